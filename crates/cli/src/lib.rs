@@ -1,0 +1,1 @@
+//! FabricSim: the command line

@@ -1,0 +1,5 @@
+//! FabricSim: the discrete-event kernel.
+
+mod time;
+
+pub use time::Time;

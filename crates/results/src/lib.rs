@@ -1,0 +1,1 @@
+//! FabricSim: histograms, tables, digest, Parquet, summary and report

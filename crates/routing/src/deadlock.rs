@@ -1,0 +1,1 @@
+//! Deadlock freedom by the channel dependency graph.

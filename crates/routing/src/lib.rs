@@ -1,0 +1,81 @@
+//! Routing: the next port and virtual channel of a packet. Sees a topology and the congestion of its
+//! own router, nothing else: no queues, no time.
+//!
+//! One algorithm is one file and one line in [`REGISTRY`].
+
+mod deadlock;
+mod registry;
+
+pub use deadlock::{Cycle, DeadlockFree, prove_deadlock_free};
+pub use registry::{Algorithm, REGISTRY, build};
+
+use topology::{HostId, Port, RouterId};
+
+/// What a packet carries for its routing; zero at injection. Each algorithm gives the fields their
+/// meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RouteState {
+    /// For example the intermediate group of Valiant routing.
+    pub via: u32,
+    /// For example how many global links the packet has crossed.
+    pub phase: u8,
+    /// Bits of the algorithm's own, for example "the decision has been taken".
+    pub flags: u8,
+}
+
+/// One step: leave through `port` on virtual channel `vc` (the VC of the buffer at the far end).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Output port.
+    pub port: Port,
+    /// Virtual channel; always 0 on the way to a host.
+    pub vc: u8,
+}
+
+/// Where a packet is and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// The router that asks.
+    pub router: RouterId,
+    /// The port through which the packet came in.
+    pub input: Port,
+    /// The VC on which it came in.
+    pub vc: u8,
+    /// The sending host.
+    pub source: HostId,
+    /// The host it goes to.
+    pub destination: HostId,
+}
+
+/// What a router knows of the congestion at its own ports.
+pub trait Congestion {
+    /// Bytes that wait for this output port or are on their way to, or buffered in, the router behind
+    /// it, as far as credits tell, over all VCs.
+    fn load(&self, port: Port) -> u64;
+}
+
+/// A stream of random numbers of the router that asks.
+pub trait Random {
+    /// A number from `0..bound`, `bound >= 1`.
+    fn below(&mut self, bound: u32) -> u32;
+}
+
+/// A routing algorithm on a given topology.
+pub trait Routing: Send + Sync {
+    /// Number of virtual channels it needs on links between routers.
+    fn vcs(&self) -> u8;
+
+    /// Decides the next hop, once per packet and router. `state` travels with the packet.
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop;
+
+    /// All hops that [`Routing::route`] can choose in this situation with their next state, whatever the
+    /// congestion and the random numbers: what the deadlock proof walks.
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>);
+}

@@ -1,0 +1,1 @@
+//! FabricSim: one experiment in, one result out

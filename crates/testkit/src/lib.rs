@@ -1,0 +1,1 @@
+//! FabricSim: toy models and conformance suites

@@ -1,0 +1,127 @@
+//! Networks as graphs: routers, ports, hosts, and their coordinates. No time, no congestion.
+//!
+//! A topology is computed, not stored: every query is answered from a formula, so that a million hosts
+//! cost no table of hosts x hosts or routers x routers.
+//!
+//! One topology is one file and one line in [`REGISTRY`].
+
+mod registry;
+
+pub use registry::{Kind, REGISTRY, build};
+
+/// A switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouterId(pub u32);
+
+/// An end point of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
+/// A port of a router, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+/// What a cable from a router port leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Another router, at that port of it.
+    Router(RouterId, Port),
+    /// A host.
+    Host(HostId),
+    /// Nothing: the port is not wired.
+    Unwired,
+}
+
+/// Index into [`Topology::link_classes`]. Class 0 is always `"host"`: injection and ejection links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkClass(pub u8);
+
+/// Class of the links between hosts and routers in every topology.
+pub const HOST_LINK: LinkClass = LinkClass(0);
+
+/// What a topology looks like beyond being a graph; routing algorithms that need more than the graph
+/// ask for one of these.
+pub enum Shape<'a> {
+    /// Groups of routers, all-to-all within a group, links between groups.
+    Groups(&'a dyn Groups),
+    /// Levels of a tree.
+    Tree(&'a dyn Tree),
+    /// A grid or torus.
+    Cartesian(&'a dyn Cartesian),
+}
+
+/// A network as a graph.
+pub trait Topology: Send + Sync {
+    /// Number of hosts.
+    fn hosts(&self) -> u32;
+    /// Number of routers.
+    fn routers(&self) -> u32;
+    /// Number of ports of a router, wired or not.
+    fn ports(&self, router: RouterId) -> u16;
+    /// Where the cable of a port leads. For every `Peer::Router(r, p)` the peer of `(r, p)` is the
+    /// port asked about.
+    fn peer(&self, router: RouterId, port: Port) -> Peer;
+    /// The router and port that a host is plugged into.
+    fn attachment(&self, host: HostId) -> (RouterId, Port);
+    /// Router-to-router links on a shortest path.
+    fn distance(&self, from: RouterId, to: RouterId) -> u32;
+    /// Names of the kinds of links, for example `["host", "local", "global"]`; the first is `"host"`.
+    fn link_classes(&self) -> &'static [&'static str];
+    /// The class of the link at a wired port.
+    fn link_class(&self, router: RouterId, port: Port) -> LinkClass;
+    /// The router's coordinates as people of the field write them, for example `group 3, router 1`.
+    fn coordinates(&self, router: RouterId) -> String;
+    /// One line for people: `dragonfly of 33 groups of 8 routers with 4 hosts each`.
+    fn describe(&self) -> String;
+    /// The shape.
+    fn shape(&self) -> Shape<'_>;
+
+    /// Number of wired links between routers, each direction counted.
+    fn router_links(&self) -> u64 {
+        let mut links = 0;
+        for r in 0..self.routers() {
+            for p in 0..self.ports(RouterId(r)) {
+                links += u64::from(matches!(self.peer(RouterId(r), Port(p)), Peer::Router(..)));
+            }
+        }
+        links
+    }
+}
+
+/// The group structure of a dragonfly.
+pub trait Groups {
+    /// Number of groups.
+    fn groups(&self) -> u32;
+    /// The group of a router.
+    fn group(&self, router: RouterId) -> u32;
+    /// Number of links from one group to another (different) one.
+    fn links_between(&self, from: u32, to: u32) -> u32;
+    /// Router and port of the `index`-th link from group `from` to group `to`.
+    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port);
+    /// The port of `from` that leads to `to`, another router of the same group.
+    fn local_port(&self, from: RouterId, to: RouterId) -> Port;
+}
+
+/// The level structure of a tree.
+pub trait Tree {
+    /// Number of router levels; leaves are level 0.
+    fn levels(&self) -> u32;
+    /// The level of a router.
+    fn level(&self, router: RouterId) -> u32;
+    /// The ports of a router that lead up; empty at the top.
+    fn up_ports(&self, router: RouterId) -> std::ops::Range<u16>;
+    /// The port that leads down towards `host`, if `host` is below this router.
+    fn down_port(&self, router: RouterId, host: HostId) -> Option<Port>;
+}
+
+/// The coordinates of a torus or mesh.
+pub trait Cartesian {
+    /// Size of each dimension.
+    fn sizes(&self) -> &[u32];
+    /// Whether each dimension wraps around.
+    fn wraps(&self) -> bool;
+    /// The router's coordinate in one dimension.
+    fn coordinate(&self, router: RouterId, dimension: usize) -> u32;
+    /// The port that leads one step up (`true`) or down in one dimension.
+    fn step_port(&self, router: RouterId, dimension: usize, up: bool) -> Port;
+}

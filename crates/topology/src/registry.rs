@@ -1,0 +1,35 @@
+//! All topologies by name.
+
+use config::{Error, Section};
+
+use crate::Topology;
+
+/// One kind of topology.
+pub struct Kind {
+    /// Name in experiments, `fabricsim list` and the docs.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// Parameters: name and one line with its meaning and default.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// A small valid set of parameters in TOML, for help and for the conformance suite.
+    pub example: &'static str,
+    /// Reads the parameters and builds the topology.
+    pub build: fn(&Section) -> Result<Box<dyn Topology>, Error>,
+}
+
+/// All topologies, in alphabetical order.
+pub static REGISTRY: &[Kind] = &[];
+
+/// Builds the topology that `section` (`network.topology`) describes; its `kind` names it.
+///
+/// # Errors
+/// An unknown kind, or parameters that cannot be built.
+pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
+    let name: String = section.required("kind")?;
+    let kind = REGISTRY
+        .iter()
+        .find(|k| k.name == name)
+        .ok_or_else(|| section.unknown_name("kind", &name, REGISTRY.iter().map(|k| k.name)))?;
+    (kind.build)(section)
+}

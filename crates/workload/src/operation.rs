@@ -1,0 +1,283 @@
+//! The language between a workload and the MPI layer.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// Index of a communicator in [`Workload::communicators`].
+pub type Communicator = u32;
+
+/// Index of the communicator of all ranks.
+pub const WORLD: Communicator = 0;
+
+/// The MPI call that an operation was recorded in, for the time-by-call statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Call {
+    Send,
+    Ssend,
+    Bsend,
+    Rsend,
+    Isend,
+    Issend,
+    Ibsend,
+    Irsend,
+    Recv,
+    Irecv,
+    Sendrecv,
+    Start,
+    Wait,
+    Waitall,
+    Waitany,
+    Waitsome,
+    Test,
+    Testall,
+    Testany,
+    Testsome,
+    Probe,
+    Iprobe,
+    Barrier,
+    Bcast,
+    Reduce,
+    Allreduce,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    ReduceScatter,
+    Scan,
+    Exscan,
+    /// Any other call.
+    Other,
+}
+
+impl Call {
+    /// All of them, in the order of their discriminants.
+    pub const ALL: [Call; 38] = {
+        use Call::*;
+        [
+            Send,
+            Ssend,
+            Bsend,
+            Rsend,
+            Isend,
+            Issend,
+            Ibsend,
+            Irsend,
+            Recv,
+            Irecv,
+            Sendrecv,
+            Start,
+            Wait,
+            Waitall,
+            Waitany,
+            Waitsome,
+            Test,
+            Testall,
+            Testany,
+            Testsome,
+            Probe,
+            Iprobe,
+            Barrier,
+            Bcast,
+            Reduce,
+            Allreduce,
+            Allgather,
+            Allgatherv,
+            Alltoall,
+            Alltoallv,
+            Gather,
+            Gatherv,
+            Scatter,
+            Scatterv,
+            ReduceScatter,
+            Scan,
+            Exscan,
+            Other,
+        ]
+    };
+
+    /// `MPI_Send` and so on; `MPI (other)` for the rest.
+    pub const fn name(self) -> &'static str {
+        use Call::*;
+        match self {
+            Send => "MPI_Send",
+            Ssend => "MPI_Ssend",
+            Bsend => "MPI_Bsend",
+            Rsend => "MPI_Rsend",
+            Isend => "MPI_Isend",
+            Issend => "MPI_Issend",
+            Ibsend => "MPI_Ibsend",
+            Irsend => "MPI_Irsend",
+            Recv => "MPI_Recv",
+            Irecv => "MPI_Irecv",
+            Sendrecv => "MPI_Sendrecv",
+            Start => "MPI_Start",
+            Wait => "MPI_Wait",
+            Waitall => "MPI_Waitall",
+            Waitany => "MPI_Waitany",
+            Waitsome => "MPI_Waitsome",
+            Test => "MPI_Test",
+            Testall => "MPI_Testall",
+            Testany => "MPI_Testany",
+            Testsome => "MPI_Testsome",
+            Probe => "MPI_Probe",
+            Iprobe => "MPI_Iprobe",
+            Barrier => "MPI_Barrier",
+            Bcast => "MPI_Bcast",
+            Reduce => "MPI_Reduce",
+            Allreduce => "MPI_Allreduce",
+            Allgather => "MPI_Allgather",
+            Allgatherv => "MPI_Allgatherv",
+            Alltoall => "MPI_Alltoall",
+            Alltoallv => "MPI_Alltoallv",
+            Gather => "MPI_Gather",
+            Gatherv => "MPI_Gatherv",
+            Scatter => "MPI_Scatter",
+            Scatterv => "MPI_Scatterv",
+            ReduceScatter => "MPI_Reduce_scatter",
+            Scan => "MPI_Scan",
+            Exscan => "MPI_Exscan",
+            Other => "MPI (other)",
+        }
+    }
+}
+
+/// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:
+/// the count of one rank's contribution times the size of its type (for alltoall: to each peer; for the
+/// `v` variants: this rank's total divided by the number of ranks, rounded up).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Collective {
+    Barrier,
+    Bcast,
+    Reduce,
+    Allreduce,
+    Allgather,
+    Alltoall,
+    Gather,
+    Scatter,
+    ReduceScatter,
+    Scan,
+    Exscan,
+}
+
+impl Collective {
+    /// Name as in the registry of algorithms, for example `allreduce`.
+    pub const fn name(self) -> &'static str {
+        use Collective::*;
+        match self {
+            Barrier => "barrier",
+            Bcast => "bcast",
+            Reduce => "reduce",
+            Allreduce => "allreduce",
+            Allgather => "allgather",
+            Alltoall => "alltoall",
+            Gather => "gather",
+            Scatter => "scatter",
+            ReduceScatter => "reduce-scatter",
+            Scan => "scan",
+            Exscan => "exscan",
+        }
+    }
+}
+
+/// One thing that a rank does. Ranks are numbers in the communicator that is named with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Computes for so many picoseconds of the recorded machine.
+    Compute {
+        /// Picoseconds.
+        ps: u64,
+    },
+    /// Sends; `request` makes it non-blocking.
+    Send {
+        /// Destination rank.
+        to: u32,
+        /// Tag.
+        tag: u32,
+        /// Communicator.
+        communicator: Communicator,
+        /// Bytes.
+        bytes: u64,
+        /// Non-blocking: the request, a number that no other open request of the rank has.
+        request: Option<u64>,
+        /// Recorded call. A synchronous mode (Ssend, Issend) completes when matched.
+        call: Call,
+    },
+    /// Receives; `request` makes it non-blocking.
+    Receive {
+        /// Source rank; none: `MPI_ANY_SOURCE`.
+        from: Option<u32>,
+        /// Tag; none: `MPI_ANY_TAG`.
+        tag: Option<u32>,
+        /// Communicator.
+        communicator: Communicator,
+        /// Size of the buffer in bytes.
+        bytes: u64,
+        /// Non-blocking: the request.
+        request: Option<u64>,
+        /// Recorded call.
+        call: Call,
+    },
+    /// Waits until all of these requests are complete: Wait, Waitall; Waitany, Waitsome and the Test
+    /// family with the requests that the recording saw completed (none: goes on at once).
+    Wait {
+        /// Requests.
+        requests: Vec<u64>,
+        /// Recorded call.
+        call: Call,
+    },
+    /// Takes part in a collective of all ranks of the communicator.
+    Collective {
+        /// Which.
+        collective: Collective,
+        /// Communicator.
+        communicator: Communicator,
+        /// Root rank in the communicator; 0 where there is none.
+        root: u32,
+        /// Bytes, see [`Collective`].
+        bytes: u64,
+        /// Recorded call.
+        call: Call,
+    },
+}
+
+/// An error of a workload while it is read.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{file}: {}{message}", rank.map(|r| format!("rank {r}: ")).unwrap_or_default())]
+pub struct TraceError {
+    /// File or folder.
+    pub file: String,
+    /// Rank, where one is at fault.
+    pub rank: Option<u32>,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+/// The operations of one rank, one after the other.
+pub trait Program: Send {
+    /// The next operation; none at the end.
+    ///
+    /// # Errors
+    /// The source is broken.
+    fn next(&mut self) -> Result<Option<Operation>, TraceError>;
+}
+
+/// An application: a number of ranks, their communicators and programs.
+pub trait Workload: Send + Sync {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+    /// World ranks of each communicator's members, in their order. The first is [`WORLD`].
+    fn communicators(&self) -> Arc<[Vec<u32>]>;
+    /// A program that starts at the beginning of a rank's operations.
+    ///
+    /// # Errors
+    /// The source is broken.
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
+}
