@@ -1,0 +1,375 @@
+//! A log-linear histogram of integers: 64 buckets per power of two, so that every quantile is within
+//! 1/64 of the exact one, and memory only over the range that is used.
+//!
+//! The bucket layout is that of HdrHistogram (Tene, <https://hdrhistogram.org>) with six bits of
+//! precision. What is added here is what a simulator needs: a record can be taken back exactly
+//! (rollback), an unused histogram owns no memory, and counts are 16 bits wide until one overflows,
+//! because a network of a million hosts holds a million of these.
+
+use std::fmt;
+
+/// Bits of precision: 2^6 = 64 buckets per octave.
+const PRECISION: u32 = 6;
+const PER_OCTAVE: u64 = 1 << PRECISION;
+/// The counted range grows in steps of this many buckets, so that neighbours do not reallocate.
+const STEP: usize = 16;
+
+/// Values from `low` to `high`, both included, and how many were recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Smallest value that falls into this bucket.
+    pub low: u64,
+    /// Largest value that falls into this bucket.
+    pub high: u64,
+    /// Values recorded.
+    pub count: u64,
+}
+
+/// A histogram of `u64` values of any unit; count, sum and largest value are exact.
+///
+/// Two histograms are equal when they hold the same buckets, sum and maximum, whatever order they were
+/// filled in and whatever was taken back in between.
+#[derive(Clone, Default)]
+pub struct Histogram {
+    sum: u128,
+    count: u64,
+    max: u64,
+    counts: Counts,
+    /// Index of the bucket that `counts` starts with.
+    first: u16,
+}
+
+#[derive(Clone)]
+enum Counts {
+    Narrow(Vec<u16>),
+    Wide(Vec<u64>),
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts::Narrow(Vec::new())
+    }
+}
+
+impl Counts {
+    fn len(&self) -> usize {
+        match self {
+            Counts::Narrow(counts) => counts.len(),
+            Counts::Wide(counts) => counts.len(),
+        }
+    }
+
+    fn get(&self, slot: usize) -> u64 {
+        match self {
+            Counts::Narrow(counts) => counts[slot].into(),
+            Counts::Wide(counts) => counts[slot],
+        }
+    }
+
+    fn add(&mut self, slot: usize, amount: u64) {
+        if let Counts::Narrow(counts) = self {
+            match u16::try_from(u64::from(counts[slot]) + amount) {
+                Ok(sum) => {
+                    counts[slot] = sum;
+                    return;
+                }
+                Err(_) => *self = Counts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
+            }
+        }
+        if let Counts::Wide(counts) = self {
+            counts[slot] += amount;
+        }
+    }
+
+    fn take_one(&mut self, slot: usize) {
+        match self {
+            Counts::Narrow(counts) => counts[slot] -= 1,
+            Counts::Wide(counts) => counts[slot] -= 1,
+        }
+    }
+
+    fn grow(&mut self, front: usize, back: usize) {
+        fn grow<T: Copy + Default>(counts: &mut Vec<T>, front: usize, back: usize) {
+            let mut grown = Vec::with_capacity(front + counts.len() + back);
+            grown.resize(front, T::default());
+            grown.extend_from_slice(counts);
+            grown.resize(front + counts.len() + back, T::default());
+            *counts = grown;
+        }
+        match self {
+            Counts::Narrow(counts) => grow(counts, front, back),
+            Counts::Wide(counts) => grow(counts, front, back),
+        }
+    }
+}
+
+/// Bucket of a value: the values below 64 have one each, then 64 per octave.
+fn index(value: u64) -> usize {
+    if value < PER_OCTAVE {
+        return value as usize;
+    }
+    let shift = value.ilog2() - PRECISION;
+    // The leading bit stays in, which is what numbers the octaves.
+    (u64::from(shift) * PER_OCTAVE + (value >> shift)) as usize
+}
+
+/// Lowest and highest value of a bucket.
+fn bounds(index: usize) -> (u64, u64) {
+    let index = index as u64;
+    if index < PER_OCTAVE {
+        return (index, index);
+    }
+    let shift = index / PER_OCTAVE - 1;
+    let low = (index - shift * PER_OCTAVE) << shift;
+    (low, low + ((1 << shift) - 1))
+}
+
+impl Histogram {
+    /// An empty histogram, which owns no memory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts one value. Returns the largest value before, which [`Histogram::forget`] asks for.
+    pub fn record(&mut self, value: u64) -> u64 {
+        let previous_max = self.max;
+        let slot = self.slot(index(value));
+        self.counts.add(slot, 1);
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.max = previous_max.max(value);
+        previous_max
+    }
+
+    /// Takes back the latest [`Histogram::record`] of `value`, which returned `previous_max`.
+    ///
+    /// # Panics
+    /// If `value` was never recorded.
+    pub fn forget(&mut self, value: u64, previous_max: u64) {
+        let slot = index(value).checked_sub(usize::from(self.first));
+        let slot = slot.filter(|s| *s < self.counts.len() && self.counts.get(*s) > 0);
+        self.counts
+            .take_one(slot.expect("only a recorded value is taken back"));
+        self.count -= 1;
+        self.sum -= u128::from(value);
+        self.max = previous_max;
+    }
+
+    /// Adds everything that `other` holds.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (slot, count) in other.used() {
+            let slot = self.slot(slot);
+            self.counts.add(slot, count);
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the values recorded, exact.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Largest value recorded; 0 if there is none.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Mean of the values recorded, from the exact sum; 0 if there is none.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        self.sum as f64 / self.count as f64
+    }
+
+    /// The smallest bucket bound that at least the fraction `q` of the values does not exceed, and
+    /// never more than [`Histogram::max`]: between the exact quantile and 1/64 above it. 0 if nothing is
+    /// recorded; a `q` outside 0 to 1 is taken as the nearer end.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        for bucket in self.buckets() {
+            seen += bucket.count;
+            if seen >= rank {
+                return bucket.high.min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// The buckets that hold anything, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.used().map(|(index, count)| {
+            let (low, high) = bounds(index);
+            Bucket { low, high, count }
+        })
+    }
+
+    fn used(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let first = usize::from(self.first);
+        (0..self.counts.len())
+            .map(move |slot| (first + slot, self.counts.get(slot)))
+            .filter(|(_, count)| *count > 0)
+    }
+
+    /// Position of a bucket in `counts`, which grow to hold it.
+    fn slot(&mut self, index: usize) -> usize {
+        let start = usize::from(self.first);
+        let end = start + self.counts.len();
+        if (start..end).contains(&index) {
+            return index - start;
+        }
+        let floor = index / STEP * STEP;
+        if start == end {
+            self.first = floor as u16;
+            self.counts.grow(0, STEP);
+        } else if index < start {
+            self.first = floor as u16;
+            self.counts.grow(start - floor, 0);
+        } else {
+            self.counts.grow(0, floor + STEP - end);
+        }
+        index - usize::from(self.first)
+    }
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        (self.count, self.sum, self.max) == (other.count, other.sum, other.max)
+            && self.used().eq(other.used())
+    }
+}
+
+impl Eq for Histogram {}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Histogram {{ count: {}, sum: {}, max: {}, buckets: ",
+            self.count, self.sum, self.max
+        )?;
+        let buckets = self.buckets().map(|b| (b.low..=b.high, b.count));
+        f.debug_map().entries(buckets).finish()?;
+        f.write_str(" }")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for value in values {
+            histogram.record(*value);
+        }
+        histogram
+    }
+
+    /// Values of every magnitude, rather than nearly all of them near 2^64.
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec((any::<u64>(), 0u32..64).prop_map(|(v, shift)| v >> shift), 0..300)
+    }
+
+    #[test]
+    #[should_panic(expected = "only a recorded value")]
+    fn a_value_that_was_never_recorded_cannot_be_taken_back() {
+        of(&[5]).forget(6, 5);
+    }
+
+    #[test]
+    fn an_empty_histogram_is_all_zero_and_owns_nothing() {
+        let empty = Histogram::new();
+        assert_eq!(
+            (empty.count(), empty.max(), empty.quantile(0.5), empty.mean()),
+            (0, 0, 0, 0.0)
+        );
+        assert_eq!(empty.buckets().count(), 0);
+        assert_eq!(empty.counts.len(), 0);
+        assert!(std::mem::size_of::<Histogram>() <= 80);
+    }
+
+    #[test]
+    fn buckets_cover_all_integers_without_gap() {
+        let mut next = 0u64;
+        for i in 0..=index(u64::MAX) {
+            let (low, high) = bounds(i);
+            assert_eq!((low, index(low), index(high)), (next, i, i));
+            next = high.wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last bucket ends with the last integer");
+    }
+
+    #[test]
+    fn counts_outgrow_sixteen_bits() {
+        let mut histogram = Histogram::new();
+        for _ in 0..70_000 {
+            histogram.record(1000);
+        }
+        histogram.record(1);
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(twice.buckets().map(|b| b.count).collect::<Vec<_>>(), [2, 140_000]);
+        for _ in 0..70_000 {
+            twice.forget(1000, 1000);
+        }
+        assert_eq!(twice.buckets().map(|b| b.count).collect::<Vec<_>>(), [2, 70_000]);
+    }
+
+    #[test]
+    fn memory_follows_the_range_in_use() {
+        let narrow = of(&[100_000, 100_500, 120_000]);
+        assert!(narrow.counts.len() <= 2 * STEP, "{}", narrow.counts.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_quantile_is_within_a_64th_of_the_exact_one(values in values(), q in 0.0f64..=1.0) {
+            let histogram = of(&values);
+            let mut sorted = values;
+            sorted.sort_unstable();
+            if let Some(max) = sorted.last() {
+                let rank = ((q * sorted.len() as f64).ceil() as usize).max(1);
+                let exact = sorted[rank - 1];
+                let got = histogram.quantile(q);
+                prop_assert!(got >= exact && got - exact <= exact / 64 && got <= *max, "{got} for {exact}");
+            }
+        }
+
+        #[test]
+        fn count_sum_and_max_are_exact(values in values()) {
+            let histogram = of(&values);
+            prop_assert_eq!(histogram.count(), values.len() as u64);
+            prop_assert_eq!(histogram.sum(), values.iter().map(|v| u128::from(*v)).sum::<u128>());
+            prop_assert_eq!(histogram.max(), values.iter().copied().max().unwrap_or(0));
+            prop_assert_eq!(histogram.buckets().map(|b| b.count).sum::<u64>(), histogram.count());
+        }
+
+        #[test]
+        fn merging_is_recording_all(a in values(), b in values()) {
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            prop_assert_eq!(merged, of(&[a, b].concat()));
+        }
+
+        #[test]
+        fn forgetting_undoes_recording(kept in values(), rolled_back in values()) {
+            let before = of(&kept);
+            let mut histogram = before.clone();
+            let undo: Vec<_> = rolled_back.iter().map(|v| (*v, histogram.record(*v))).collect();
+            for (value, previous_max) in undo.into_iter().rev() {
+                histogram.forget(value, previous_max);
+            }
+            prop_assert_eq!(histogram, before);
+        }
+    }
+}
