@@ -1,5 +1,22 @@
-//! FabricSim: the discrete-event kernel.
+//! The discrete-event kernel: logical processes (LPs) that interact only through timestamped events,
+//! one total order of those events, and executors that all produce it.
+//!
+//! Knows nothing of what the LPs model. Sources: Fujimoto, *Parallel and Distributed Simulation Systems*
+//! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
+//! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
+mod conservative;
+mod control;
+mod event;
+mod model;
+mod random;
+mod run;
+mod sequential;
 mod time;
 
+pub use control::Control;
+pub use event::{Event, Key, LpId};
+pub use model::{Context, Model};
+pub use random::{Stream, philox2x64};
+pub use run::{Anatomy, End, Executor, Finished, Partition, Settings, ThreadSeconds, run};
 pub use time::Time;

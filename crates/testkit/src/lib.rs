@@ -1,1 +1,3 @@
-//! FabricSim: toy models and conformance suites
+//! Toy models and conformance suites that more than one crate's tests and benchmarks use.
+
+pub mod phold;

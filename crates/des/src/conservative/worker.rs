@@ -1,0 +1,424 @@
+//! One thread of the conservative executor: its LPs, their pending events, and the loop over windows.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::time::Instant;
+
+use super::calendar::Calendar;
+use super::{Committer, Emitted, Shared};
+use crate::event::Key;
+use crate::run::{Partition, Settings, ThreadSeconds, seconds};
+use crate::{Context, Control, Event, LpId, Model, Stream, Time};
+
+/// No event: the end of an LP's list.
+const NONE: u32 = u32::MAX;
+
+/// What a worker leaves behind.
+pub(super) struct Report<M: Model> {
+    pub(super) lps: Vec<M::Lp>,
+    pub(super) pending: Vec<Event<M::Payload>>,
+    pub(super) failure: Option<(Key, M::Error)>,
+    pub(super) interrupted: bool,
+    pub(super) stop: Time,
+    pub(super) last: Time,
+    pub(super) processed: u64,
+    pub(super) remote: u64,
+    pub(super) windows: u64,
+    pub(super) seconds: ThreadSeconds,
+}
+
+struct Slot<L> {
+    lp: L,
+    draws: u64,
+    sequence: u32,
+}
+
+/// The part of a worker that handlers reach through [`Context`].
+struct Desk<'a, M: Model> {
+    me: usize,
+    range: Range<u32>,
+    partition: &'a Partition,
+    lookahead: Time,
+    seed: u64,
+    calendar: Calendar<M::Payload>,
+    /// Events that the LP at work sent itself within the current window.
+    soon: BinaryHeap<Reverse<(Key, u32)>>,
+    soon_events: Vec<Event<M::Payload>>,
+    outboxes: Vec<Vec<Event<M::Payload>>>,
+    records: Vec<Emitted<M::Record>>,
+    failure: Option<(Key, M::Error)>,
+    stop: Time,
+    remote: u64,
+    /// Earliest event in the outboxes.
+    sent: Time,
+    window_end: Time,
+    key: Key,
+    emitted: u32,
+    lp: LpId,
+    draws: u64,
+    sequence: u32,
+    least: Time,
+}
+
+impl<M: Model> Context<M> for Desk<'_, M> {
+    const REVERSIBLE: bool = false;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.key.time
+    }
+    #[inline]
+    fn lp(&self) -> LpId {
+        self.lp
+    }
+    #[inline]
+    fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
+        let least = if target == self.lp {
+            self.least
+        } else {
+            self.lookahead
+        };
+        assert!(
+            delay >= least,
+            "LP {} sends to LP {} in {delay}, less than {least}",
+            self.lp.0,
+            target.0
+        );
+        let event = Event {
+            time: self.key.time + delay,
+            source: self.lp,
+            sequence: self.sequence,
+            target,
+            payload,
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        if event.time < self.window_end {
+            // Only an LP itself can be reached within the window.
+            self.soon
+                .push(Reverse((event.key(), self.soon_events.len() as u32)));
+            self.soon_events.push(event);
+        } else if self.range.contains(&target.0) {
+            self.calendar.push(event);
+        } else {
+            self.sent = self.sent.min(event.time);
+            self.remote += 1;
+            self.outboxes[self.partition.owner(target)].push(event);
+        }
+    }
+    #[inline]
+    fn random(&mut self) -> u64 {
+        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
+        self.draws += 1;
+        number
+    }
+    fn emit(&mut self, record: M::Record) {
+        assert!(self.least > Time::ZERO, "an LP emits records in events only");
+        self.records.push(Emitted {
+            key: self.key,
+            index: self.emitted,
+            record,
+        });
+        self.emitted += 1;
+    }
+    #[inline]
+    fn undo(&mut self, _: M::Undo) {}
+    fn stop(&mut self) {
+        self.stop = self.stop.min(self.key.time + self.lookahead);
+    }
+    fn fail(&mut self, error: M::Error) {
+        if self.failure.as_ref().is_none_or(|(first, _)| self.key < *first) {
+            self.failure = Some((self.key, error));
+        }
+    }
+}
+
+pub(super) struct Worker<'a, M: Model> {
+    model: &'a M,
+    control: &'a Control,
+    shared: &'a Shared<M>,
+    until: Time,
+    desk: Desk<'a, M>,
+    slots: Vec<Slot<M::Lp>>,
+    /// First event of each LP in the current window, as a list through `chain`.
+    heads: Vec<u32>,
+    /// LPs with events in the current window, one bit each.
+    active: Vec<u64>,
+    chain: Vec<u32>,
+    events: Vec<Event<M::Payload>>,
+    /// One LP's events of the window in the total order.
+    turn: Vec<(Key, u32)>,
+    /// Events of the last window at or after the end of the run.
+    leftover: Vec<Event<M::Payload>>,
+    processed: u64,
+    last: Time,
+}
+
+impl<'a, M: Model> Worker<'a, M> {
+    pub(super) fn new(
+        model: &'a M,
+        settings: &'a Settings,
+        control: &'a Control,
+        shared: &'a Shared<M>,
+        me: usize,
+    ) -> Self {
+        let range = settings.partition.range(me);
+        let lps = range.len();
+        Worker {
+            model,
+            control,
+            shared,
+            until: settings.until,
+            slots: range
+                .clone()
+                .map(|lp| Slot {
+                    lp: model.create(LpId(lp)),
+                    draws: 0,
+                    sequence: 0,
+                })
+                .collect(),
+            desk: Desk {
+                me,
+                range,
+                partition: &settings.partition,
+                lookahead: model.lookahead(),
+                seed: settings.seed,
+                calendar: Calendar::new(model.lookahead()),
+                soon: BinaryHeap::new(),
+                soon_events: Vec::new(),
+                outboxes: (0..settings.partition.parts()).map(|_| Vec::new()).collect(),
+                records: Vec::new(),
+                failure: None,
+                stop: Time::MAX,
+                remote: 0,
+                sent: Time::MAX,
+                window_end: Time::ZERO,
+                key: Key::FIRST,
+                emitted: 0,
+                lp: LpId(0),
+                draws: 0,
+                sequence: 0,
+                least: Time::ZERO,
+            },
+            heads: vec![NONE; lps],
+            active: vec![0; lps.div_ceil(64)],
+            chain: Vec::new(),
+            events: Vec::new(),
+            turn: Vec::new(),
+            leftover: Vec::new(),
+            processed: 0,
+            last: Time::ZERO,
+        }
+    }
+
+    /// All windows, from the first event to the end of the run.
+    pub(super) fn run(mut self, mut committer: Option<Committer<'_, M::Record>>) -> Report<M> {
+        let shared = self.shared;
+        let _guard = PanicGuard(&shared.barrier);
+        let mut clock = Clock::start();
+        self.start();
+        let (mut windows, mut interrupted) = (0, false);
+        for round in 0.. {
+            self.post();
+            interrupted = interrupted || (self.desk.me == 0 && self.control.interrupted());
+            let halt = interrupted || self.desk.failure.is_some();
+            let next = self.desk.calendar.next().min(self.desk.sent);
+            clock.lap(|s| &mut s.queue);
+            let agreed = shared.agree(round, self.desk.me, next, self.desk.stop, halt);
+            clock.lap(|s| &mut s.synchronisation);
+            self.desk.stop = agreed.stop;
+            self.collect();
+            let limit = self.until.min(agreed.stop);
+            if let Some(committer) = &mut committer {
+                committer.commit_before(agreed.next, &shared.records);
+                self.control.report(agreed.next.min(limit), self.processed);
+            }
+            if agreed.halt || agreed.next >= limit {
+                break;
+            }
+            windows += 1;
+            self.window(agreed.next, limit, &mut clock);
+        }
+        Report {
+            lps: self.slots.into_iter().map(|slot| slot.lp).collect(),
+            pending: self.desk.calendar.into_events().chain(self.leftover).collect(),
+            failure: self.desk.failure,
+            interrupted,
+            stop: self.desk.stop,
+            last: self.last,
+            processed: self.processed,
+            remote: self.desk.remote,
+            windows,
+            seconds: clock.seconds,
+        }
+    }
+
+    fn start(&mut self) {
+        for lp in self.desk.range.clone() {
+            let slot = &mut self.slots[(lp - self.desk.range.start) as usize];
+            self.desk.open(slot, LpId(lp));
+            self.model.start(&mut slot.lp, &mut self.desk);
+            self.desk.close(slot);
+        }
+        self.desk.least = Time(1);
+    }
+
+    /// Gives events and records to whom they go to.
+    fn post(&mut self) {
+        for (to, outbox) in self.desk.outboxes.iter_mut().enumerate() {
+            if !outbox.is_empty() {
+                self.shared.mail[to][self.desk.me]
+                    .lock()
+                    .expect("no worker panics while it appends")
+                    .append(outbox);
+            }
+        }
+        if !self.desk.records.is_empty() {
+            let mut records = self.shared.records[self.desk.me]
+                .lock()
+                .expect("no worker panics while it appends");
+            records.append(&mut self.desk.records);
+        }
+    }
+
+    fn collect(&mut self) {
+        self.desk.sent = Time::MAX;
+        if self.shared.mail.len() == 1 {
+            return;
+        }
+        for mailbox in &self.shared.mail[self.desk.me] {
+            for event in mailbox
+                .lock()
+                .expect("no worker panics while it appends")
+                .drain(..)
+            {
+                self.desk.calendar.push(event);
+            }
+        }
+    }
+
+    /// Carries out the window that holds `next`, up to `limit`.
+    fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
+        let mut events = std::mem::take(&mut self.events);
+        self.desk.calendar.take(next, &mut events);
+        self.desk.window_end = self.desk.calendar.window_end(next);
+        self.sort_by_lp(&events);
+        clock.lap(|s| &mut s.queue);
+        for word in 0..self.active.len() {
+            let mut bits = std::mem::take(&mut self.active[word]);
+            while bits != 0 {
+                let local = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.turn(local, &events, limit);
+            }
+        }
+        events.clear();
+        self.events = events;
+        clock.lap(|s| &mut s.processing);
+    }
+
+    /// Chains the events of each LP; the chains need no memory but one number per event.
+    fn sort_by_lp(&mut self, events: &[Event<M::Payload>]) {
+        assert!(
+            events.len() < NONE as usize,
+            "more than 2^32 events in one window"
+        );
+        self.chain.clear();
+        for (i, event) in events.iter().enumerate() {
+            let local = (event.target.0 - self.desk.range.start) as usize;
+            self.active[local / 64] |= 1 << (local % 64);
+            self.chain
+                .push(std::mem::replace(&mut self.heads[local], i as u32));
+        }
+    }
+
+    /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
+    fn turn(&mut self, local: usize, events: &[Event<M::Payload>], limit: Time) {
+        self.turn.clear();
+        let mut i = std::mem::replace(&mut self.heads[local], NONE);
+        while i != NONE {
+            self.turn.push((events[i as usize].key(), i));
+            i = self.chain[i as usize];
+        }
+        self.turn.sort_unstable();
+
+        let slot = &mut self.slots[local];
+        self.desk.open(slot, LpId(self.desk.range.start + local as u32));
+        let mut position = 0;
+        loop {
+            let planned = self.turn.get(position).copied();
+            let event = match (planned, self.desk.soon.peek()) {
+                (Some((key, _)), Some(Reverse((soon, _)))) if *soon < key => self.desk.pop_soon(),
+                (Some((_, i)), _) => {
+                    position += 1;
+                    events[i as usize]
+                }
+                (None, Some(_)) => self.desk.pop_soon(),
+                (None, None) => break,
+            };
+            if event.time >= limit {
+                // The run ends inside this window.
+                self.leftover.push(event);
+                continue;
+            }
+            self.desk.key = event.key();
+            self.desk.emitted = 0;
+            self.model.handle(&mut slot.lp, &event, &mut self.desk);
+            self.processed += 1;
+        }
+        self.last = self.last.max(self.desk.key.time);
+        self.desk.soon_events.clear();
+        self.desk.close(slot);
+    }
+}
+
+impl<M: Model> Desk<'_, M> {
+    /// Lends an LP's counters to the context while its handlers run.
+    #[inline]
+    fn open(&mut self, slot: &Slot<M::Lp>, lp: LpId) {
+        self.lp = lp;
+        self.draws = slot.draws;
+        self.sequence = slot.sequence;
+    }
+
+    #[inline]
+    fn close(&self, slot: &mut Slot<M::Lp>) {
+        slot.draws = self.draws;
+        slot.sequence = self.sequence;
+    }
+
+    fn pop_soon(&mut self) -> Event<M::Payload> {
+        let Reverse((_, i)) = self.soon.pop().expect("just seen");
+        self.soon_events[i as usize]
+    }
+}
+
+/// Tells the other workers if this one panics.
+struct PanicGuard<'a>(&'a super::Barrier);
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        self.0.break_if_panicking();
+    }
+}
+
+/// Attributes wall time to phases.
+struct Clock {
+    last: Instant,
+    seconds: ThreadSeconds,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock {
+            last: Instant::now(),
+            seconds: ThreadSeconds::default(),
+        }
+    }
+
+    fn lap(&mut self, phase: impl FnOnce(&mut ThreadSeconds) -> &mut f64) {
+        let now = Instant::now();
+        *phase(&mut self.seconds) += seconds(now - self.last);
+        self.last = now;
+    }
+}

@@ -1,0 +1,75 @@
+//! What a model is, and what its handlers may do.
+
+use crate::{Event, LpId, Time};
+
+/// A set of LPs that interact only through events.
+///
+/// A handler sees its own LP and the event, and acts through the [`Context`]. Model-wide data behind
+/// `&self` is read-only. Everything is monomorphised for each executor.
+pub trait Model: Sync {
+    /// What an event says: a small plain value.
+    type Payload: Copy + Send + 'static;
+    /// The state of one LP.
+    type Lp: Send;
+    /// What reaches the results at commit.
+    type Record: Copy + Send + 'static;
+    /// One step of undoing a handler: a saved field, a popped element.
+    type Undo: Copy + Send + 'static;
+    /// What a handler can fail with.
+    type Error: Send + 'static;
+
+    /// Number of LPs.
+    fn lps(&self) -> u32;
+
+    /// The least delay of any event between two different LPs; at least 1 ps.
+    fn lookahead(&self) -> Time;
+
+    /// An LP in its first state.
+    fn create(&self, lp: LpId) -> Self::Lp;
+
+    /// Sends an LP's first events, at time zero. The only place from where an LP may send itself an
+    /// event without delay; it may not emit records.
+    fn start(&self, lp: &mut Self::Lp, context: &mut impl Context<Self>);
+
+    /// Carries out one event.
+    fn handle(&self, lp: &mut Self::Lp, event: &Event<Self::Payload>, context: &mut impl Context<Self>);
+
+    /// Takes back one step that a handler gave to [`Context::undo`]; called in reverse order.
+    fn undo(&self, lp: &mut Self::Lp, step: Self::Undo);
+}
+
+/// What a handler can do. Random draws, sends and records are taken back by the kernel itself; other
+/// changes of the LP by the steps given to [`Context::undo`].
+pub trait Context<M: Model + ?Sized> {
+    /// Whether this executor ever rolls back; where not, undo steps need not even be computed.
+    const REVERSIBLE: bool;
+
+    /// Current time.
+    fn now(&self) -> Time;
+
+    /// The LP at work.
+    fn lp(&self) -> LpId;
+
+    /// Sends an event. To the LP itself the delay is at least 1 ps, to another at least the model's
+    /// lookahead: anything less would put an event into a past that other threads have left.
+    ///
+    /// # Panics
+    /// On a smaller delay: a bug of the model.
+    fn send(&mut self, target: LpId, delay: Time, payload: M::Payload);
+
+    /// The LP's next random number.
+    fn random(&mut self) -> u64;
+
+    /// Gives a record to the results; it arrives there when the event is committed, in the total order.
+    fn emit(&mut self, record: M::Record);
+
+    /// Notes how to take back a change. Does nothing unless [`Context::REVERSIBLE`].
+    fn undo(&mut self, step: M::Undo);
+
+    /// Ends the run one lookahead from now: no event at or after that time is carried out. (One
+    /// lookahead, because that far every executor may already be.)
+    fn stop(&mut self);
+
+    /// Ends the run with an error; of several, the first in the total order counts.
+    fn fail(&mut self, error: M::Error);
+}

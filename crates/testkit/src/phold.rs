@@ -1,0 +1,99 @@
+//! PHOLD, the field's synthetic benchmark of event engines: a fixed population of events that hop
+//! between LPs at random. Source: Fujimoto, *Performance of Time Warp under synthetic workloads* (1990).
+
+use des::{Context, Event, LpId, Model, Time};
+
+/// The parameters of PHOLD.
+#[derive(Clone, Debug)]
+pub struct Phold {
+    /// Number of LPs.
+    pub lps: u32,
+    /// Events per LP at the start.
+    pub population: u32,
+    /// Least delay between two LPs.
+    pub lookahead: Time,
+    /// Delays are uniform between the lookahead and the lookahead plus this; to itself, an LP may send
+    /// with any delay from 1 ps on.
+    pub spread: Time,
+    /// Chance of an event to go to another LP, in 65536ths.
+    pub remote: u64,
+    /// Whether every event emits a record.
+    pub records: bool,
+}
+
+/// One LP: what it has seen, order included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ball {
+    /// Events handled.
+    pub events: u64,
+    /// A hash over times and payloads in the order of handling.
+    pub history: u64,
+}
+
+/// How to take back an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    history: u64,
+}
+
+impl Phold {
+    fn throw(&self, payload: u64, context: &mut impl Context<Self>) {
+        let me = context.lp();
+        let choice = context.random();
+        let delay = context.random();
+        if choice & 0xFFFF < self.remote && self.lps > 1 {
+            // Any LP but this one.
+            let step = 1 + ((choice >> 16) % u64::from(self.lps - 1)) as u32;
+            let target = LpId((me.0 + step) % self.lps);
+            context.send(
+                target,
+                self.lookahead + Time(delay % (self.spread.0 + 1)),
+                payload,
+            );
+        } else {
+            context.send(me, Time(1 + delay % (self.lookahead + self.spread).0), payload);
+        }
+    }
+}
+
+impl Model for Phold {
+    type Payload = u64;
+    type Lp = Ball;
+    type Record = (u32, u64);
+    type Undo = Before;
+    type Error = String;
+
+    fn lps(&self) -> u32 {
+        self.lps
+    }
+    fn lookahead(&self) -> Time {
+        self.lookahead
+    }
+    fn create(&self, _: LpId) -> Ball {
+        Ball {
+            events: 0,
+            history: 0,
+        }
+    }
+    fn start(&self, _: &mut Ball, context: &mut impl Context<Self>) {
+        for i in 0..self.population {
+            self.throw(u64::from(i), context);
+        }
+    }
+    fn handle(&self, ball: &mut Ball, event: &Event<u64>, context: &mut impl Context<Self>) {
+        context.undo(Before {
+            history: ball.history,
+        });
+        ball.events += 1;
+        let seen = event.payload ^ context.now().ps().rotate_left(32);
+        ball.history = (ball.history.rotate_left(5) ^ seen).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        if self.records {
+            context.emit((context.lp().0, ball.history));
+        }
+        self.throw(event.payload + 1, context);
+    }
+    fn undo(&self, ball: &mut Ball, step: Before) {
+        ball.events -= 1;
+        ball.history = step.history;
+    }
+}
