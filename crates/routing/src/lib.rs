@@ -6,14 +6,16 @@
 mod deadlock;
 mod registry;
 
-pub use deadlock::{Cycle, DeadlockFree, prove_deadlock_free};
+pub use deadlock::{
+    Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free,
+};
 pub use registry::{Algorithm, REGISTRY, build};
 
 use topology::{HostId, Port, RouterId};
 
 /// What a packet carries for its routing; zero at injection. Each algorithm gives the fields their
 /// meaning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct RouteState {
     /// For example the intermediate group of Valiant routing.
@@ -77,5 +79,9 @@ pub trait Routing: Send + Sync {
 
     /// All hops that [`Routing::route`] can choose in this situation with their next state, whatever the
     /// congestion and the random numbers: what the deadlock proof walks.
+    ///
+    /// Where the packet enters the network (`at.input` leads to a host) the answer may depend on
+    /// `at.source`; at later routers only on what `state` has kept of it, so that the proof need not tell
+    /// apart packets of different sources that are in the same situation.
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>);
 }
