@@ -5,8 +5,16 @@
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 
+mod cartesian;
+mod division;
+mod dragonfly;
+mod fat_tree;
+mod mesh;
 mod registry;
+mod size;
+mod torus;
 
+pub use division::Divisor;
 pub use registry::{Kind, REGISTRY, build};
 
 /// A switch.
@@ -94,10 +102,16 @@ pub trait Groups {
     fn groups(&self) -> u32;
     /// The group of a router.
     fn group(&self, router: RouterId) -> u32;
+    /// Number of routers in every group; group `g` has the routers `g * n .. (g + 1) * n`.
+    fn routers_per_group(&self) -> u32;
     /// Number of links from one group to another (different) one.
     fn links_between(&self, from: u32, to: u32) -> u32;
     /// Router and port of the `index`-th link from group `from` to group `to`.
     fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port);
+    /// Index, as [`Groups::gateway`] takes it, of a link between the groups of two routers of different
+    /// groups that lies on a path with one such link and as few local links as possible. `draw`, any
+    /// number, picks one where there are several, evenly.
+    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32;
     /// The port of `from` that leads to `to`, another router of the same group.
     fn local_port(&self, from: RouterId, to: RouterId) -> Port;
 }
@@ -124,4 +138,6 @@ pub trait Cartesian {
     fn coordinate(&self, router: RouterId, dimension: usize) -> u32;
     /// The port that leads one step up (`true`) or down in one dimension.
     fn step_port(&self, router: RouterId, dimension: usize, up: bool) -> Port;
+    /// The first dimension in which two routers differ, with the coordinates of both in it.
+    fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)>;
 }

@@ -2,7 +2,7 @@
 
 use config::{Error, Section};
 
-use crate::Topology;
+use crate::{Topology, dragonfly, fat_tree, mesh, torus};
 
 /// One kind of topology.
 pub struct Kind {
@@ -19,7 +19,7 @@ pub struct Kind {
 }
 
 /// All topologies, in alphabetical order.
-pub static REGISTRY: &[Kind] = &[];
+pub static REGISTRY: &[Kind] = &[dragonfly::KIND, fat_tree::KIND, mesh::KIND, torus::KIND];
 
 /// Builds the topology that `section` (`network.topology`) describes; its `kind` names it.
 ///
