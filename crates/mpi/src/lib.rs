@@ -1,4 +1,29 @@
 //! MPI semantics as a plain state machine per rank: operations in, messages out.
 //!
-//! Sees "send this message" and "this message arrived"; nothing of packets, hosts or the kernel.
-//! Source of the protocol model: MPICH's and Open MPI's eager and rendezvous protocols.
+//! A [`Rank`] reads a [`workload::Program`] and answers with [`Action`]s: send this message, call me
+//! again at this time, finished. Its owner tells it what [arrived](Rank::arrived) and what has
+//! [left the NIC](Rank::injected). It sees nothing of packets, hosts or the kernel, and no other rank.
+//!
+//! Source of the protocol model: the eager and rendezvous protocols of MPICH and Open MPI; overheads
+//! as in LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
+
+mod collectives;
+mod error;
+mod job;
+mod matching;
+mod message;
+mod operations;
+mod ordering;
+mod progress;
+mod rank;
+mod requests;
+mod settings;
+mod statistics;
+
+pub use collectives::{ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round};
+pub use error::ReplayError;
+pub use job::Job;
+pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
+pub use rank::{Action, Rank};
+pub use settings::{ComputeScale, Settings};
+pub use statistics::{CallTime, RankStats};

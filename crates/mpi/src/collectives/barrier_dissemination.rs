@@ -1,0 +1,49 @@
+//! Barrier by dissemination: in round `k` everyone signals the rank 2^k up and hears from the one
+//! 2^k down. Ceil(log2 n) rounds, n messages each, without payload.
+
+use workload::Collective;
+
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Barrier,
+    name: "dissemination",
+    summary: "signals at distances 1, 2, 4, ...; log2(n) rounds",
+    source: "Hensgen, Finkel, Manber 1988; MPICH and Open MPI",
+    round,
+};
+
+fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    out.send(call.up(1 << k), 0);
+    out.receive(call.down(1 << k), 0);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size, run};
+    use super::*;
+
+    #[test]
+    fn everyone_hears_of_everyone() {
+        every_size(|ranks| {
+            let (heard, tally) = run(
+                &ALGORITHM,
+                ranks,
+                0,
+                0,
+                |rank| 1u64 << rank,
+                |known, _, _| (*known, 0),
+                |known, _, news| *known |= news,
+            );
+            assert!(heard.iter().all(|known| *known == (1 << ranks) - 1));
+            assert_eq!(
+                tally,
+                (ranks as u64 * u64::from(ranks.next_power_of_two().ilog2()), 0)
+            );
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! Broadcast down a binomial tree, longest edges first. n - 1 messages of the whole vector.
+
+use workload::Collective;
+
+use super::binomial_tree::{Edge, edge};
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    name: "binomial",
+    summary: "down a binomial tree; log2(n) rounds, the whole vector on each edge",
+    source: "Thakur, Rabenseifner, Gropp 2005, section 4.2",
+    round,
+};
+
+fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    match edge(call, call.doublings() - 1 - k) {
+        Some(Edge::ToParent { peer, .. }) => out.receive(peer, call.bytes),
+        Some(Edge::ToChild { peer, .. }) => out.send(peer, call.bytes),
+        None => {}
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size_and_root, run};
+    use super::*;
+
+    #[test]
+    fn everyone_gets_the_vector_of_the_root() {
+        every_size_and_root(|ranks, root| {
+            let (vectors, tally) = run(
+                &ALGORITHM,
+                ranks,
+                root,
+                100,
+                |rank| (rank == root).then_some(root),
+                |vector, _, _| (vector.expect("nothing is sent before it is there"), 100),
+                |vector, _, news| assert_eq!(vector.replace(news), None),
+            );
+            assert_eq!(vectors, vec![Some(root); ranks as usize]);
+            assert_eq!(tally, (u64::from(ranks) - 1, (u64::from(ranks) - 1) * 100));
+        });
+    }
+}

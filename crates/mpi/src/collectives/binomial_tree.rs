@@ -1,0 +1,45 @@
+//! The binomial tree under broadcast, reduce, gather and scatter.
+//!
+//! Ranks are counted from the root. Rank `r` hangs below `r` with its lowest set bit cleared, and its
+//! subtree are the ranks from `r` on, as many as that bit says, as far as there are any.
+
+use super::CollectiveCall;
+
+/// The edge of the tree that a rank uses in one round.
+pub(super) enum Edge {
+    /// The rank is the lower end; its own subtree has so many ranks.
+    ToParent { peer: u32, subtree: u32 },
+    /// The rank is the upper end; the peer's subtree has so many ranks.
+    ToChild { peer: u32, subtree: u32 },
+}
+
+/// The edge of length 2^`level` of this rank, if it has one.
+pub(super) fn edge(call: &CollectiveCall, level: u32) -> Option<Edge> {
+    let from_root = call.down(call.root);
+    let length = 1u32 << level;
+    let absolute = |relative: u32| {
+        CollectiveCall {
+            rank: relative,
+            ..*call
+        }
+        .up(call.root)
+    };
+    let subtree = |top: u32| length.min(call.ranks - top);
+    let lower_bits = from_root & (length - 1);
+    if lower_bits != 0 {
+        None
+    } else if from_root & length != 0 {
+        Some(Edge::ToParent {
+            peer: absolute(from_root - length),
+            subtree: subtree(from_root),
+        })
+    } else if length < call.ranks - from_root {
+        let child = from_root + length;
+        Some(Edge::ToChild {
+            peer: absolute(child),
+            subtree: subtree(child),
+        })
+    } else {
+        None
+    }
+}

@@ -1,0 +1,44 @@
+//! Exclusive scan: the messages of the inclusive one; a rank leaves its own contribution out.
+
+use workload::Collective;
+
+use super::Algorithm;
+use super::scan_recursive_doubling::round;
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Exscan,
+    name: "recursive-doubling",
+    summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
+    source: "Hillis, Steele 1986; MPICH",
+    round,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{Sum, every_size, pairs, run};
+    use super::*;
+
+    #[test]
+    fn everyone_has_the_contributions_below_its_own() {
+        every_size(|ranks| {
+            let (sums, tally) = run(
+                &ALGORITHM,
+                ranks,
+                0,
+                100,
+                |rank| (Sum::of_all(0..0), Sum::of(rank)),
+                |(_, block), _, _| (block.clone(), 100),
+                |(result, block), message, news: Sum| {
+                    block.add(&news);
+                    if message.from < message.to {
+                        result.add(&news);
+                    }
+                },
+            );
+            for (rank, (result, _)) in (0..).zip(sums) {
+                assert_eq!(result, Sum::of_all(0..rank));
+            }
+            assert_eq!(tally, (2 * pairs(ranks), 200 * pairs(ranks)));
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! Gather up a binomial tree, shortest edges first: an edge carries the contributions of the subtree
+//! below it.
+
+use workload::Collective;
+
+use super::binomial_tree::{Edge, edge};
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Gather,
+    name: "binomial",
+    summary: "up a binomial tree; log2(n) rounds, an edge carries its subtree",
+    source: "Thakur, Rabenseifner, Gropp 2005, section 4.6; MPICH",
+    round,
+};
+
+fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    let bytes = |subtree: u32| call.bytes.saturating_mul(u64::from(subtree));
+    match edge(call, k) {
+        Some(Edge::ToParent { peer, subtree }) => out.send(peer, bytes(subtree)),
+        Some(Edge::ToChild { peer, subtree }) => out.receive(peer, bytes(subtree)),
+        None => {}
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size_and_root, run, subtrees};
+    use super::*;
+
+    #[test]
+    fn the_root_has_every_contribution_once() {
+        every_size_and_root(|ranks, root| {
+            let (gathered, tally) = run(
+                &ALGORITHM,
+                ranks,
+                root,
+                100,
+                |rank| vec![rank],
+                |blocks, _, _| (blocks.clone(), blocks.len() as u64 * 100),
+                |blocks, _, news| blocks.extend(news),
+            );
+            let mut blocks = gathered[root as usize].clone();
+            blocks.sort_unstable();
+            assert_eq!(blocks, (0..ranks).collect::<Vec<_>>());
+            assert_eq!(tally, (u64::from(ranks) - 1, subtrees(ranks) * 100));
+        });
+    }
+}

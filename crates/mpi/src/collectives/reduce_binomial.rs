@@ -1,0 +1,49 @@
+//! Reduction up a binomial tree, shortest edges first. n - 1 messages of the whole vector.
+
+use workload::Collective;
+
+use super::binomial_tree::{Edge, edge};
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    name: "binomial",
+    summary: "up a binomial tree; log2(n) rounds, the whole vector on each edge",
+    source: "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+    round,
+};
+
+fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    match edge(call, k) {
+        Some(Edge::ToParent { peer, .. }) => out.send(peer, call.bytes),
+        Some(Edge::ToChild { peer, .. }) => out.receive(peer, call.bytes),
+        None => {}
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{Sum, every_size_and_root, run};
+    use super::*;
+
+    #[test]
+    fn the_root_has_every_contribution_once() {
+        every_size_and_root(|ranks, root| {
+            let (sums, tally) = run(
+                &ALGORITHM,
+                ranks,
+                root,
+                100,
+                Sum::of,
+                |sum, _, _| (sum.clone(), 100),
+                |sum, _, news| sum.add(&news),
+            );
+            assert_eq!(sums[root as usize], Sum::of_all(0..ranks));
+            assert_eq!(tally, (u64::from(ranks) - 1, (u64::from(ranks) - 1) * 100));
+        });
+    }
+}

@@ -1,0 +1,57 @@
+//! Inclusive scan by recursive doubling: in round `k` ranks that differ in bit `k` exchange the sum of
+//! their block of 2^k ranks; the higher one adds it to its result. A rank without partner goes on.
+
+use workload::Collective;
+
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Scan,
+    name: "recursive-doubling",
+    summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
+    source: "Hillis, Steele 1986; MPICH",
+    round,
+};
+
+/// Also the exclusive scan, which sends the same and adds differently.
+pub(super) fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    let peer = call.rank ^ (1 << k);
+    if peer < call.ranks {
+        out.send(peer, call.bytes);
+        out.receive(peer, call.bytes);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{Sum, every_size, pairs, run};
+    use super::*;
+
+    #[test]
+    fn everyone_has_the_contributions_up_to_its_own() {
+        every_size(|ranks| {
+            let (sums, tally) = run(
+                &ALGORITHM,
+                ranks,
+                0,
+                100,
+                |rank| (Sum::of(rank), Sum::of(rank)),
+                |(_, block), _, _| (block.clone(), 100),
+                |(result, block), message, news: Sum| {
+                    block.add(&news);
+                    if message.from < message.to {
+                        result.add(&news);
+                    }
+                },
+            );
+            for (rank, (result, _)) in (0..).zip(sums) {
+                assert_eq!(result, Sum::of_all(0..rank + 1));
+            }
+            assert_eq!(tally, (2 * pairs(ranks), 200 * pairs(ranks)));
+        });
+    }
+}

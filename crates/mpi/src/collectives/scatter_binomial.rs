@@ -1,0 +1,58 @@
+//! Scatter down a binomial tree, longest edges first: an edge carries what the subtree below it gets.
+
+use workload::Collective;
+
+use super::binomial_tree::{Edge, edge};
+use super::{Algorithm, CollectiveCall, Round};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Scatter,
+    name: "binomial",
+    summary: "down a binomial tree; log2(n) rounds, an edge carries its subtree",
+    source: "Thakur, Rabenseifner, Gropp 2005, section 4.2; MPICH",
+    round,
+};
+
+fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    let bytes = |subtree: u32| call.bytes.saturating_mul(u64::from(subtree));
+    match edge(call, call.doublings() - 1 - k) {
+        Some(Edge::ToParent { peer, subtree }) => out.receive(peer, bytes(subtree)),
+        Some(Edge::ToChild { peer, subtree }) => out.send(peer, bytes(subtree)),
+        None => {}
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size_and_root, run, subtrees};
+    use super::*;
+
+    #[test]
+    fn everyone_keeps_its_own_block() {
+        every_size_and_root(|ranks, root| {
+            // Blocks by rank counted from the root, the root's own first.
+            let all: Vec<u32> = (0..ranks).map(|relative| (relative + root) % ranks).collect();
+            let (kept, tally) = run(
+                &ALGORITHM,
+                ranks,
+                root,
+                100,
+                |rank| if rank == root { all.clone() } else { Vec::new() },
+                |blocks, _, bytes| {
+                    let sent = blocks.split_off(blocks.len() - (bytes / 100) as usize);
+                    let size = sent.len() as u64 * 100;
+                    (sent, size)
+                },
+                |blocks, _, news| blocks.extend(news),
+            );
+            for (rank, blocks) in (0..).zip(kept) {
+                assert_eq!(blocks, [rank]);
+            }
+            assert_eq!(tally, (u64::from(ranks) - 1, subtrees(ranks) * 100));
+        });
+    }
+}

@@ -1,0 +1,112 @@
+//! What can be wrong with a program that is replayed.
+
+use des::Time;
+use thiserror::Error;
+use workload::TraceError;
+
+/// A program that cannot be replayed, or an owner that breaks the contract of a rank.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ReplayError {
+    /// The source of the operations is broken.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A message is longer than the buffer of the receive that matches it (MPI_ERR_TRUNCATE).
+    #[error(
+        "rank {rank}: {call}: the message of {sent} bytes from rank {source_rank}, tag {tag}, communicator \
+         {communicator} does not fit the receive buffer of {buffer} bytes"
+    )]
+    Truncation {
+        /// Receiving rank.
+        rank: u32,
+        /// Name of the call that posted the receive.
+        call: &'static str,
+        /// Sending rank, counted in the communicator.
+        source_rank: u32,
+        /// Tag of the message.
+        tag: u32,
+        /// Communicator.
+        communicator: u32,
+        /// Bytes of the message.
+        sent: u64,
+        /// Bytes of the buffer.
+        buffer: u64,
+    },
+    /// A call waits for a request that is not open.
+    #[error("rank {rank}: {call}: request {request} was never opened, or is already completed")]
+    UnknownRequest {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// The request as the program numbers it.
+        request: u64,
+    },
+    /// A call opens a request under the number of another one that is still open.
+    #[error("rank {rank}: {call}: request {request} is still open")]
+    RequestInUse {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// The request as the program numbers it.
+        request: u64,
+    },
+    /// A call names a communicator that the job does not have.
+    #[error("rank {rank}: {call}: there is no communicator {communicator}; the job has {known}")]
+    NoSuchCommunicator {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// Communicator.
+        communicator: u32,
+        /// Number of communicators of the job.
+        known: u32,
+    },
+    /// A call names a communicator that the rank is no member of.
+    #[error("rank {rank}: {call}: the rank is not a member of communicator {communicator}")]
+    NotAMember {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// Communicator.
+        communicator: u32,
+    },
+    /// A call names a peer or root that the communicator does not have.
+    #[error("rank {rank}: {call}: there is no rank {peer} in communicator {communicator} of {size} ranks")]
+    NoSuchRank {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// Peer or root, counted in the communicator.
+        peer: u32,
+        /// Communicator.
+        communicator: u32,
+        /// Size of the communicator.
+        size: u32,
+    },
+    /// Simulated time ends (2^64 ps, 213 days).
+    #[error("rank {rank}: at {now}, {span} more is beyond the end of simulated time, 213 days")]
+    TimeOverflow {
+        /// Rank.
+        rank: u32,
+        /// Time of the call.
+        now: Time,
+        /// Span that does not fit.
+        span: Time,
+    },
+    /// The owner of the rank called it with something that the rank did not ask for: a defect of the
+    /// simulator, not of the program.
+    #[error("rank {rank}: defect of the simulator: {what}")]
+    Contract {
+        /// Rank.
+        rank: u32,
+        /// What happened.
+        what: String,
+    },
+    /// The ranks or communicators of a job contradict each other.
+    #[error("{0}")]
+    Job(String),
+}

@@ -1,0 +1,128 @@
+//! What all ranks of one application share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::message::COLLECTIVE_CONTEXT;
+use crate::{ReplayError, Settings};
+
+/// What all ranks of one application share; read only.
+#[derive(Debug)]
+pub struct Job {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Ranks of the job in each communicator, in the communicator's order.
+    pub communicators: Arc<[Vec<u32>]>,
+    /// Protocol parameters.
+    pub settings: Settings,
+    /// Rank in the communicator of each member, per communicator.
+    positions: Vec<Positions>,
+}
+
+/// From a rank of the job to its rank in one communicator.
+#[derive(Debug)]
+enum Positions {
+    /// Both count alike, as in the world; takes no memory.
+    Identity,
+    Table(BTreeMap<u32, u32>),
+}
+
+impl Job {
+    /// A job of so many ranks. `communicators` as in [`workload::Workload::communicators`].
+    ///
+    /// # Errors
+    /// [`ReplayError::Job`]: a member that is no rank of the job, a member twice, no rank at all, or
+    /// more communicators than fit 31 bits.
+    pub fn new(ranks: u32, communicators: Arc<[Vec<u32>]>, settings: Settings) -> Result<Job, ReplayError> {
+        if ranks == 0 {
+            return Err(ReplayError::Job("a job needs at least one rank".into()));
+        }
+        if communicators.len() >= COLLECTIVE_CONTEXT as usize {
+            return Err(ReplayError::Job("more than 2^31 communicators".into()));
+        }
+        let positions = communicators
+            .iter()
+            .enumerate()
+            .map(|(index, members)| positions(ranks, index, members))
+            .collect::<Result<_, _>>()?;
+        Ok(Job {
+            ranks,
+            communicators,
+            settings,
+            positions,
+        })
+    }
+
+    /// Members of a communicator, or nothing if the job does not have it.
+    pub fn members(&self, communicator: u32) -> Option<&[u32]> {
+        self.communicators.get(communicator as usize).map(Vec::as_slice)
+    }
+
+    /// Rank in the communicator of a rank of the job; none if it is not a member.
+    pub fn rank_in(&self, communicator: u32, rank: u32) -> Option<u32> {
+        match self.positions.get(communicator as usize)? {
+            Positions::Identity => (rank < self.members(communicator)?.len() as u32).then_some(rank),
+            Positions::Table(table) => table.get(&rank).copied(),
+        }
+    }
+}
+
+fn positions(ranks: u32, index: usize, members: &[u32]) -> Result<Positions, ReplayError> {
+    if let Some(stranger) = members.iter().find(|m| **m >= ranks) {
+        return Err(ReplayError::Job(format!(
+            "communicator {index} has the member {stranger}; the job has the ranks 0 to {}",
+            ranks - 1
+        )));
+    }
+    if members
+        .iter()
+        .zip(0..)
+        .all(|(member, position)| *member == position)
+    {
+        return Ok(Positions::Identity);
+    }
+    let mut table = BTreeMap::new();
+    for (member, position) in members.iter().zip(0..) {
+        if table.insert(*member, position).is_some() {
+            return Err(ReplayError::Job(format!(
+                "communicator {index} has the member {member} twice"
+            )));
+        }
+    }
+    Ok(Positions::Table(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(ranks: u32, communicators: &[&[u32]]) -> Result<Job, ReplayError> {
+        let communicators: Vec<Vec<u32>> = communicators.iter().map(|c| c.to_vec()).collect();
+        Job::new(ranks, communicators.into(), Settings::default())
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (ranks, communicators, needle) in [
+            (0, &[][..], "at least one rank"),
+            (2, &[&[0, 1][..], &[2][..]][..], "communicator 1 has the member 2"),
+            (3, &[&[2, 1, 2][..]][..], "member 2 twice"),
+        ] {
+            let message = job(ranks, communicators).unwrap_err().to_string();
+            assert!(message.contains(needle), "{message}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_found_in_their_communicators() {
+        let job = job(4, &[&[0, 1, 2, 3], &[3, 1], &[]]).unwrap();
+        assert_eq!(job.rank_in(0, 3), Some(3));
+        assert_eq!(job.rank_in(0, 4), None);
+        assert_eq!(
+            (job.rank_in(1, 3), job.rank_in(1, 1), job.rank_in(1, 0)),
+            (Some(0), Some(1), None)
+        );
+        assert_eq!((job.rank_in(2, 0), job.rank_in(3, 0)), (None, None));
+        assert_eq!(job.members(1), Some(&[3, 1][..]));
+    }
+}

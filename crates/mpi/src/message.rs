@@ -1,0 +1,126 @@
+//! What travels between two ranks.
+
+use crate::Settings;
+
+/// Top bit of [`Message::communicator`]: set for traffic of collectives, which thereby never matches
+/// a receive of the program (the separate context of the MPI standard, section "Communicators").
+pub const COLLECTIVE_CONTEXT: u32 = 1 << 31;
+
+/// [`Message::request`] of an eager message, whose sender does not wait for anything.
+pub const NO_REQUEST: u32 = u32::MAX;
+
+/// The part that a message plays in its protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Envelope and payload at once.
+    Eager,
+    /// Envelope of a rendezvous; the payload waits at the sender.
+    RequestToSend,
+    /// The receiver has a buffer; answers a [`Kind::RequestToSend`].
+    ClearToSend,
+    /// The payload of a rendezvous; answers a [`Kind::ClearToSend`].
+    Data,
+}
+
+/// A message between two ranks of one job: a plain value of 36 bytes, aligned to 4.
+///
+/// `(from, to, kind, sequence)` is unique in a job, up to 2^32 sends between two ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C, packed(4))]
+pub struct Message {
+    /// Sending rank, counted in the job.
+    pub from: u32,
+    /// Receiving rank, counted in the job.
+    pub to: u32,
+    /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives.
+    pub communicator: u32,
+    /// Tag of the program, or collective and round for traffic of collectives.
+    pub tag: u32,
+    /// Payload of the MPI message in bytes, also in the control messages about it.
+    pub bytes: u64,
+    /// Position of the MPI message among all that its sender sends to its receiver, from 0. The four
+    /// kinds that carry one MPI message have the same.
+    pub sequence: u32,
+    /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected);
+    /// [`NO_REQUEST`] for an eager message. The receiver hands it back in its [`Kind::ClearToSend`].
+    pub request: u32,
+    /// Part in the protocol.
+    pub kind: Kind,
+}
+
+const _: () = assert!(size_of::<Message>() == 36 && align_of::<Message>() == 4);
+
+impl Message {
+    /// Bytes that the network carries: payload and header, or a control message; at least one byte.
+    pub fn wire_bytes(&self, settings: &Settings) -> u64 {
+        let bytes = match self.kind {
+            Kind::Eager | Kind::Data => self.bytes.saturating_add(settings.header_bytes),
+            Kind::RequestToSend | Kind::ClearToSend => settings.control_bytes,
+        };
+        bytes.max(1)
+    }
+
+    /// Whether the sender must be told when the last byte has left its NIC: the data of a rendezvous,
+    /// since only then may the program reuse the buffer.
+    pub fn reports_injection(&self) -> bool {
+        self.kind == Kind::Data
+    }
+
+    /// Whether this message is matched with a receive (the others belong to a matched one).
+    pub(crate) fn is_envelope(&self) -> bool {
+        matches!(self.kind, Kind::Eager | Kind::RequestToSend)
+    }
+
+    /// The next message of the same rendezvous, in the opposite direction.
+    pub(crate) fn reply(self, kind: Kind) -> Message {
+        Message {
+            from: self.to,
+            to: self.from,
+            kind,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_has_a_header_and_control_its_own_size() {
+        let settings = Settings {
+            header_bytes: 10,
+            control_bytes: 7,
+            ..Settings::default()
+        };
+        let mut message = Message {
+            from: 1,
+            to: 2,
+            communicator: 0,
+            tag: 3,
+            bytes: 100,
+            sequence: 5,
+            request: 9,
+            kind: Kind::Eager,
+        };
+        for (kind, wire, reports) in [
+            (Kind::Eager, 110, false),
+            (Kind::RequestToSend, 7, false),
+            (Kind::ClearToSend, 7, false),
+            (Kind::Data, 110, true),
+        ] {
+            message.kind = kind;
+            assert_eq!(message.wire_bytes(&settings), wire);
+            assert_eq!(message.reports_injection(), reports);
+        }
+        let bare = Settings {
+            header_bytes: 0,
+            ..settings
+        };
+        assert_eq!(Message { bytes: 0, ..message }.wire_bytes(&bare), 1);
+        let clear = message.reply(Kind::ClearToSend);
+        assert_eq!(({ clear.from }, { clear.to }, { clear.sequence }), (2, 1, 5));
+        assert_eq!(clear.reply(Kind::Data), message);
+    }
+}

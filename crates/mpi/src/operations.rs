@@ -1,0 +1,405 @@
+//! What the operations of a program do to a rank: the side of the CPU.
+//!
+//! A rank goes on until an operation takes time. What takes none (an overhead of zero, a receive whose
+//! message is there) is done inline, without a round trip through the owner.
+
+use des::Time;
+use workload::{Call, Operation};
+
+use crate::matching::Posted;
+use crate::message::{Kind, Message, NO_REQUEST};
+use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
+use crate::requests::{Direction, Owner, Subject};
+use crate::{COLLECTIVE_CONTEXT, ReplayError};
+
+/// Whether the CPU is free for the next step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step {
+    GoesOn,
+    /// The state says until when.
+    Stops,
+}
+
+impl Rank {
+    /// Carries out operations until one takes time or the program ends.
+    pub(crate) fn advance(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+        loop {
+            let step = if self.collective.is_under_way() {
+                self.collective_step(now, out)?
+            } else {
+                self.next_operation(now, out)?
+            };
+            if step == Step::Stops {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes on after a span that kept the CPU busy.
+    pub(crate) fn go_on(
+        &mut self,
+        departure: Option<Departure>,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
+        if let Some(departure) = departure
+            && self.depart(departure, now, out)? == Step::Stops
+        {
+            return Ok(());
+        }
+        self.advance(now, out)
+    }
+
+    fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+        self.close_activity(now);
+        match self.program.next()? {
+            Some(operation) => self.begin(operation, now, out),
+            None => {
+                self.state = State::Finished;
+                self.stats.finished_at = Some(now);
+                out.push(Action::Finished);
+                Ok(Step::Stops)
+            }
+        }
+    }
+
+    /// Accounts for the time of the activity that ends now.
+    fn close_activity(&mut self, now: Time) {
+        let span = now.saturating_sub(self.since);
+        match self.activity {
+            Activity::None => {}
+            Activity::Compute => self.stats.compute += span,
+            Activity::Call { call, calls } => self.stats.count_call(call, calls, span),
+        }
+        self.activity = Activity::None;
+        self.since = now;
+    }
+
+    fn enter(&mut self, call: Call, calls: u64) {
+        self.activity = Activity::Call { call, calls };
+    }
+
+    fn begin(&mut self, operation: Operation, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+        match operation {
+            Operation::Compute { ps } => {
+                self.activity = Activity::Compute;
+                let span = self.job.settings.compute_scale.apply(Time::from_ps(ps));
+                self.occupy(now, span, None, out)
+            }
+            Operation::Send {
+                to,
+                tag,
+                communicator,
+                bytes,
+                request,
+                call,
+            } => {
+                self.enter(call, 1);
+                let to = self.peer(call, communicator, to)?;
+                let origin = match request {
+                    None => Origin::Blocking,
+                    Some(request) => Origin::NonBlocking(self.unused(call, request)?),
+                };
+                let departure = Departure {
+                    to,
+                    context: communicator,
+                    tag,
+                    bytes,
+                    call,
+                    origin,
+                };
+                self.begin_send(departure, now, out)
+            }
+            Operation::Receive {
+                from,
+                tag,
+                communicator,
+                bytes,
+                request,
+                call,
+            } => {
+                self.enter(call, u64::from(call != Call::Sendrecv));
+                let peer = match from {
+                    Some(from) => Some(self.peer(call, communicator, from)?),
+                    None => self.member(call, communicator).map(|_| None)?,
+                };
+                let request = request.map(|request| self.unused(call, request)).transpose()?;
+                let subject = Subject {
+                    direction: Direction::Receive,
+                    peer,
+                    tag,
+                    context: communicator,
+                    call,
+                };
+                let handle = self.post(subject, bytes, now, out)?;
+                match request {
+                    None => self.wait_on(&[handle], now, out),
+                    Some(request) => {
+                        self.open.insert(request, handle);
+                        Ok(Step::GoesOn)
+                    }
+                }
+            }
+            Operation::Wait { requests, call } => {
+                self.enter(call, u64::from(call != Call::Sendrecv));
+                self.begin_wait(call, &requests, now, out)
+            }
+            Operation::Collective {
+                collective,
+                communicator,
+                root,
+                bytes,
+                call,
+            } => {
+                self.enter(call, 1);
+                let rank = self.member(call, communicator)?;
+                self.peer(call, communicator, root)?;
+                self.begin_collective(collective, communicator, rank, root, bytes, call, now, out)
+            }
+        }
+    }
+
+    fn begin_wait(
+        &mut self,
+        call: Call,
+        requests: &[u64],
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        let mut handles = Vec::with_capacity(requests.len());
+        for request in requests {
+            let unknown = || ReplayError::UnknownRequest {
+                rank: self.rank,
+                call: call.name(),
+                request: *request,
+            };
+            handles.push(self.open.remove(request).ok_or_else(unknown)?);
+        }
+        self.wait_on(&handles, now, out)
+    }
+
+    /// Keeps the CPU busy for a span, after which `departure` leaves.
+    fn occupy(
+        &mut self,
+        now: Time,
+        span: Time,
+        departure: Option<Departure>,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        if span == Time::ZERO {
+            return match departure {
+                Some(departure) => self.depart(departure, now, out),
+                None => Ok(Step::GoesOn),
+            };
+        }
+        let until = self.after(now, span)?;
+        self.state = State::Busy { until, departure };
+        out.push(Action::ResumeAt(until));
+        Ok(Step::Stops)
+    }
+
+    /// Pays the send overhead and then lets the message go.
+    pub(crate) fn begin_send(
+        &mut self,
+        departure: Departure,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        self.occupy(now, self.job.settings.send_overhead, Some(departure), out)
+    }
+
+    /// Lets the message go: all of it, or the request to send it.
+    fn depart(&mut self, leaving: Departure, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+        let Departure {
+            to,
+            context,
+            tag,
+            bytes,
+            call,
+            origin,
+        } = leaving;
+        let buffered = matches!(call, Call::Bsend | Call::Ibsend);
+        let synchronous = matches!(call, Call::Ssend | Call::Issend);
+        let rendezvous = synchronous || bytes > self.job.settings.eager_threshold;
+        let subject = Subject {
+            direction: Direction::Send,
+            peer: Some(to),
+            tag: Some(tag),
+            context,
+            call,
+        };
+        let (kind, request) = if rendezvous {
+            let owner = if buffered { Owner::Nobody } else { Owner::Program };
+            (Kind::RequestToSend, self.requests.open(subject, owner, false))
+        } else {
+            (Kind::Eager, NO_REQUEST)
+        };
+        let sequence = self.ordering.number(to);
+        let message = Message {
+            from: self.rank,
+            to,
+            communicator: context,
+            tag,
+            bytes,
+            sequence,
+            request,
+            kind,
+        };
+        out.push(Action::Send(message));
+        self.stats.count_sent(context & COLLECTIVE_CONTEXT != 0, bytes);
+        // A buffered or eager send is complete for the sender, whatever the network does.
+        let pending = (rendezvous && !buffered).then_some(request);
+        match origin {
+            Origin::Blocking => match pending {
+                Some(handle) => self.wait_on(&[handle], now, out),
+                None => Ok(Step::GoesOn),
+            },
+            Origin::NonBlocking(request) => {
+                let handle = pending.unwrap_or_else(|| self.requests.open(subject, Owner::Program, true));
+                self.open.insert(request, handle);
+                Ok(Step::GoesOn)
+            }
+            Origin::Collective => {
+                self.collective.await_also(pending);
+                Ok(Step::GoesOn)
+            }
+        }
+    }
+
+    /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
+    pub(crate) fn post(
+        &mut self,
+        subject: Subject,
+        capacity: u64,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<u32, ReplayError> {
+        let handle = self.requests.open(subject, Owner::Program, false);
+        let Subject {
+            peer, tag, context, ..
+        } = subject;
+        let posted = Posted {
+            context,
+            from: peer,
+            tag,
+            capacity,
+            handle,
+        };
+        if let Some(message) = self.matching.post(posted) {
+            self.take(posted, message, now, out)?;
+        }
+        Ok(handle)
+    }
+
+    /// Blocks until all of these requests are complete and the overheads of the receives are paid.
+    pub(crate) fn wait_on(
+        &mut self,
+        handles: &[u32],
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        let overhead = self.job.settings.receive_overhead;
+        let (mut outstanding, mut busy_until) = (0, now);
+        for handle in handles {
+            let Some(request) = self.requests.get_mut(*handle) else {
+                return Err(self.broken(format!("request handle {handle} is gone")));
+            };
+            if !request.complete {
+                request.owner = Owner::Blocked;
+                outstanding += 1;
+                continue;
+            }
+            if request.subject.direction == Direction::Receive {
+                busy_until = self.after(busy_until, overhead)?;
+            }
+            self.requests.close(*handle);
+        }
+        self.state = State::Waiting {
+            outstanding,
+            busy_until,
+        };
+        self.settle(now, out)
+    }
+
+    /// Ends the wait if nothing is outstanding any more.
+    fn settle(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+        let State::Waiting {
+            outstanding: 0,
+            busy_until,
+        } = self.state
+        else {
+            return Ok(Step::Stops);
+        };
+        self.state = State::Running;
+        self.occupy(now, busy_until.saturating_sub(now), None, out)
+    }
+
+    /// Goes on if what has just happened ends a wait.
+    pub(crate) fn wake(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+        match self.settle(now, out)? {
+            Step::GoesOn => self.advance(now, out),
+            Step::Stops => Ok(()),
+        }
+    }
+
+    /// This rank in the communicator.
+    fn member(&self, call: Call, communicator: u32) -> Result<u32, ReplayError> {
+        let (rank, call) = (self.rank, call.name());
+        if self.job.members(communicator).is_none() {
+            let known = self.job.communicators.len() as u32;
+            return Err(ReplayError::NoSuchCommunicator {
+                rank,
+                call,
+                communicator,
+                known,
+            });
+        }
+        let not_a_member = ReplayError::NotAMember {
+            rank,
+            call,
+            communicator,
+        };
+        self.job.rank_in(communicator, rank).ok_or(not_a_member)
+    }
+
+    /// The rank of the job that is `peer` in the communicator.
+    pub(crate) fn peer(&self, call: Call, communicator: u32, peer: u32) -> Result<u32, ReplayError> {
+        self.member(call, communicator)?;
+        let members = self.job.members(communicator).unwrap_or_default();
+        members
+            .get(peer as usize)
+            .copied()
+            .ok_or(ReplayError::NoSuchRank {
+                rank: self.rank,
+                call: call.name(),
+                peer,
+                communicator,
+                size: members.len() as u32,
+            })
+    }
+
+    /// The request, if it is free to be opened.
+    fn unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
+        if self.open.contains_key(&request) {
+            return Err(ReplayError::RequestInUse {
+                rank: self.rank,
+                call: call.name(),
+                request,
+            });
+        }
+        Ok(request)
+    }
+
+    /// The time a span after `time`.
+    pub(crate) fn after(&self, time: Time, span: Time) -> Result<Time, ReplayError> {
+        let overflow = ReplayError::TimeOverflow {
+            rank: self.rank,
+            now: time,
+            span,
+        };
+        time.ps()
+            .checked_add(span.ps())
+            .map(Time::from_ps)
+            .ok_or(overflow)
+    }
+}
