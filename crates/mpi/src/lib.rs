@@ -12,6 +12,7 @@ mod error;
 mod job;
 mod matching;
 mod message;
+mod ongoing;
 mod operations;
 mod ordering;
 mod progress;

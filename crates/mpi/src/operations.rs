@@ -10,7 +10,7 @@ use crate::matching::Posted;
 use crate::message::{Kind, Message, NO_REQUEST};
 use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
 use crate::requests::{Direction, Owner, Subject};
-use crate::{COLLECTIVE_CONTEXT, ReplayError};
+use crate::{COLLECTIVE_CONTEXT, CollectiveCall, ReplayError};
 
 /// Whether the CPU is free for the next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,60 +89,58 @@ impl Rank {
             Operation::Send {
                 to,
                 tag,
-                communicator,
+                communicator: context,
                 bytes,
                 request,
                 call,
             } => {
                 self.enter(call, 1);
-                let to = self.peer(call, communicator, to)?;
+                let to = self.peer(call, context, to)?;
                 let origin = match request {
                     None => Origin::Blocking,
                     Some(request) => Origin::NonBlocking(self.unused(call, request)?),
                 };
-                let departure = Departure {
-                    to,
-                    context: communicator,
-                    tag,
-                    bytes,
-                    call,
-                    origin,
-                };
-                self.begin_send(departure, now, out)
+                self.begin_send(
+                    Departure {
+                        to,
+                        context,
+                        tag,
+                        bytes,
+                        call,
+                        origin,
+                    },
+                    now,
+                    out,
+                )
             }
             Operation::Receive {
                 from,
                 tag,
-                communicator,
+                communicator: context,
                 bytes,
                 request,
                 call,
             } => {
                 self.enter(call, u64::from(call != Call::Sendrecv));
-                let peer = match from {
-                    Some(from) => Some(self.peer(call, communicator, from)?),
-                    None => self.member(call, communicator).map(|_| None)?,
-                };
-                let request = request.map(|request| self.unused(call, request)).transpose()?;
+                self.member(call, context)?;
+                let peer = from.map(|from| self.peer(call, context, from)).transpose()?;
                 let subject = Subject {
                     direction: Direction::Receive,
                     peer,
                     tag,
-                    context: communicator,
+                    context,
                     call,
                 };
-                let handle = self.post(subject, bytes, now, out)?;
-                match request {
-                    None => self.wait_on(&[handle], now, out),
-                    Some(request) => {
-                        self.open.insert(request, handle);
-                        Ok(Step::GoesOn)
-                    }
-                }
+                self.begin_receive(subject, bytes, request, now, out)
             }
             Operation::Wait { requests, call } => {
                 self.enter(call, u64::from(call != Call::Sendrecv));
-                self.begin_wait(call, &requests, now, out)
+                self.begin_waiting(now);
+                for request in &requests {
+                    let handle = self.surrender(call, *request)?;
+                    self.wait_for(handle)?;
+                }
+                self.settle(now, out)
             }
             Operation::Collective {
                 collective,
@@ -154,28 +152,40 @@ impl Rank {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
                 self.peer(call, communicator, root)?;
-                self.begin_collective(collective, communicator, rank, root, bytes, call, now, out)
+                let ranks = self
+                    .job
+                    .members(communicator)
+                    .map_or(0, |members| members.len() as u32);
+                let part = CollectiveCall {
+                    rank,
+                    ranks,
+                    root,
+                    bytes,
+                };
+                self.begin_collective(collective, communicator, part, call, now, out)
             }
         }
     }
 
-    fn begin_wait(
+    fn begin_receive(
         &mut self,
-        call: Call,
-        requests: &[u64],
+        subject: Subject,
+        capacity: u64,
+        request: Option<u64>,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<Step, ReplayError> {
-        let mut handles = Vec::with_capacity(requests.len());
-        for request in requests {
-            let unknown = || ReplayError::UnknownRequest {
-                rank: self.rank,
-                call: call.name(),
-                request: *request,
-            };
-            handles.push(self.open.remove(request).ok_or_else(unknown)?);
+        let request = request
+            .map(|request| self.unused(subject.call, request))
+            .transpose()?;
+        let handle = self.post(subject, capacity, now, out)?;
+        if let Some(request) = request {
+            self.open.insert(request, handle);
+            return Ok(Step::GoesOn);
         }
-        self.wait_on(&handles, now, out)
+        self.begin_waiting(now);
+        self.wait_for(handle)?;
+        self.settle(now, out)
     }
 
     /// Keeps the CPU busy for a span, after which `departure` leaves.
@@ -215,28 +225,27 @@ impl Rank {
             context,
             tag,
             bytes,
-            call,
             origin,
+            ..
         } = leaving;
-        let buffered = matches!(call, Call::Bsend | Call::Ibsend);
-        let synchronous = matches!(call, Call::Ssend | Call::Issend);
-        let rendezvous = synchronous || bytes > self.job.settings.eager_threshold;
-        let subject = Subject {
-            direction: Direction::Send,
-            peer: Some(to),
-            tag: Some(tag),
-            context,
-            call,
-        };
+        let rendezvous = leaving.is_synchronous() || bytes > self.job.settings.eager_threshold;
         let (kind, request) = if rendezvous {
-            let owner = if buffered { Owner::Nobody } else { Owner::Program };
-            (Kind::RequestToSend, self.requests.open(subject, owner, false))
+            let owner = if leaving.is_buffered() {
+                Owner::Nobody
+            } else {
+                Owner::Program
+            };
+            (
+                Kind::RequestToSend,
+                self.requests.open(leaving.subject(), owner, false),
+            )
         } else {
             (Kind::Eager, NO_REQUEST)
         };
         let sequence = self.ordering.number(to);
+        let from = self.rank;
         let message = Message {
-            from: self.rank,
+            from,
             to,
             communicator: context,
             tag,
@@ -248,22 +257,22 @@ impl Rank {
         out.push(Action::Send(message));
         self.stats.count_sent(context & COLLECTIVE_CONTEXT != 0, bytes);
         // A buffered or eager send is complete for the sender, whatever the network does.
-        let pending = (rendezvous && !buffered).then_some(request);
-        match origin {
-            Origin::Blocking => match pending {
-                Some(handle) => self.wait_on(&[handle], now, out),
-                None => Ok(Step::GoesOn),
-            },
-            Origin::NonBlocking(request) => {
-                let handle = pending.unwrap_or_else(|| self.requests.open(subject, Owner::Program, true));
-                self.open.insert(request, handle);
-                Ok(Step::GoesOn)
+        let pending = (rendezvous && !leaving.is_buffered()).then_some(request);
+        match (origin, pending) {
+            (Origin::Blocking, Some(handle)) => {
+                self.begin_waiting(now);
+                self.wait_for(handle)?;
+                return self.settle(now, out);
             }
-            Origin::Collective => {
-                self.collective.await_also(pending);
-                Ok(Step::GoesOn)
+            (Origin::Blocking, None) => {}
+            (Origin::NonBlocking(number), pending) => {
+                let complete = || self.requests.open(leaving.subject(), Owner::Program, true);
+                let handle = pending.unwrap_or_else(complete);
+                self.open.insert(number, handle);
             }
+            (Origin::Collective, pending) => self.collective.await_also(pending),
         }
+        Ok(Step::GoesOn)
     }
 
     /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
@@ -291,38 +300,47 @@ impl Rank {
         Ok(handle)
     }
 
-    /// Blocks until all of these requests are complete and the overheads of the receives are paid.
-    pub(crate) fn wait_on(
-        &mut self,
-        handles: &[u32],
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
-        let overhead = self.job.settings.receive_overhead;
-        let (mut outstanding, mut busy_until) = (0, now);
-        for handle in handles {
-            let Some(request) = self.requests.get_mut(*handle) else {
-                return Err(self.broken(format!("request handle {handle} is gone")));
-            };
-            if !request.complete {
-                request.owner = Owner::Blocked;
-                outstanding += 1;
-                continue;
-            }
-            if request.subject.direction == Direction::Receive {
-                busy_until = self.after(busy_until, overhead)?;
-            }
-            self.requests.close(*handle);
-        }
+    /// Begins a wait, for nothing so far.
+    pub(crate) fn begin_waiting(&mut self, now: Time) {
         self.state = State::Waiting {
-            outstanding,
-            busy_until,
+            outstanding: 0,
+            busy_until: now,
         };
-        self.settle(now, out)
+    }
+
+    /// Adds a request to the wait that has begun, or pays its overhead if it is complete.
+    pub(crate) fn wait_for(&mut self, handle: u32) -> Result<(), ReplayError> {
+        let (
+            State::Waiting {
+                outstanding,
+                busy_until,
+            },
+            Some(request),
+        ) = (self.state, self.requests.get_mut(handle))
+        else {
+            return Err(self.broken(format!("request handle {handle} is gone")));
+        };
+        if !request.complete {
+            request.owner = Owner::Blocked;
+            self.state = State::Waiting {
+                outstanding: outstanding + 1,
+                busy_until,
+            };
+            return Ok(());
+        }
+        if request.subject.direction == Direction::Receive {
+            let busy_until = self.after(busy_until, self.job.settings.receive_overhead)?;
+            self.state = State::Waiting {
+                outstanding,
+                busy_until,
+            };
+        }
+        self.requests.close(handle);
+        Ok(())
     }
 
     /// Ends the wait if nothing is outstanding any more.
-    fn settle(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    pub(crate) fn settle(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         let State::Waiting {
             outstanding: 0,
             busy_until,
@@ -376,6 +394,16 @@ impl Rank {
                 communicator,
                 size: members.len() as u32,
             })
+    }
+
+    /// The handle of a request that the program now waits for.
+    fn surrender(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
+        let unknown = ReplayError::UnknownRequest {
+            rank: self.rank,
+            call: call.name(),
+            request,
+        };
+        self.open.remove(&request).ok_or(unknown)
     }
 
     /// The request, if it is free to be opened.

@@ -1,7 +1,7 @@
 //! One MPI process: its state, what its owner may call, and what it reports.
 //!
-//! What operations do stands in `operations`, what messages do in `progress`; the state changes only
-//! through the methods of these three files.
+//! What operations do stands in `operations` and, for collectives, in `ongoing`; what messages do
+//! stands in `progress`. The state changes only there.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +10,12 @@ use std::sync::Arc;
 use des::Time;
 use workload::{Call, Program};
 
-use crate::collectives::{Ongoing, round_of};
+use crate::collectives::round_of;
 use crate::matching::Matching;
 use crate::message::{COLLECTIVE_CONTEXT, Message};
+use crate::ongoing::Ongoing;
 use crate::ordering::Ordering;
-use crate::requests::{Direction, Request, Requests};
+use crate::requests::{Direction, Request, Requests, Subject};
 use crate::{Job, RankStats, ReplayError};
 
 /// What a rank wants of its owner.
@@ -58,6 +59,35 @@ pub(crate) struct Departure {
     pub bytes: u64,
     pub call: Call,
     pub origin: Origin,
+}
+
+impl Departure {
+    /// Complete for the sender once it has left, whatever its size.
+    pub fn is_buffered(&self) -> bool {
+        matches!(self.call, Call::Bsend | Call::Ibsend)
+    }
+
+    /// Complete only when it is matched, whatever its size.
+    pub fn is_synchronous(&self) -> bool {
+        matches!(self.call, Call::Ssend | Call::Issend)
+    }
+
+    pub fn subject(&self) -> Subject {
+        let Departure {
+            to,
+            context,
+            tag,
+            call,
+            ..
+        } = *self;
+        Subject {
+            direction: Direction::Send,
+            peer: Some(to),
+            tag: Some(tag),
+            context,
+            call,
+        }
+    }
 }
 
 /// What the sender does once its message has left.

@@ -8,7 +8,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     name: "ring",
     summary: "n - 1 rounds to the next rank; best for long contributions",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.1",
+    source: "Thakur, Rabenseifner, Gropp 2005",
     round,
 };
 

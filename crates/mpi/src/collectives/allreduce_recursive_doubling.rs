@@ -10,7 +10,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     name: "recursive-doubling",
     summary: "exchanges whole vectors at distances 1, 2, 4, ...; best for short vectors",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.5; remainder as in MPICH",
+    source: "Thakur, Rabenseifner, Gropp 2005; remainder as in MPICH",
     round,
 };
 

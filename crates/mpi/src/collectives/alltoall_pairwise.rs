@@ -9,7 +9,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
     name: "pairwise",
     summary: "n - 1 rounds, one partner each; best for long messages",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.3",
+    source: "Thakur, Rabenseifner, Gropp 2005",
     round,
 };
 

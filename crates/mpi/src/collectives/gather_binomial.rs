@@ -10,7 +10,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     name: "binomial",
     summary: "up a binomial tree; log2(n) rounds, an edge carries its subtree",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.6; MPICH",
+    source: "MPICH",
     round,
 };
 

@@ -14,7 +14,6 @@ mod bcast_binomial;
 mod binomial_tree;
 mod exscan_recursive_doubling;
 mod gather_binomial;
-mod ongoing;
 mod reduce_binomial;
 mod reduce_scatter_pairwise;
 mod scan_recursive_doubling;
@@ -24,8 +23,6 @@ mod symbolic;
 
 use config::{Error, Section};
 use workload::Collective;
-
-pub(crate) use ongoing::Ongoing;
 
 /// One rank's part in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     name: "binomial",
     summary: "up a binomial tree; log2(n) rounds, the whole vector on each edge",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+    source: "Thakur, Rabenseifner, Gropp 2005",
     round,
 };
 

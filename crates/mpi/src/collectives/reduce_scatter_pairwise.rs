@@ -9,7 +9,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatter,
     name: "pairwise",
     summary: "n - 1 rounds, one partner each; each part goes straight to its owner",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+    source: "Thakur, Rabenseifner, Gropp 2005",
     round,
 };
 

@@ -9,7 +9,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scatter,
     name: "binomial",
     summary: "down a binomial tree; log2(n) rounds, an edge carries its subtree",
-    source: "Thakur, Rabenseifner, Gropp 2005, section 4.2; MPICH",
+    source: "MPICH; Thakur, Rabenseifner, Gropp 2005 for its use in broadcast",
     round,
 };
 

@@ -33,6 +33,9 @@ pub struct Passage {
     pub round: u32,
 }
 
+/// A message on its way: round, size, what it carries.
+type Sent<Payload> = (u32, u64, Payload);
+
 pub fn every_size(test: impl Fn(u32)) {
     (1..=33).for_each(test);
 }
@@ -76,7 +79,7 @@ pub fn run<State, Payload>(
     let mut states: Vec<State> = (0..ranks).map(start).collect();
     let mut rounds: Vec<(u32, Option<Round>)> = vec![(0, None); ranks as usize];
     let mut ended = vec![false; ranks as usize];
-    let mut network: BTreeMap<(u32, u32), VecDeque<(u32, u64, Payload)>> = BTreeMap::new();
+    let mut network: BTreeMap<(u32, u32), VecDeque<Sent<Payload>>> = BTreeMap::new();
     let mut tally = (0, 0);
     let mut progress = true;
     while progress {

@@ -3,12 +3,12 @@
 use des::Time;
 use workload::{Call, Collective};
 
-use super::{Algorithm, CollectiveCall, Round, tag};
-use crate::ReplayError;
+use crate::collectives::tag;
 use crate::message::COLLECTIVE_CONTEXT;
 use crate::operations::Step;
 use crate::rank::{Action, Departure, Origin, Rank};
 use crate::requests::{Direction, Subject};
+use crate::{Algorithm, CollectiveCall, ReplayError, Round};
 
 /// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
 #[derive(Debug, Default)]
@@ -38,6 +38,32 @@ impl Ongoing {
         self.current.is_some()
     }
 
+    fn begin(&mut self, current: Current) {
+        self.current = Some(current);
+    }
+
+    fn end(&mut self) {
+        self.current = None;
+    }
+
+    /// True the first time that it is called in a round.
+    fn begin_waiting(&mut self) -> bool {
+        self.current
+            .as_mut()
+            .is_some_and(|current| !std::mem::replace(&mut current.waits, true))
+    }
+
+    /// A request that belongs to the round.
+    fn next_pending(&mut self) -> Option<u32> {
+        self.pending.pop()
+    }
+
+    fn leave_round(&mut self) {
+        if let Some(current) = &mut self.current {
+            (current.k, current.issued, current.waits) = (current.k + 1, 0, false);
+        }
+    }
+
     /// The round is not over before this request is.
     pub fn await_also(&mut self, request: Option<u32>) {
         self.pending.extend(request);
@@ -61,30 +87,19 @@ impl Ongoing {
 }
 
 impl Rank {
-    #[allow(clippy::too_many_arguments)] // the fields of the operation, and what every step has
     pub(crate) fn begin_collective(
         &mut self,
         collective: Collective,
         communicator: u32,
-        rank: u32,
-        root: u32,
-        bytes: u64,
+        part: CollectiveCall,
         call: Call,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<Step, ReplayError> {
-        let ranks = self
-            .job
-            .members(communicator)
-            .map_or(0, |members| members.len() as u32);
-        self.collective.current = Some(Current {
-            algorithm: self.job.settings.collectives.of(collective),
-            part: CollectiveCall {
-                rank,
-                ranks,
-                root,
-                bytes,
-            },
+        let algorithm = self.job.settings.collectives.of(collective);
+        self.collective.begin(Current {
+            algorithm,
+            part,
             communicator,
             call,
             k: 0,
@@ -100,25 +115,21 @@ impl Rank {
             let departure = self.departure(to, bytes)?;
             return self.begin_send(departure, now, out);
         }
-        let Some(current) = &mut self.collective.current else {
-            return Ok(Step::GoesOn);
-        };
-        if !current.waits {
-            current.waits = true;
-            let mut pending = std::mem::take(&mut self.collective.pending);
-            let step = self.wait_on(&pending, now, out);
-            pending.clear();
-            self.collective.pending = pending;
-            return step;
+        if self.collective.begin_waiting() {
+            self.begin_waiting(now);
+            while let Some(handle) = self.collective.next_pending() {
+                self.wait_for(handle)?;
+            }
+            return self.settle(now, out);
         }
-        (current.k, current.issued, current.waits) = (current.k + 1, 0, false);
+        self.collective.leave_round();
         self.begin_round(now, out)
     }
 
     /// Posts the receives of the round, or ends the collective if there is none.
     fn begin_round(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         if !self.collective.enter_round() {
-            self.collective.current = None;
+            self.collective.end();
             return Ok(Step::GoesOn);
         }
         for index in 0..self.collective.round.receives.len() {

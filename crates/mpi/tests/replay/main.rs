@@ -1,0 +1,10 @@
+//! Whole ranks against each other, over a network in memory.
+
+extern crate fabricsim_mpi as mpi;
+
+mod collectives;
+mod matching;
+mod network;
+mod random_programs;
+mod timing;
+mod wrong_programs;

@@ -1,0 +1,257 @@
+//! A network in memory: every message takes a time, whatever else is under way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use des::Time;
+use mpi::{Action, Job, Message, Rank, RankStats, ReplayError, Settings};
+use workload::{Call, Collective, Operation, Program, TraceError};
+
+/// Operations from a list.
+pub struct List(pub std::vec::IntoIter<Operation>);
+
+impl Program for List {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(self.0.next())
+    }
+}
+
+/// How long messages take.
+#[derive(Clone, Copy)]
+pub enum Delay {
+    /// A latency, and a time per byte at the sender's NIC.
+    Fixed { latency: Time, per_byte: Time },
+    /// Anything from 1 ps to 1 us, so that messages overtake each other.
+    Random { seed: u64 },
+}
+
+impl Delay {
+    /// Spans until the last byte has left and until all has arrived.
+    fn of(&mut self, wire_bytes: u64) -> (Time, Time) {
+        match self {
+            Delay::Fixed { latency, per_byte } => {
+                let injection = Time(per_byte.ps() * wire_bytes);
+                (injection, injection + *latency)
+            }
+            Delay::Random { seed } => {
+                // SplitMix64.
+                *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mut z = *seed;
+                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                let span = 1 + (z ^ (z >> 31)) % 1_000_000;
+                (Time(span / 2), Time(span))
+            }
+        }
+    }
+}
+
+enum Event {
+    Start(u32),
+    Resume(u32),
+    Arrived(Message),
+    Injected(u32, u32),
+}
+
+/// All ranks of a job after they ran as far as they could.
+pub struct Outcome {
+    pub ranks: Vec<Rank>,
+    /// Everything that was sent, in that order.
+    pub sent: Vec<Message>,
+}
+
+impl Outcome {
+    pub fn stats(&self, rank: usize) -> &RankStats {
+        self.ranks[rank].stats()
+    }
+
+    /// When the rank ended, in nanoseconds.
+    pub fn end_ns(&self, rank: usize) -> u64 {
+        let end = self.stats(rank).finished_at.expect("the rank has ended").ps();
+        assert_eq!(end % 1000, 0);
+        end / 1000
+    }
+
+    /// Everyone has ended, nothing is left over, and times and messages add up.
+    pub fn assert_clean(&self) {
+        let sum = |of: fn(&RankStats) -> u64| self.ranks.iter().map(|rank| of(rank.stats())).sum::<u64>();
+        for rank in &self.ranks {
+            assert!(rank.finished(), "{:?}", rank.waiting_for());
+            assert_eq!(
+                (
+                    rank.unexpected_messages(),
+                    rank.open_requests(),
+                    rank.waiting_for()
+                ),
+                (0, 0, None)
+            );
+            let stats = rank.stats();
+            let span = stats.finished_at.unwrap() - stats.started_at.unwrap();
+            assert_eq!(stats.compute + stats.communication(), span);
+        }
+        assert_eq!(sum(|s| s.messages_sent), sum(|s| s.messages_received));
+        assert_eq!(sum(|s| s.bytes_sent), sum(|s| s.bytes_received));
+        assert_eq!(
+            sum(|s| s.collective_messages_sent),
+            sum(|s| s.collective_messages_received)
+        );
+        assert_eq!(
+            sum(|s| s.collective_bytes_sent),
+            sum(|s| s.collective_bytes_received)
+        );
+    }
+}
+
+/// Runs programs in a job with the world as its only communicator.
+pub fn run(settings: Settings, delay: Delay, programs: Vec<Vec<Operation>>) -> Result<Outcome, ReplayError> {
+    let world: Vec<u32> = (0..programs.len() as u32).collect();
+    run_in(settings, delay, vec![world], programs)
+}
+
+/// Runs programs in a job with these communicators until nothing happens any more.
+pub fn run_in(
+    settings: Settings,
+    mut delay: Delay,
+    communicators: Vec<Vec<u32>>,
+    programs: Vec<Vec<Operation>>,
+) -> Result<Outcome, ReplayError> {
+    let job = Arc::new(Job::new(programs.len() as u32, communicators.into(), settings)?);
+    let new_rank = |(rank, program): (u32, Vec<Operation>)| {
+        Rank::new(job.clone(), rank, Box::new(List(program.into_iter())))
+    };
+    let mut ranks: Vec<Rank> = (0..).zip(programs).map(new_rank).collect();
+    let mut sent = Vec::new();
+    let mut events: BTreeMap<(Time, u64), Event> = (0..ranks.len())
+        .map(|rank| ((Time::ZERO, rank as u64), Event::Start(rank as u32)))
+        .collect();
+    let mut number = ranks.len() as u64;
+    let mut out = Vec::new();
+    while let Some(((now, _), event)) = events.pop_first() {
+        let rank = match event {
+            Event::Start(rank) | Event::Resume(rank) | Event::Injected(rank, _) => rank,
+            Event::Arrived(message) => message.to,
+        };
+        let machine = &mut ranks[rank as usize];
+        match event {
+            Event::Start(_) => machine.start(now, &mut out)?,
+            Event::Resume(_) => machine.resume(now, &mut out)?,
+            Event::Injected(_, request) => machine.injected(now, request, &mut out)?,
+            Event::Arrived(message) => machine.arrived(now, message, &mut out)?,
+        }
+        let mut schedule = |at: Time, event| {
+            events.insert((at, number), event);
+            number += 1;
+        };
+        for action in out.drain(..) {
+            match action {
+                Action::Send(message) => {
+                    assert_eq!({ message.from }, rank);
+                    sent.push(message);
+                    let (injection, arrival) = delay.of(message.wire_bytes(&job.settings));
+                    if message.reports_injection() {
+                        schedule(now + injection, Event::Injected(rank, message.request));
+                    }
+                    schedule(now + arrival, Event::Arrived(message));
+                }
+                Action::ResumeAt(at) => {
+                    assert!(at > now);
+                    schedule(at, Event::Resume(rank));
+                }
+                Action::Finished => assert!(ranks[rank as usize].finished()),
+            }
+        }
+    }
+    Ok(Outcome { ranks, sent })
+}
+
+/// 10 ns and 20 ns overhead, 4 B control, 2 B header, eager up to 100 B.
+pub fn settings() -> Settings {
+    Settings {
+        eager_threshold: 100,
+        send_overhead: Time::from_ns(10),
+        receive_overhead: Time::from_ns(20),
+        control_bytes: 4,
+        header_bytes: 2,
+        ..Settings::default()
+    }
+}
+
+/// 1000 ns and 1 ns per byte.
+pub fn fixed() -> Delay {
+    Delay::Fixed {
+        latency: Time::from_ns(1000),
+        per_byte: Time::from_ns(1),
+    }
+}
+
+pub fn compute(ns: u64) -> Operation {
+    Operation::Compute { ps: ns * 1000 }
+}
+
+pub fn send_as(call: Call, to: u32, tag: u32, bytes: u64, request: Option<u64>) -> Operation {
+    Operation::Send {
+        to,
+        tag,
+        communicator: 0,
+        bytes,
+        request,
+        call,
+    }
+}
+
+pub fn send(to: u32, tag: u32, bytes: u64) -> Operation {
+    send_as(Call::Send, to, tag, bytes, None)
+}
+
+pub fn isend(to: u32, tag: u32, bytes: u64, request: u64) -> Operation {
+    send_as(Call::Isend, to, tag, bytes, Some(request))
+}
+
+pub fn receive(from: Option<u32>, tag: Option<u32>, bytes: u64) -> Operation {
+    Operation::Receive {
+        from,
+        tag,
+        communicator: 0,
+        bytes,
+        request: None,
+        call: Call::Recv,
+    }
+}
+
+pub fn ireceive(from: Option<u32>, tag: Option<u32>, bytes: u64, request: u64) -> Operation {
+    Operation::Receive {
+        from,
+        tag,
+        communicator: 0,
+        bytes,
+        request: Some(request),
+        call: Call::Irecv,
+    }
+}
+
+pub fn wait(requests: &[u64]) -> Operation {
+    let call = if requests.len() == 1 {
+        Call::Wait
+    } else {
+        Call::Waitall
+    };
+    Operation::Wait {
+        requests: requests.to_vec(),
+        call,
+    }
+}
+
+pub fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64) -> Operation {
+    let call = match collective {
+        Collective::Barrier => Call::Barrier,
+        Collective::Allreduce => Call::Allreduce,
+        _ => Call::Other,
+    };
+    Operation::Collective {
+        collective,
+        communicator,
+        root,
+        bytes,
+        call,
+    }
+}

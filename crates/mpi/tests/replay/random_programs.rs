@@ -1,0 +1,224 @@
+//! Random programs that must end.
+//!
+//! They are made from one list of steps in which every step stands in the program of all ranks that it
+//! concerns. Such programs cannot deadlock, whatever blocks: the ranks of the first step that is not
+//! yet over have no other step before it.
+
+use mpi::ALGORITHMS;
+use proptest::prelude::*;
+use workload::{Call, Operation};
+
+use super::network::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Message {
+        from: u32,
+        to: u32,
+        tag: u32,
+        size: u64,
+        send: Call,
+        receive: Call,
+        any_tag: bool,
+        in_reverse: bool,
+    },
+    Compute {
+        rank: u32,
+        ps: u64,
+    },
+    WaitAll {
+        rank: u32,
+    },
+    Collective {
+        algorithm: usize,
+        in_reverse: bool,
+        root: u32,
+        bytes: u64,
+    },
+}
+
+fn step(ranks: u32) -> impl Strategy<Value = Step> {
+    let send = prop::sample::select(vec![
+        Call::Send,
+        Call::Ssend,
+        Call::Bsend,
+        Call::Rsend,
+        Call::Isend,
+        Call::Issend,
+        Call::Ibsend,
+        Call::Irsend,
+    ]);
+    let receive = prop::sample::select(vec![Call::Recv, Call::Irecv]);
+    let message = (
+        0..ranks,
+        0..ranks,
+        0..3u32,
+        0..150u64,
+        send,
+        receive,
+        any::<(bool, bool)>(),
+    )
+        .prop_map(
+            |(from, to, tag, size, send, receive, (any_tag, in_reverse))| Step::Message {
+                from,
+                to,
+                tag,
+                size,
+                send,
+                receive,
+                any_tag,
+                in_reverse,
+            },
+        );
+    let collective = (0..ALGORITHMS.len(), any::<bool>(), 0..ranks, 0..300u64).prop_map(
+        |(algorithm, in_reverse, root, bytes)| Step::Collective {
+            algorithm,
+            in_reverse,
+            root,
+            bytes,
+        },
+    );
+    prop_oneof![
+        10 => message,
+        2 => (0..ranks, 0..3_000_000u64).prop_map(|(rank, ps)| Step::Compute { rank, ps }),
+        2 => (0..ranks).prop_map(|rank| Step::WaitAll { rank }),
+        1 => collective,
+    ]
+}
+
+/// Programs under construction, with the requests that each rank has open.
+struct Programs {
+    operations: Vec<Vec<Operation>>,
+    open: Vec<Vec<u64>>,
+    next_request: u64,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Programs {
+    fn request(&mut self, rank: u32, call: Call, to_oneself: bool) -> Option<u64> {
+        let blocking = matches!(
+            call,
+            Call::Send | Call::Ssend | Call::Bsend | Call::Rsend | Call::Recv
+        );
+        if blocking && !to_oneself {
+            return None;
+        }
+        self.next_request += 1;
+        self.open[rank as usize].push(self.next_request);
+        Some(self.next_request)
+    }
+
+    fn wait(&mut self, rank: u32) {
+        let requests = std::mem::take(&mut self.open[rank as usize]);
+        self.operations[rank as usize].push(wait(&requests));
+    }
+
+    fn add(&mut self, ranks: u32, step: Step) {
+        match step {
+            Step::Message {
+                from,
+                to,
+                tag,
+                size,
+                send,
+                receive,
+                any_tag,
+                in_reverse,
+            } => {
+                // Sizes are all different and buffers exact, so that a wrong match is an error. The
+                // remainder decides between eager and rendezvous.
+                let bytes = self.messages + if size % 2 == 0 { 0 } else { 10_000 };
+                let communicator = u32::from(in_reverse);
+                let name = |rank: u32| if in_reverse { ranks - 1 - rank } else { rank };
+                let request = self.request(from, send, from == to);
+                let sending = Operation::Send {
+                    to: name(to),
+                    tag,
+                    communicator,
+                    bytes,
+                    request,
+                    call: send,
+                };
+                let request = self.request(to, receive, from == to);
+                let receiving = Operation::Receive {
+                    from: Some(name(from)),
+                    tag: (!any_tag).then_some(tag),
+                    communicator,
+                    bytes,
+                    request,
+                    call: receive,
+                };
+                self.operations[from as usize].push(sending);
+                self.operations[to as usize].push(receiving);
+                self.messages += 1;
+                self.bytes += bytes;
+            }
+            Step::Compute { rank, ps } => self.operations[rank as usize].push(Operation::Compute { ps }),
+            Step::WaitAll { rank } => self.wait(rank),
+            Step::Collective {
+                algorithm,
+                in_reverse,
+                root,
+                bytes,
+            } => {
+                let operation = collective(
+                    ALGORITHMS[algorithm].collective,
+                    u32::from(in_reverse),
+                    root,
+                    bytes,
+                );
+                self.operations
+                    .iter_mut()
+                    .for_each(|program| program.push(operation.clone()));
+            }
+        }
+    }
+}
+
+fn programs(ranks: u32, steps: Vec<Step>) -> Programs {
+    let empty = || vec![Vec::new(); ranks as usize];
+    let mut programs = Programs {
+        operations: empty(),
+        open: vec![Vec::new(); ranks as usize],
+        next_request: 0,
+        messages: 0,
+        bytes: 0,
+    };
+    steps.into_iter().for_each(|step| programs.add(ranks, step));
+    (0..ranks).for_each(|rank| programs.wait(rank));
+    programs
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn matched_programs_end_with_every_message_in_its_receive(
+        (ranks, steps) in (1..7u32).prop_flat_map(|n| (Just(n), prop::collection::vec(step(n), 0..60))),
+        seed: u64,
+        free_of_overhead: bool,
+    ) {
+        let made = programs(ranks, steps);
+        let mut settings = settings();
+        if free_of_overhead {
+            settings.send_overhead = des::Time::ZERO;
+            settings.receive_overhead = des::Time::ZERO;
+        }
+        let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
+        let run = || {
+            run_in(settings.clone(), Delay::Random { seed }, communicators.clone(), made.operations.clone())
+        };
+        let outcome = run().unwrap();
+        outcome.assert_clean();
+        let sum = |of: fn(&mpi::RankStats) -> u64| (0..ranks as usize).map(|r| of(outcome.stats(r))).sum::<u64>();
+        prop_assert_eq!(sum(|s| s.messages_received), made.messages);
+        prop_assert_eq!(sum(|s| s.bytes_received), made.bytes);
+
+        let again = run().unwrap();
+        prop_assert_eq!(&outcome.sent, &again.sent);
+        for rank in 0..ranks as usize {
+            prop_assert_eq!(outcome.stats(rank), again.stats(rank));
+        }
+    }
+}
