@@ -1,6 +1,11 @@
 //! What ranks do, as streams of operations. Trace readers and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
+mod info;
 mod operation;
+pub mod otf2;
+pub mod trace;
 
+pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceInfo};
 pub use operation::{Call, Collective, Communicator, Operation, Program, TraceError, WORLD, Workload};
+pub use trace::{info, open};

@@ -1,0 +1,320 @@
+//! A trace in numbers, for people and for machines.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+/// What a trace holds. All counts are over all ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// File that was read.
+    pub file: String,
+    /// Its format.
+    pub format: String,
+    /// MPI ranks.
+    pub ranks: u32,
+    /// Longest time of a rank from its first to its last event, as recorded, in picoseconds.
+    pub span_ps: u64,
+    /// Time outside MPI, summed over ranks, in picoseconds.
+    pub compute_ps: u64,
+    /// Time of `compute_ps` in all recorded time, between 0 and 1.
+    pub compute_share: f64,
+    /// Records in the trace.
+    pub events: u64,
+    /// Calls of MPI functions.
+    pub mpi_calls: u64,
+    /// The same by name.
+    pub mpi_calls_by_name: BTreeMap<String, u64>,
+    /// Point-to-point messages sent.
+    pub messages: MessageInfo,
+    /// Collective operations that move data or synchronise, by name.
+    pub collectives: BTreeMap<String, CollectiveInfo>,
+    /// Communicators by size.
+    pub communicators: Vec<CommunicatorInfo>,
+    /// What a reader of these numbers, or of a simulation's, should know.
+    pub notes: Vec<String>,
+}
+
+/// Point-to-point messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MessageInfo {
+    /// Number.
+    pub count: u64,
+    /// Sum of their sizes.
+    pub bytes: u64,
+    /// Size of the smallest; none if there is no message.
+    pub min_bytes: Option<u64>,
+    /// Size that half of them do not exceed.
+    pub median_bytes: Option<u64>,
+    /// Size of the largest.
+    pub max_bytes: Option<u64>,
+    /// Number by size, in ranges that double: 0, 1, 2 to 3, 4 to 7, ...; empty ranges are left out.
+    pub histogram: Vec<SizeRange>,
+}
+
+/// One range of message sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SizeRange {
+    /// Smallest size in it.
+    pub from_bytes: u64,
+    /// Largest size in it.
+    pub to_bytes: u64,
+    /// Messages.
+    pub count: u64,
+}
+
+/// One collective operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CollectiveInfo {
+    /// Calls, each rank's counted.
+    pub calls: u64,
+    /// Bytes sent, as the recording counts them.
+    pub sent_bytes: u64,
+    /// Bytes received, as the recording counts them.
+    pub received_bytes: u64,
+}
+
+/// Communicators of one size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommunicatorInfo {
+    /// Members.
+    pub ranks: u32,
+    /// How many communicators have so many.
+    pub count: u64,
+}
+
+impl MessageInfo {
+    /// Sums up messages given by size.
+    pub fn from_sizes(sizes: &BTreeMap<u64, u64>) -> MessageInfo {
+        let count = sizes.values().sum();
+        let mut ranges: BTreeMap<u32, u64> = BTreeMap::new();
+        for (size, n) in sizes {
+            *ranges.entry(u64::BITS - size.leading_zeros()).or_default() += n;
+        }
+        let histogram = ranges.into_iter().map(|(bits, count)| SizeRange {
+            from_bytes: if bits == 0 { 0 } else { 1 << (bits - 1) },
+            to_bytes: if bits == 0 {
+                0
+            } else {
+                u64::MAX >> (u64::BITS - bits)
+            },
+            count,
+        });
+        MessageInfo {
+            count,
+            bytes: sizes.iter().map(|(size, n)| size * n).sum(),
+            min_bytes: sizes.keys().next().copied(),
+            median_bytes: median(sizes, count),
+            max_bytes: sizes.keys().next_back().copied(),
+            histogram: histogram.collect(),
+        }
+    }
+}
+
+fn median(sizes: &BTreeMap<u64, u64>, count: u64) -> Option<u64> {
+    let mut seen = 0;
+    let not_exceeded = |(size, n): (&u64, &u64)| {
+        seen += n;
+        (seen >= count.div_ceil(2)).then_some(*size)
+    };
+    sizes.iter().find_map(not_exceeded)
+}
+
+impl fmt::Display for TraceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} ({})", self.file, self.format)?;
+        let mut row = |name: &str, value: String| writeln!(f, "  {name:<15} {value}");
+        row("ranks", grouped(self.ranks.into()))?;
+        row("span", time(self.span_ps))?;
+        row(
+            "computation",
+            format!("{:.1} % of all ranks' time", 100.0 * self.compute_share),
+        )?;
+        row("events", grouped(self.events))?;
+        row("communicators", self.communicator_line())?;
+        row("MPI calls", grouped(self.mpi_calls))?;
+        table(f, "", &["calls"], &self.call_rows())?;
+        self.show_messages(f)?;
+        self.show_collectives(f)?;
+        if !self.notes.is_empty() {
+            writeln!(f, "  notes")?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "    - {note}"))
+    }
+}
+
+impl TraceInfo {
+    fn communicator_line(&self) -> String {
+        let total: u64 = self.communicators.iter().map(|c| c.count).sum();
+        let ranks = |n| if n == 1 { "rank" } else { "ranks" };
+        let of = |c: &CommunicatorInfo| {
+            format!(
+                "{} of {} {}",
+                grouped(c.count),
+                grouped(c.ranks.into()),
+                ranks(c.ranks)
+            )
+        };
+        let sizes: Vec<String> = self.communicators.iter().map(of).collect();
+        format!("{} ({})", grouped(total), sizes.join(", "))
+    }
+
+    /// Most frequent first.
+    fn call_rows(&self) -> Vec<(String, Vec<u64>)> {
+        let mut calls: Vec<_> = self
+            .mpi_calls_by_name
+            .iter()
+            .map(|(name, n)| (name.clone(), vec![*n]))
+            .collect();
+        calls.sort_by_key(|(_, n)| std::cmp::Reverse(n[0]));
+        calls
+    }
+
+    fn show_messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let m = &self.messages;
+        writeln!(f, "  {:<15} {}, {}", "messages", grouped(m.count), size(m.bytes))?;
+        if let (Some(min), Some(median), Some(max)) = (m.min_bytes, m.median_bytes, m.max_bytes) {
+            let (min, median, max) = (size(min), size(median), size(max));
+            writeln!(f, "    smallest {min}; median {median}; largest {max}")?;
+        }
+        let label = |r: &SizeRange| match r.from_bytes {
+            same if same == r.to_bytes => format!("{} B", grouped(same)),
+            from => format!("{} to {} B", grouped(from), grouped(r.to_bytes)),
+        };
+        let rows: Vec<_> = m.histogram.iter().map(|r| (label(r), vec![r.count])).collect();
+        table(f, "", &["messages"], &rows)
+    }
+
+    fn show_collectives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let calls: u64 = self.collectives.values().map(|c| c.calls).sum();
+        writeln!(f, "  {:<15} {}", "collectives", grouped(calls))?;
+        let row = |(name, c): (&String, &CollectiveInfo)| {
+            (name.clone(), vec![c.calls, c.sent_bytes, c.received_bytes])
+        };
+        let rows: Vec<_> = self.collectives.iter().map(row).collect();
+        table(f, "", &["calls", "B sent", "B received"], &rows)
+    }
+}
+
+/// Names on the left, numbers aligned on the right; nothing if there are no rows.
+fn table(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    columns: &[&str],
+    rows: &[(String, Vec<u64>)],
+) -> fmt::Result {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let first = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(22);
+    let cell = |row: &[u64], i: usize| grouped(row[i]);
+    let width = |i: usize| {
+        rows.iter()
+            .map(|(_, row)| cell(row, i).len())
+            .max()
+            .unwrap_or(0)
+            .max(columns[i].len())
+    };
+    write!(f, "    {title:<first$}")?;
+    for (i, column) in columns.iter().enumerate() {
+        write!(f, "  {column:>w$}", w = width(i))?;
+    }
+    writeln!(f)?;
+    for (name, row) in rows {
+        write!(f, "    {name:<first$}")?;
+        for i in 0..columns.len() {
+            write!(f, "  {:>w$}", cell(row, i), w = width(i))?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+/// `70,768`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `100,396,328 B (95.7 MiB)`.
+fn size(bytes: u64) -> String {
+    let exact = format!("{} B", grouped(bytes));
+    let units = [
+        (1u64 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    match units.iter().find(|(factor, _)| bytes >= *factor) {
+        Some((factor, unit)) => format!("{exact} ({:.1} {unit})", bytes as f64 / *factor as f64),
+        None => exact,
+    }
+}
+
+/// `28.949 ms`.
+fn time(ps: u64) -> String {
+    let units = [
+        (1_000_000_000_000, "s"),
+        (1_000_000_000, "ms"),
+        (1_000_000, "us"),
+        (1_000, "ns"),
+    ];
+    match units.iter().find(|(factor, _)| ps >= *factor) {
+        Some((factor, unit)) => format!("{:.3} {unit}", ps as f64 / *factor as f64),
+        None => format!("{ps} ps"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_messages_have_no_smallest() {
+        let info = MessageInfo::from_sizes(&BTreeMap::new());
+        assert_eq!(info, MessageInfo::default());
+    }
+
+    #[test]
+    fn sizes_in_ranges_that_double() {
+        let sizes = BTreeMap::from([(0, 1), (1, 2), (4, 1), (7, 3), (8, 1), (u64::MAX / 8, 1)]);
+        let info = MessageInfo::from_sizes(&sizes);
+        assert_eq!(
+            (info.min_bytes, info.median_bytes, info.max_bytes),
+            (Some(0), Some(7), Some(u64::MAX / 8))
+        );
+        let ranges: Vec<_> = info
+            .histogram
+            .iter()
+            .map(|r| (r.from_bytes, r.to_bytes, r.count))
+            .collect();
+        let top = (1 << 60, (1 << 61) - 1, 1);
+        assert_eq!(ranges, [(0, 0, 1), (1, 1, 2), (4, 7, 4), (8, 15, 1), top]);
+        assert_eq!(
+            MessageInfo::from_sizes(&BTreeMap::from([(u64::MAX, 1)])).histogram[0].to_bytes,
+            u64::MAX
+        );
+        assert_eq!(
+            MessageInfo::from_sizes(&BTreeMap::from([(3, 1), (5, 1)])).median_bytes,
+            Some(3)
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_units_chosen() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(100_396_328), "100,396,328");
+        assert_eq!(size(100_396_328), "100,396,328 B (95.7 MiB)");
+        assert_eq!(time(28_948_550_000), "28.949 ms");
+        assert_eq!(time(12), "12 ps");
+    }
+}

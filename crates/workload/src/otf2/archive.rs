@@ -1,0 +1,245 @@
+//! An open archive: where its files lie, and its ranks' events in batches.
+//!
+//! All ranks of all simulation threads read through one library handle, behind a lock, in batches. Each
+//! open event file costs a buffer of the archive's chunk size (1 MiB by default) and a file descriptor, so
+//! only some are open at a time; the one used longest ago is closed and found again by position.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::definitions::Definitions;
+use super::library::Library;
+use super::record::Event;
+use crate::TraceError;
+
+/// Records that are read at once.
+pub const BATCH: usize = 512;
+
+/// Memory for the buffers of open event files.
+const OPEN_BYTES: u64 = 256 << 20;
+/// Open event files, whatever their size: far below the usual limit of 1024 descriptors.
+const OPEN_FILES: u64 = 256;
+
+/// An archive that any number of cursors read.
+pub struct Archive {
+    anchor: PathBuf,
+    /// What all ranks share.
+    pub definitions: Definitions,
+    reader: Mutex<Reader>,
+}
+
+struct Reader {
+    library: Library,
+    file_per_location: bool,
+    has_local_definitions: bool,
+    defined: HashSet<u64>,
+    /// Locations whose event files are open, with the number of records read; the latest used is last.
+    open: VecDeque<(u64, u64)>,
+    capacity: usize,
+}
+
+impl Archive {
+    /// Opens an archive by its anchor file.
+    ///
+    /// # Errors
+    /// It is damaged, incomplete, no trace of an MPI program, or there is no library to read it.
+    pub fn open(anchor: &Path) -> Result<Archive, TraceError> {
+        let fail = |message: String| TraceError {
+            file: anchor.display().to_string(),
+            rank: None,
+            message,
+        };
+        let (mut library, definitions) = Library::open(anchor).map_err(fail)?;
+        let definitions = Definitions::new(definitions).map_err(fail)?;
+        let layout = library.layout().map_err(fail)?;
+        let capacity = (OPEN_BYTES / layout.chunk_bytes.max(1)).clamp(4, OPEN_FILES) as usize;
+        let mut reader = Reader {
+            library,
+            file_per_location: layout.file_per_location,
+            has_local_definitions: true,
+            defined: HashSet::new(),
+            open: VecDeque::new(),
+            capacity,
+        };
+        if layout.file_per_location {
+            reader.has_local_definitions = check_files(anchor, &definitions.locations)?;
+        }
+        reader.library.select(&definitions.locations).map_err(fail)?;
+        Ok(Archive {
+            anchor: anchor.into(),
+            definitions,
+            reader: Mutex::new(reader),
+        })
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.definitions.locations.len() as u32
+    }
+
+    /// An error at a rank's events.
+    pub fn error(&self, rank: u32, message: impl Into<String>) -> TraceError {
+        let location = self.definitions.locations[rank as usize];
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = if reader.file_per_location {
+            local_file(&self.anchor, location, "evt")
+        } else {
+            self.anchor.clone()
+        };
+        TraceError {
+            file: file.display().to_string(),
+            rank: Some(rank),
+            message: message.into(),
+        }
+    }
+
+    /// Appends a rank's events of the next records after the first `position`, and returns how many records
+    /// there were: fewer than [`BATCH`] at the end.
+    fn read(&self, rank: u32, position: u64, events: &mut Vec<Event>) -> Result<u64, TraceError> {
+        let location = self.definitions.locations[rank as usize];
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = reader.read(location, position, events);
+        drop(reader);
+        result.map_err(|(what, why)| {
+            self.error(
+                rank,
+                format!("{what} are cut off or damaged (libotf2: {why}); copy the trace again"),
+            )
+        })
+    }
+}
+
+impl Reader {
+    fn read(
+        &mut self,
+        location: u64,
+        position: u64,
+        events: &mut Vec<Event>,
+    ) -> Result<u64, (&'static str, String)> {
+        if self.has_local_definitions && !self.defined.contains(&location) {
+            let damaged = |why| ("its local definitions", why);
+            self.library.local_definitions(location).map_err(damaged)?;
+            self.defined.insert(location);
+        }
+        let damaged = |why| ("its events", why);
+        let known = self.open.iter().position(|(l, _)| *l == location);
+        let stopped_at = known.and_then(|i| self.open.remove(i)).map(|(_, at)| at);
+        if stopped_at.is_none() && self.open.len() >= self.capacity {
+            if let Some((oldest, _)) = self.open.pop_front() {
+                self.library.close_events(oldest).map_err(damaged)?;
+            }
+        }
+        let seek = (stopped_at.unwrap_or(0) != position).then_some(position + 1);
+        let result = self.library.read_events(location, seek, BATCH, events);
+        // After a failure the position is unknown: the next read seeks, as `u64::MAX` is none.
+        let at = result.as_ref().map_or(u64::MAX, |records| position + records);
+        self.open.push_back((location, at));
+        result.map_err(damaged)
+    }
+}
+
+/// File of a location: `traces.otf2` has `traces/<location>.<extension>`.
+fn local_file(anchor: &Path, location: u64, extension: &str) -> PathBuf {
+    anchor.with_extension("").join(format!("{location}.{extension}"))
+}
+
+/// Looks for the files of all ranks, and says whether there are local definitions (they are optional, but
+/// all ranks have them or none).
+fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
+    let has = |location: &u64, extension| local_file(anchor, *location, extension).is_file();
+    let defined = locations.iter().any(|l| has(l, "def"));
+    for (rank, location) in (0..).zip(locations) {
+        for (extension, needed) in [("evt", true), ("def", defined)] {
+            if needed && !has(location, extension) {
+                return Err(TraceError {
+                    file: local_file(anchor, *location, extension).display().to_string(),
+                    rank: Some(rank),
+                    message: format!(
+                        "this file of the trace {} is missing; copy the trace again, with the folder beside it",
+                        anchor.display()
+                    ),
+                });
+            }
+        }
+    }
+    Ok(defined)
+}
+
+/// A source of the events of one rank, in order.
+pub trait Events: Send {
+    /// The next event; none at the end.
+    ///
+    /// # Errors
+    /// The source is broken.
+    fn next(&mut self) -> Result<Option<Event>, TraceError>;
+
+    /// A second source that goes on from here, without moving this one.
+    fn fork(&self) -> Box<dyn Events>;
+}
+
+/// Reads the events of one rank.
+#[derive(Clone)]
+pub struct Cursor {
+    archive: Arc<Archive>,
+    rank: u32,
+    /// Records read so far.
+    records: u64,
+    batch: Vec<Event>,
+    used: usize,
+    ended: bool,
+}
+
+impl Cursor {
+    /// A cursor at the rank's first event.
+    pub fn new(archive: Arc<Archive>, rank: u32) -> Cursor {
+        Cursor {
+            archive,
+            rank,
+            records: 0,
+            batch: Vec::new(),
+            used: 0,
+            ended: false,
+        }
+    }
+
+    /// Records read so far; at the end, all of the rank's events.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.batch.clear();
+        self.used = 0;
+        let read = self.archive.read(self.rank, self.records, &mut self.batch)?;
+        self.records += read;
+        self.ended = read < BATCH as u64;
+        let declared = self.archive.definitions.declared_events[self.rank as usize];
+        if self.ended && self.records < declared {
+            let message = format!(
+                "the events end after {} of {declared}; copy the trace again",
+                self.records
+            );
+            return Err(self.archive.error(self.rank, message));
+        }
+        Ok(())
+    }
+}
+
+impl Events for Cursor {
+    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+        // A batch can be empty before the end: it may hold only records of kinds that nobody asked for.
+        while self.used == self.batch.len() {
+            if self.ended {
+                return Ok(None);
+            }
+            self.refill()?;
+        }
+        self.used += 1;
+        Ok(Some(self.batch[self.used - 1]))
+    }
+
+    fn fork(&self) -> Box<dyn Events> {
+        Box::new(self.clone())
+    }
+}

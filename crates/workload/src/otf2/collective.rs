@@ -1,0 +1,214 @@
+//! Collective operations: from what Score-P counts to the arguments of the MPI call.
+//!
+//! With n ranks in the communicator and k bytes in one rank's argument, Score-P records as sent and
+//! received bytes
+//!
+//! | operation | sent | received |
+//! | --- | --- | --- |
+//! | bcast | n k by the root | k |
+//! | gather | k | n k by the root |
+//! | scatter | n k by the root | k |
+//! | allgather, alltoall, allreduce | n k | n k |
+//! | reduce | k | n k by the root |
+//! | reduce_scatter | the whole vector | n times the own block |
+//! | scan | (n - rank) k | (rank + 1) k |
+//! | exscan | (n - rank - 1) k | rank k |
+//!
+//! and the totals for the `v` variants. A rank that passes `MPI_IN_PLACE` counts one share less.
+//! Source: the adapter `SCOREP_Mpi_Coll.c` of Score-P, and `otf2-print` of the traces in the tests.
+
+use crate::Collective as Kind;
+
+/// What an `OTF2_CollectiveOp` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// All ranks give the same count.
+    Regular(Kind),
+    /// Counts differ between ranks.
+    Varying(Kind),
+    /// Makes or frees a communicator, a window, a file or memory: no data of the application.
+    Housekeeping,
+}
+
+/// Sorts an `OTF2_CollectiveOp`; none for a number that the format does not know.
+pub fn operation(number: u32) -> Option<Operation> {
+    use Operation::{Housekeeping, Regular, Varying};
+    Some(match number {
+        0 => Regular(Kind::Barrier),
+        1 => Regular(Kind::Bcast),
+        2 => Regular(Kind::Gather),
+        3 => Varying(Kind::Gather),
+        4 => Regular(Kind::Scatter),
+        5 => Varying(Kind::Scatter),
+        6 => Regular(Kind::Allgather),
+        7 => Varying(Kind::Allgather),
+        8 => Regular(Kind::Alltoall),
+        9 | 10 => Varying(Kind::Alltoall),
+        11 => Regular(Kind::Allreduce),
+        12 => Regular(Kind::Reduce),
+        13 | 16 => Regular(Kind::ReduceScatter),
+        14 => Regular(Kind::Scan),
+        15 => Regular(Kind::Exscan),
+        17..=22 => Housekeeping,
+        _ => return None,
+    })
+}
+
+/// Name of an `OTF2_CollectiveOp` as MPI calls it, without the prefix.
+pub fn name(number: u32) -> &'static str {
+    const NAMES: [&str; 17] = [
+        "barrier",
+        "bcast",
+        "gather",
+        "gatherv",
+        "scatter",
+        "scatterv",
+        "allgather",
+        "allgatherv",
+        "alltoall",
+        "alltoallv",
+        "alltoallw",
+        "allreduce",
+        "reduce",
+        "reduce_scatter",
+        "scan",
+        "exscan",
+        "reduce_scatter_block",
+    ];
+    NAMES.get(number as usize).copied().unwrap_or("other")
+}
+
+/// What one rank recorded of a collective.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// Ranks in the communicator, at least 1.
+    pub ranks: u64,
+    /// Own rank in it.
+    pub rank: u64,
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+}
+
+impl Share {
+    /// The bytes of the operation as [`Kind`] defines them.
+    pub fn bytes(self, operation: Operation) -> u64 {
+        let n = self.ranks;
+        match operation {
+            Operation::Housekeeping | Operation::Regular(Kind::Barrier) => 0,
+            Operation::Varying(Kind::Scatter) if self.received == 0 => self.sent.div_ceil(n),
+            Operation::Varying(Kind::Gather) if self.sent == 0 => self.received.div_ceil(n),
+            // A total over all ranks: the mean share. Everyone knows it of an allgather.
+            Operation::Varying(Kind::Allgather) => self.received.div_ceil(n),
+            Operation::Varying(Kind::Alltoall) => self.sent.div_ceil(n),
+            Operation::Regular(kind) | Operation::Varying(kind) => self.regular(kind),
+        }
+    }
+
+    fn regular(self, kind: Kind) -> u64 {
+        let n = self.ranks;
+        match kind {
+            Kind::Barrier => 0,
+            // The root of a scatter in place receives nothing; it is the only one that sends.
+            Kind::Bcast | Kind::Scatter => nonzero(self.received).unwrap_or_else(|| share(self.sent, n)),
+            Kind::Gather | Kind::Reduce => nonzero(self.sent).unwrap_or_else(|| share(self.received, n)),
+            Kind::Allgather | Kind::Alltoall | Kind::Allreduce => share(self.sent.max(self.received), n),
+            Kind::ReduceScatter => self.sent,
+            Kind::Scan => share(self.received, self.rank + 1),
+            Kind::Exscan if self.rank == 0 => self.sent / (n - 1).max(1),
+            Kind::Exscan => self.received / self.rank,
+        }
+    }
+}
+
+fn nonzero(bytes: u64) -> Option<u64> {
+    (bytes > 0).then_some(bytes)
+}
+
+/// One of `n` shares of a total, where the own share is left out if the call was made in place. A total
+/// that both n and n - 1 divide is taken as not in place: the records do not tell.
+fn share(total: u64, n: u64) -> u64 {
+    if !total.is_multiple_of(n) && n > 1 && total.is_multiple_of(n - 1) {
+        total / (n - 1)
+    } else {
+        total.div_ceil(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes(number: u32, ranks: u64, rank: u64, sent: u64, received: u64) -> u64 {
+        let share = Share {
+            ranks,
+            rank,
+            sent,
+            received,
+        };
+        share.bytes(operation(number).unwrap())
+    }
+
+    #[test]
+    fn unknown_numbers_are_no_operation() {
+        assert_eq!(
+            (name(11), name(16), name(17)),
+            ("allreduce", "reduce_scatter_block", "other")
+        );
+        assert_eq!(operation(23), None);
+        assert_eq!(operation(255), None);
+        assert_eq!(operation(17), Some(Operation::Housekeeping));
+    }
+
+    #[test]
+    fn a_single_rank_and_zero_bytes_do_not_divide_by_zero() {
+        for number in 0..=22 {
+            assert_eq!(bytes(number, 1, 0, 0, 0), 0);
+            bytes(number, 1, 0, 24, 24);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_argument_comes_back(n in 2u64..200, k in 0u64..100_000, seed in 0u64..1000) {
+            let rank = seed % n;
+            let root = rank == 0;
+            let at_root = |bytes| if root { bytes } else { 0 };
+            prop_assert_eq!(bytes(1, n, rank, at_root(n * k), k), k, "bcast");
+            prop_assert_eq!(bytes(2, n, rank, k, at_root(n * k)), k, "gather");
+            prop_assert_eq!(bytes(4, n, rank, at_root(n * k), k), k, "scatter");
+            prop_assert_eq!(bytes(12, n, rank, k, at_root(n * k)), k, "reduce");
+            for number in [6, 8, 11] {
+                prop_assert_eq!(bytes(number, n, rank, n * k, n * k), k, "{}", number);
+            }
+            prop_assert_eq!(bytes(14, n, rank, (n - rank) * k, (rank + 1) * k), k, "scan");
+            prop_assert_eq!(bytes(15, n, rank, (n - rank - 1) * k, rank * k), k, "exscan");
+            prop_assert_eq!(bytes(16, n, rank, n * k, n * k), n * k, "reduce_scatter_block");
+        }
+
+        #[test]
+        fn in_place_at_the_root(n in 3u64..200, k in 1u64..100_000) {
+            prop_assume!(!((n - 1) * k).is_multiple_of(n));
+            prop_assert_eq!(bytes(2, n, 0, 0, (n - 1) * k), k, "gather");
+            prop_assert_eq!(bytes(4, n, 0, (n - 1) * k, 0), k, "scatter");
+            prop_assert_eq!(bytes(12, n, 0, 0, (n - 1) * k), k, "reduce");
+            prop_assert_eq!(bytes(11, n, 1, (n - 1) * k, (n - 1) * k), k, "allreduce");
+        }
+    }
+
+    #[test]
+    fn varying_counts_give_the_mean() {
+        assert_eq!(
+            bytes(7, 4, 1, 8, 43),
+            11,
+            "allgatherv: of the total that all receive"
+        );
+        assert_eq!(bytes(9, 4, 1, 10, 99), 3, "alltoallv: of what this rank sends");
+        assert_eq!(bytes(10, 4, 1, 8, 99), 2, "alltoallw");
+        assert_eq!(bytes(3, 4, 1, 10, 0), 10, "gatherv: what this rank gives");
+        assert_eq!(bytes(3, 4, 0, 0, 10), 3, "gatherv in place");
+        assert_eq!(bytes(5, 4, 1, 0, 10), 10, "scatterv: what this rank gets");
+    }
+}

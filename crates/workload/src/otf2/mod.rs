@@ -1,0 +1,71 @@
+//! OTF2 archives, as Score-P and others write them, read by the official library.
+//!
+//! `library` (and `shim.c`) call libotf2, `definitions` gives ranks and communicators, `archive` streams
+//! events, `program` makes operations of them, `collective` knows how Score-P counts bytes, `survey` adds
+//! it all up for people. `docs/formats/otf2.md` says what is read and what is not.
+//!
+//! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
+
+mod archive;
+mod collective;
+mod definitions;
+#[cfg(otf2_library)]
+mod library;
+#[cfg(not(otf2_library))]
+#[path = "absent.rs"]
+mod library;
+mod program;
+mod record;
+mod survey;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::trace::Format;
+use crate::{Program, TraceError, Workload};
+use archive::{Archive, Cursor};
+use program::RankProgram;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "otf2",
+    summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
+    extension: "otf2",
+    // The first byte says big- or little-endian.
+    recognise: |head| head.len() > 5 && matches!(head[0], b'B' | b'L') && &head[1..5] == b"OTF2",
+    open,
+    info: |anchor| survey::info(Archive::open(anchor)?, anchor),
+};
+
+/// Whether this build can read OTF2: whether the library was found.
+pub const fn is_available() -> bool {
+    cfg!(otf2_library)
+}
+
+struct Trace {
+    archive: Arc<Archive>,
+}
+
+fn open(anchor: &Path) -> Result<Arc<dyn Workload>, TraceError> {
+    let archive = Arc::new(Archive::open(anchor)?);
+    Ok(Arc::new(Trace { archive }))
+}
+
+impl Workload for Trace {
+    fn ranks(&self) -> u32 {
+        self.archive.ranks()
+    }
+
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        self.archive.definitions.communicators.clone()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        let events = Cursor::new(self.archive.clone(), rank);
+        Ok(Box::new(RankProgram::new(
+            self.archive.clone(),
+            rank,
+            Box::new(events),
+        )))
+    }
+}

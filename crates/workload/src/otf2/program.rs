@@ -1,0 +1,682 @@
+//! From the events of one rank to its operations.
+//!
+//! Time outside MPI functions is computation; time inside is left to the simulator. A receive that is
+//! posted without saying from whom takes its source, tag and size from the event of its completion, so
+//! operations wait in a queue until the receives among them are known.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::archive::{Archive, Events};
+use super::collective::{Operation as CollectiveOperation, Share, operation};
+use super::definitions::{Definitions, Membership, MpiRegion};
+use super::record::{Collective, Event, Message, Record};
+use crate::{Call, Operation, Program, TraceError};
+
+/// Operations that may wait for a posted receive's completion to be read. Beyond, a second pass over the
+/// events ahead looks for that one completion, so that a receive that stays open for long costs time, not
+/// memory.
+pub const QUEUE: usize = 8192;
+
+/// An MPI function that the rank is in.
+struct Current {
+    region: MpiRegion,
+    /// Regions entered since, the function itself first.
+    stack: Vec<u32>,
+    /// Requests that completed in it.
+    completed: Vec<u64>,
+    /// Non-blocking collectives that completed in it, with the order in which they were started.
+    collectives: Vec<(u64, Operation)>,
+    /// Sends of a Sendrecv, which follow its receives.
+    sends: Vec<Operation>,
+    /// The sequence number of the first operation in it.
+    first: u64,
+    is_wait: bool,
+}
+
+/// An open request.
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    Send { number: u64 },
+    Receive { number: u64, sequence: u64 },
+    Collective { number: u64 },
+}
+
+enum Slot {
+    Ready(Operation),
+    /// A receive that is not known yet, by OTF2 request.
+    Posted {
+        request: u64,
+        number: u64,
+        call: Call,
+    },
+    /// A receive that never completed.
+    Dropped,
+}
+
+/// The operations of one rank.
+pub struct RankProgram {
+    archive: Arc<Archive>,
+    translation: Translation,
+    events: Box<dyn Events>,
+}
+
+impl RankProgram {
+    /// A program that starts at the first event of `events`.
+    pub fn new(archive: Arc<Archive>, rank: u32, events: Box<dyn Events>) -> RankProgram {
+        RankProgram {
+            translation: Translation::new(rank),
+            archive,
+            events,
+        }
+    }
+}
+
+impl Program for RankProgram {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let next = self
+            .translation
+            .next(&self.archive.definitions, &mut *self.events);
+        next.map_err(|failure| failure.at(&self.archive, self.translation.rank))
+    }
+}
+
+/// Why there is no next operation.
+#[derive(Debug)]
+pub enum Failure {
+    /// The events cannot be read.
+    Source(TraceError),
+    /// They make no sense.
+    Meaning(String),
+}
+
+impl Failure {
+    /// The error, with its place.
+    pub fn at(self, archive: &Archive, rank: u32) -> TraceError {
+        match self {
+            Failure::Source(error) => error,
+            Failure::Meaning(message) => archive.error(rank, message),
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Failure::Source(error)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Failure::Meaning(message)
+    }
+}
+
+/// State between the events read and the operations given.
+pub struct Translation {
+    rank: u32,
+    queue: VecDeque<Slot>,
+    /// Sequence number of the queue's first operation.
+    head: u64,
+    current: Option<Current>,
+    requests: HashMap<u64, Request>,
+    next_number: u64,
+    /// Time of the first event in ticks.
+    origin: Option<u64>,
+    /// Picoseconds since then at which computation went on or time was last taken.
+    computing_since: u64,
+    last: u64,
+    /// Computation that is not in the queue yet.
+    computed: u64,
+    ended: bool,
+    /// Own rank in communicators, found once.
+    ranks: HashMap<u32, u64>,
+}
+
+impl Translation {
+    /// State before the first event.
+    pub fn new(rank: u32) -> Translation {
+        Translation {
+            rank,
+            queue: VecDeque::new(),
+            head: 0,
+            current: None,
+            requests: HashMap::new(),
+            next_number: 0,
+            origin: None,
+            computing_since: 0,
+            last: 0,
+            computed: 0,
+            ended: false,
+            ranks: HashMap::new(),
+        }
+    }
+
+    /// Requests that are open.
+    pub fn open_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Operations that wait in the queue, known or not.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The next operation; none at the end.
+    ///
+    /// # Errors
+    /// The events cannot be read or make no sense.
+    pub fn next(
+        &mut self,
+        definitions: &Definitions,
+        events: &mut dyn Events,
+    ) -> Result<Option<Operation>, Failure> {
+        loop {
+            match self.queue.front() {
+                Some(Slot::Dropped) => {
+                    self.pop();
+                }
+                Some(Slot::Ready(_)) if self.is_settled() => {
+                    if let Some(Slot::Ready(operation)) = self.pop() {
+                        return Ok(Some(operation));
+                    }
+                }
+                None if self.ended => return Ok(None),
+                Some(Slot::Posted { request, .. }) if self.queue.len() >= QUEUE && self.is_settled() => {
+                    let request = *request;
+                    self.look_ahead(request, definitions, events)?;
+                }
+                _ => match events.next()? {
+                    Some(event) => self.take(event, definitions)?,
+                    None => self.end(),
+                },
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<Slot> {
+        self.head += 1;
+        self.queue.pop_front()
+    }
+
+    /// Whether the first operation is complete: the function that it was made in has been left.
+    fn is_settled(&self) -> bool {
+        self.current.as_ref().is_none_or(|c| self.head < c.first)
+    }
+
+    /// Looks for the completion of a receive ahead of the events taken so far.
+    fn look_ahead(
+        &mut self,
+        wanted: u64,
+        definitions: &Definitions,
+        events: &mut dyn Events,
+    ) -> Result<(), Failure> {
+        let mut ahead = events.fork();
+        let found = loop {
+            match ahead.next()?.map(|e| e.record) {
+                Some(Record::Irecv { message, request }) if request == wanted => break Some(message),
+                Some(Record::RequestCancelled { request }) if request == wanted => break None,
+                Some(_) => {}
+                None => break None,
+            }
+        };
+        self.fill(self.head, found, definitions)?;
+        Ok(())
+    }
+
+    /// Settles the posted receive at a place of the queue: with its envelope, or as never completed.
+    fn fill(
+        &mut self,
+        sequence: u64,
+        found: Option<Message>,
+        definitions: &Definitions,
+    ) -> Result<(), Failure> {
+        // One that was settled by looking ahead may have left the queue.
+        let Some(index) = sequence.checked_sub(self.head) else {
+            return Ok(());
+        };
+        let Some(Slot::Posted { number, call, .. }) = self.queue.get(index as usize) else {
+            return Ok(());
+        };
+        let (number, call) = (*number, *call);
+        self.queue[index as usize] = match found {
+            None => Slot::Dropped,
+            Some(message) => Slot::Ready(self.receive(message, Some(number), call, definitions)?),
+        };
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event, definitions: &Definitions) -> Result<(), Failure> {
+        let now = self.clock(event.time, definitions)?;
+        self.last = now;
+        match event.record {
+            Record::Mark | Record::RequestTest { .. } | Record::Measurement { .. } => {}
+            Record::Enter { region } => self.enter(region, now, definitions),
+            Record::Leave { region } => self.leave(region, now),
+            Record::BufferFlush { until } => {
+                let until = self.clock(until, definitions)?;
+                self.pause(now, until);
+            }
+            Record::Send(message) => self.send(message, None, now, definitions)?,
+            Record::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
+            Record::IrecvRequest { request } => self.post(request, now)?,
+            Record::Recv(message) => self.blocking_receive(message, now, definitions)?,
+            Record::IsendComplete { request } => self.complete(request, None, now, definitions)?,
+            Record::Irecv { message, request } => self.complete(request, Some(message), now, definitions)?,
+            Record::RequestCancelled { request } => self.cancel(request, definitions)?,
+            Record::Collective(collective) => {
+                let call = self.call(Call::Other);
+                if let Some(operation) = self.collective(collective, call, definitions)? {
+                    self.push(operation, now);
+                }
+            }
+            Record::CollectiveRequest { request } => {
+                let number = self.number();
+                self.open(request, Request::Collective { number })?;
+            }
+            Record::CollectiveComplete { collective, request } => {
+                self.complete_collective(collective, request, now, definitions)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Picoseconds since the first event. Differences of these are exact over any span: nothing is rounded
+    /// twice.
+    fn clock(&mut self, ticks: u64, definitions: &Definitions) -> Result<u64, String> {
+        let origin = *self.origin.get_or_insert(ticks);
+        definitions
+            .picoseconds(ticks.saturating_sub(origin))
+            .ok_or_else(|| "the trace is longer than 2^64 ps (213 days)".into())
+    }
+
+    fn call(&self, outside: Call) -> Call {
+        self.current.as_ref().map_or(outside, |c| c.region.call)
+    }
+
+    /// Takes the computation up to now, if the rank computes.
+    fn compute_until(&mut self, now: u64) {
+        if self.current.is_none() {
+            self.computed += now.saturating_sub(self.computing_since);
+            self.computing_since = now.max(self.computing_since);
+        }
+    }
+
+    fn pause(&mut self, now: u64, until: u64) {
+        self.compute_until(now);
+        self.computing_since = until.max(self.computing_since);
+        self.last = self.last.max(until);
+    }
+
+    fn push(&mut self, operation: Operation, now: u64) {
+        self.push_slot(Slot::Ready(operation), now);
+    }
+
+    fn push_slot(&mut self, slot: Slot, now: u64) {
+        self.compute_until(now);
+        if self.computed > 0 {
+            let ps = std::mem::take(&mut self.computed);
+            self.queue.push_back(Slot::Ready(Operation::Compute { ps }));
+        }
+        self.queue.push_back(slot);
+    }
+
+    fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
+        if let Some(current) = &mut self.current {
+            // Functions called inside MPI (a reduction of the user's, ROMIO's own calls) belong to it.
+            current.stack.push(region);
+            return;
+        }
+        let Some(mpi) = definitions.mpi_region(region) else {
+            return;
+        };
+        self.compute_until(now);
+        self.current = Some(Current {
+            region: mpi.clone(),
+            stack: vec![region],
+            completed: Vec::new(),
+            collectives: Vec::new(),
+            sends: Vec::new(),
+            first: self.head + self.queue.len() as u64,
+            is_wait: completes_requests(mpi.call),
+        });
+    }
+
+    fn leave(&mut self, region: u32, now: u64) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        // A region that was entered while the recording was off has no Enter.
+        let Some(depth) = current.stack.iter().rposition(|r| *r == region) else {
+            return;
+        };
+        current.stack.truncate(depth);
+        if depth == 0 {
+            self.finish_call(now);
+            self.current = None;
+            self.computing_since = now;
+        }
+    }
+
+    /// Emits what the function's end decides: the sends of a Sendrecv, then one wait for all that completed.
+    fn finish_call(&mut self, now: u64) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let call = current.region.call;
+        let sends = std::mem::take(&mut current.sends);
+        let requests = std::mem::take(&mut current.completed);
+        let mut collectives = std::mem::take(&mut current.collectives);
+        let waits = current.is_wait && collectives.is_empty();
+        // Ranks may complete them in any order, but all start them in the same.
+        collectives.sort_by_key(|(number, _)| *number);
+        for operation in sends.into_iter().chain(collectives.into_iter().map(|(_, o)| o)) {
+            self.push(operation, now);
+        }
+        if waits || !requests.is_empty() {
+            self.push(Operation::Wait { requests, call }, now);
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.finish_call(self.last);
+        self.compute_until(self.last);
+        self.current = None;
+        if self.computed > 0 {
+            let ps = std::mem::take(&mut self.computed);
+            self.queue.push_back(Slot::Ready(Operation::Compute { ps }));
+        }
+        for slot in &mut self.queue {
+            if matches!(slot, Slot::Posted { .. }) {
+                *slot = Slot::Dropped;
+            }
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    fn open(&mut self, id: u64, request: Request) -> Result<(), String> {
+        match self.requests.insert(id, request) {
+            None => Ok(()),
+            Some(_) => Err(format!("request {id} is started again before it is complete")),
+        }
+    }
+
+    fn send(
+        &mut self,
+        message: Message,
+        request: Option<u64>,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), Failure> {
+        let call = self.call(Call::Send);
+        let (communicator, to) = self.place("send to", message, definitions)?;
+        let in_pair = request.is_none() && call == Call::Sendrecv;
+        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or
+        // ranks that send to each other would wait for ever.
+        let number = (request.is_some() || in_pair || starts_send(call)).then(|| self.number());
+        if let (Some(id), Some(number)) = (request, number) {
+            self.open(id, Request::Send { number })?;
+        }
+        let operation = Operation::Send {
+            to,
+            tag: message.tag,
+            communicator,
+            bytes: message.bytes,
+            request: number,
+            call,
+        };
+        match &mut self.current {
+            Some(current) if in_pair => {
+                current.completed.extend(number);
+                current.sends.push(operation);
+            }
+            _ => self.push(operation, now),
+        }
+        Ok(())
+    }
+
+    fn blocking_receive(
+        &mut self,
+        message: Message,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), Failure> {
+        let call = self.call(Call::Recv);
+        let number = (call == Call::Sendrecv).then(|| self.number());
+        if let Some(current) = &mut self.current {
+            current.completed.extend(number);
+        }
+        let operation = self.receive(message, number, call, definitions)?;
+        self.push(operation, now);
+        Ok(())
+    }
+
+    fn post(&mut self, request: u64, now: u64) -> Result<(), Failure> {
+        let call = self.call(Call::Irecv);
+        let number = self.number();
+        self.push_slot(
+            Slot::Posted {
+                request,
+                number,
+                call,
+            },
+            now,
+        );
+        let sequence = self.head + self.queue.len() as u64 - 1;
+        self.open(request, Request::Receive { number, sequence })?;
+        Ok(())
+    }
+
+    fn complete(
+        &mut self,
+        id: u64,
+        received: Option<Message>,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), Failure> {
+        let number = match (self.requests.remove(&id), received) {
+            (Some(Request::Send { number }), None) => number,
+            (Some(Request::Receive { number, sequence }), Some(message)) => {
+                self.fill(sequence, Some(message), definitions)?;
+                number
+            }
+            (None, _) => return Err(format!("request {id} completes but was never started").into()),
+            (Some(_), _) => {
+                return Err(format!("request {id} completes as another kind than it was started as").into());
+            }
+        };
+        match &mut self.current {
+            Some(current) => current.completed.push(number),
+            None => {
+                let requests = vec![number];
+                let call = Call::Other;
+                self.push(Operation::Wait { requests, call }, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), Failure> {
+        match self.requests.remove(&id) {
+            Some(Request::Receive { sequence, .. }) => self.fill(sequence, None, definitions),
+            // A cancelled send went out all the same; nobody waits for it.
+            Some(_) => Ok(()),
+            None => Err(format!("request {id} is cancelled but was never started").into()),
+        }
+    }
+
+    fn complete_collective(
+        &mut self,
+        collective: Collective,
+        id: u64,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), Failure> {
+        let Some(Request::Collective { number }) = self.requests.remove(&id) else {
+            return Err(format!("request {id} completes a collective but was never started as one").into());
+        };
+        let call = self.call(Call::Other);
+        let Some(operation) = self.collective(collective, call, definitions)? else {
+            return Ok(());
+        };
+        match &mut self.current {
+            Some(current) => current.collectives.push((number, operation)),
+            None => self.push(operation, now),
+        }
+        Ok(())
+    }
+
+    fn receive(
+        &self,
+        message: Message,
+        request: Option<u64>,
+        call: Call,
+        definitions: &Definitions,
+    ) -> Result<Operation, String> {
+        let (communicator, from) = self.place("receive from", message, definitions)?;
+        Ok(Operation::Receive {
+            from: Some(from),
+            tag: Some(message.tag),
+            communicator,
+            bytes: message.bytes,
+            request,
+            call,
+        })
+    }
+
+    /// Communicator and rank in it of a message's other side.
+    fn place(&self, what: &str, message: Message, definitions: &Definitions) -> Result<(u32, u32), String> {
+        let id = message.communicator;
+        let peer = message.peer;
+        let membership = known(definitions, id)?;
+        let (communicator, place) = match membership {
+            Membership::Group(c) => (c, Some(peer)),
+            Membership::Own(c) => (c, (peer == 0).then_some(self.rank)),
+            Membership::Inter(c, second) => {
+                let first_group = &definitions.communicators[c as usize][..second as usize];
+                let in_first = first_group.contains(&self.rank);
+                let place = if in_first {
+                    peer.checked_add(second)
+                } else {
+                    Some(peer).filter(|p| *p < second)
+                };
+                (c, place)
+            }
+        };
+        let size = definitions.communicators[communicator as usize].len();
+        place
+            .filter(|p| (*p as usize) < size)
+            .map(|p| (communicator, p))
+            .ok_or_else(|| {
+                let size = if matches!(membership, Membership::Own(_)) {
+                    1
+                } else {
+                    size
+                };
+                format!("{what} rank {peer}, which communicator {id} of {size} ranks does not have")
+            })
+    }
+
+    /// The operation of a collective; none where no data of the application move.
+    fn collective(
+        &mut self,
+        collective: Collective,
+        call: Call,
+        definitions: &Definitions,
+    ) -> Result<Option<Operation>, String> {
+        let number = collective.operation;
+        let which =
+            operation(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
+        let (CollectiveOperation::Regular(kind) | CollectiveOperation::Varying(kind)) = which else {
+            return Ok(None);
+        };
+        let id = collective.communicator;
+        let (communicator, inter) = match known(definitions, id)? {
+            Membership::Own(_) => return Ok(None),
+            Membership::Group(c) => (c, false),
+            Membership::Inter(c, _) => (c, true),
+        };
+        let members = &definitions.communicators[communicator as usize];
+        let own = self.own_rank(communicator, members);
+        let rank =
+            own.ok_or_else(|| format!("{} on communicator {id}, which it is no member of", kind.name()))?;
+        let share = Share {
+            ranks: members.len() as u64,
+            rank,
+            sent: collective.sent,
+            received: collective.received,
+        };
+        Ok(Some(Operation::Collective {
+            collective: kind,
+            communicator,
+            root: root(collective.root, kind, rank, members.len(), inter)?,
+            bytes: share.bytes(which),
+            call,
+        }))
+    }
+
+    fn own_rank(&mut self, communicator: u32, members: &[u32]) -> Option<u64> {
+        if let Some(rank) = self.ranks.get(&communicator) {
+            return Some(*rank);
+        }
+        let rank = members.iter().position(|m| *m == self.rank)? as u64;
+        self.ranks.insert(communicator, rank);
+        Some(rank)
+    }
+}
+
+fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
+    definitions
+        .membership(id)
+        .ok_or_else(|| format!("communicator {id} is used but not defined"))
+}
+
+const ROOT_NONE: u32 = u32::MAX;
+const ROOT_SELF: u32 = u32::MAX - 1;
+
+/// Root of a collective in its communicator; 0 where there is none.
+fn root(recorded: u32, kind: crate::Collective, own: u64, ranks: usize, inter: bool) -> Result<u32, String> {
+    use crate::Collective::{Bcast, Gather, Reduce, Scatter};
+    let name = kind.name();
+    if !matches!(kind, Bcast | Gather | Reduce | Scatter) {
+        return Ok(0);
+    }
+    match recorded {
+        _ if inter => Err(format!(
+            "{name} with a root on an inter-communicator is not supported"
+        )),
+        ROOT_NONE => Err(format!("{name} without a root")),
+        ROOT_SELF => Ok(own as u32),
+        root if (root as usize) < ranks => Ok(root),
+        root => Err(format!(
+            "{name} with root {root} on a communicator of {ranks} ranks"
+        )),
+    }
+}
+
+/// Whether a function exists to complete requests.
+fn completes_requests(call: Call) -> bool {
+    use Call::{Test, Testall, Testany, Testsome, Wait, Waitall, Waitany, Waitsome};
+    matches!(
+        call,
+        Wait | Waitall | Waitany | Waitsome | Test | Testall | Testany | Testsome
+    )
+}
+
+/// Whether a function starts a send that something else completes.
+pub fn starts_send(call: Call) -> bool {
+    matches!(
+        call,
+        Call::Isend | Call::Issend | Call::Ibsend | Call::Irsend | Call::Start
+    )
+}
+
+#[cfg(test)]
+#[path = "program_tests.rs"]
+mod tests;

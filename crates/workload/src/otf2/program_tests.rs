@@ -1,0 +1,526 @@
+use super::super::definitions::tests::{REGIONS, archive};
+use super::*;
+use crate::Collective as Kind;
+use crate::WORLD;
+
+/// Events from memory.
+#[derive(Clone)]
+struct Recorded {
+    events: Vec<Event>,
+    used: usize,
+}
+
+impl Events for Recorded {
+    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+        self.used += 1;
+        Ok(self.events.get(self.used - 1).copied())
+    }
+
+    fn fork(&self) -> Box<dyn Events> {
+        Box::new(self.clone())
+    }
+}
+
+fn region(name: &str) -> u32 {
+    100 + REGIONS
+        .iter()
+        .position(|r| *r == name)
+        .unwrap_or_else(|| panic!("{name} is in REGIONS")) as u32
+}
+
+/// A call from one time to another with records in it.
+fn during(name: &str, from: u64, until: u64, records: &[Record]) -> Vec<Event> {
+    let region = region(name);
+    let mut events = vec![at(from, Record::Enter { region })];
+    events.extend(records.iter().map(|r| at(from, *r)));
+    events.push(at(until, Record::Leave { region }));
+    events
+}
+
+fn at(time: u64, record: Record) -> Event {
+    Event { time, record }
+}
+
+fn message(peer: u32, tag: u32, bytes: u64) -> Message {
+    Message {
+        peer,
+        communicator: 0,
+        tag,
+        bytes,
+    }
+}
+
+/// Operations of rank 1 of 4.
+fn run(parts: &[Vec<Event>]) -> Result<Vec<Operation>, String> {
+    run_counting(parts).map(|(operations, _)| operations)
+}
+
+/// The same with the longest queue.
+fn run_counting(parts: &[Vec<Event>]) -> Result<(Vec<Operation>, usize), String> {
+    let definitions = Definitions::new(archive(4)).unwrap();
+    let mut translation = Translation::new(1);
+    let mut events = Recorded {
+        events: parts.concat(),
+        used: 0,
+    };
+    let mut operations = Vec::new();
+    let mut longest = 0;
+    loop {
+        match translation.next(&definitions, &mut events) {
+            Ok(Some(operation)) => operations.push(operation),
+            Ok(None) => return Ok((operations, longest)),
+            Err(Failure::Meaning(message)) => return Err(message),
+            Err(Failure::Source(error)) => panic!("{error}"),
+        }
+        longest = longest.max(translation.waiting());
+    }
+}
+
+fn compute(ns: u64) -> Operation {
+    Operation::Compute { ps: 1000 * ns }
+}
+
+fn send(to: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
+    Operation::Send {
+        to,
+        tag,
+        communicator: WORLD,
+        bytes,
+        request,
+        call,
+    }
+}
+
+fn receive(from: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
+    Operation::Receive {
+        from: Some(from),
+        tag: Some(tag),
+        communicator: WORLD,
+        bytes,
+        request,
+        call,
+    }
+}
+
+fn wait(requests: &[u64], call: Call) -> Operation {
+    Operation::Wait {
+        requests: requests.to_vec(),
+        call,
+    }
+}
+
+#[test]
+fn events_without_sense_are_errors() {
+    let error = |records: &[Record]| run(&[during("MPI_Wait", 0, 1, records)]).unwrap_err();
+    assert_eq!(
+        error(&[Record::IsendComplete { request: 7 }]),
+        "request 7 completes but was never started"
+    );
+    assert_eq!(
+        error(&[Record::RequestCancelled { request: 7 }]),
+        "request 7 is cancelled but was never started"
+    );
+    let posted = Record::IrecvRequest { request: 7 };
+    assert!(error(&[posted, posted]).contains("started again before it is complete"));
+    assert!(error(&[posted, Record::IsendComplete { request: 7 }]).contains("another kind"));
+    let text = error(&[Record::Send(message(4, 0, 1))]);
+    assert_eq!(
+        text,
+        "send to rank 4, which communicator 0 of 4 ranks does not have"
+    );
+    let mut own = message(1, 0, 1);
+    own.communicator = 1;
+    assert!(error(&[Record::Recv(own)]).contains("communicator 1 of 1 ranks"));
+    own.communicator = 77;
+    assert_eq!(
+        error(&[Record::Send(own)]),
+        "communicator 77 is used but not defined"
+    );
+}
+
+#[test]
+fn collectives_without_sense_are_errors() {
+    let error = |operation, communicator, root| {
+        let collective = Collective {
+            operation,
+            communicator,
+            root,
+            sent: 8,
+            received: 8,
+        };
+        run(&[during("MPI_Allreduce", 0, 1, &[Record::Collective(collective)])]).unwrap_err()
+    };
+    assert_eq!(error(99, 0, 0), "unknown collective operation number 99");
+    assert_eq!(error(1, 0, ROOT_NONE), "bcast without a root");
+    assert!(error(1, 0, 4).contains("root 4 on a communicator of 4 ranks"));
+    assert_eq!(error(0, 55, 0), "communicator 55 is used but not defined");
+}
+
+#[test]
+fn time_outside_mpi_is_computation_and_time_inside_is_not() {
+    let main = at(
+        5,
+        Record::Enter {
+            region: region("main"),
+        },
+    );
+    let operations = run(&[
+        vec![main],
+        during("MPI_Comm_rank", 10, 14, &[]),
+        during("MPI_Send", 20, 90, &[Record::Send(message(2, 3, 100))]),
+        vec![at(95, Record::BufferFlush { until: 195 })],
+        during("MPI_Recv", 200, 300, &[Record::Recv(message(0, 4, 50))]),
+        vec![at(
+            307,
+            Record::Leave {
+                region: region("main"),
+            },
+        )],
+    ]);
+    let expected = [
+        compute(5 + 6),
+        send(2, 3, 100, None, Call::Send),
+        compute(5 + 5),
+        receive(0, 4, 50, None, Call::Recv),
+        compute(7),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+#[test]
+fn regions_within_mpi_belong_to_the_call() {
+    let inner = region("main");
+    let events = vec![
+        at(
+            0,
+            Record::Enter {
+                region: region("MPI_Allreduce"),
+            },
+        ),
+        at(1, Record::Enter { region: inner }),
+        at(
+            5,
+            Record::Enter {
+                region: region("MPI_Comm_rank"),
+            },
+        ),
+        at(
+            6,
+            Record::Leave {
+                region: region("MPI_Comm_rank"),
+            },
+        ),
+        // `inner` is not left: the recording was off. Leaving the call leaves it, too.
+        at(
+            9,
+            Record::Leave {
+                region: region("MPI_Allreduce"),
+            },
+        ),
+        at(9, Record::Leave { region: inner }),
+        at(12, Record::Mark),
+    ];
+    assert_eq!(run(&[events]).unwrap(), [compute(3)]);
+}
+
+#[test]
+fn a_posted_receive_learns_its_source_when_it_completes() {
+    let operations = run(&[
+        during("MPI_Irecv", 0, 1, &[Record::IrecvRequest { request: 50 }]),
+        during("MPI_Irecv", 1, 2, &[Record::IrecvRequest { request: 51 }]),
+        during(
+            "MPI_Isend",
+            2,
+            3,
+            &[Record::Isend {
+                message: message(3, 1, 10),
+                request: 52,
+            }],
+        ),
+        during("MPI_Test", 3, 4, &[Record::RequestTest { request: 51 }]),
+        during(
+            "MPI_Waitall",
+            9,
+            10,
+            &[
+                Record::Irecv {
+                    message: message(2, 8, 20),
+                    request: 51,
+                },
+                Record::Irecv {
+                    message: message(0, 9, 30),
+                    request: 50,
+                },
+                Record::IsendComplete { request: 52 },
+            ],
+        ),
+        during("MPI_Waitall", 10, 11, &[]),
+    ]);
+    let expected = [
+        receive(0, 9, 30, Some(0), Call::Irecv),
+        receive(2, 8, 20, Some(1), Call::Irecv),
+        send(3, 1, 10, Some(2), Call::Isend),
+        wait(&[], Call::Test),
+        compute(5),
+        wait(&[1, 0, 2], Call::Waitall),
+        wait(&[], Call::Waitall),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+#[test]
+fn sendrecv_receives_first_and_waits_for_both() {
+    let pair = [Record::Send(message(2, 0, 4)), Record::Recv(message(0, 0, 8))];
+    let expected = [
+        receive(0, 0, 8, Some(1), Call::Sendrecv),
+        send(2, 0, 4, Some(0), Call::Sendrecv),
+        wait(&[0, 1], Call::Sendrecv),
+    ];
+    assert_eq!(run(&[during("MPI_Sendrecv", 0, 5, &pair)]).unwrap(), expected);
+    // With MPI_PROC_NULL on one side there is one record only.
+    let half = run(&[during("MPI_Sendrecv", 0, 5, &pair[..1])]).unwrap();
+    assert_eq!(
+        half,
+        [send(2, 0, 4, Some(0), Call::Sendrecv), wait(&[0], Call::Sendrecv)]
+    );
+}
+
+#[test]
+fn persistent_requests_use_their_number_again() {
+    let start = during(
+        "MPI_Startall",
+        0,
+        0,
+        &[
+            Record::IrecvRequest { request: 5 },
+            Record::Isend {
+                message: message(0, 1, 2),
+                request: 6,
+            },
+        ],
+    );
+    let complete = during(
+        "MPI_Waitall",
+        0,
+        0,
+        &[
+            Record::Irecv {
+                message: message(3, 1, 2),
+                request: 5,
+            },
+            Record::IsendComplete { request: 6 },
+        ],
+    );
+    let round = |n: u64| {
+        [
+            receive(3, 1, 2, Some(n), Call::Start),
+            send(0, 1, 2, Some(n + 1), Call::Start),
+            wait(&[n, n + 1], Call::Waitall),
+        ]
+    };
+    let operations = run(&[start.clone(), complete.clone(), start, complete]).unwrap();
+    assert_eq!(operations, [round(0), round(2)].concat());
+}
+
+#[test]
+fn receives_that_never_complete_are_left_out() {
+    let post = |request| during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request }]);
+    let operations = run(&[
+        post(1),
+        post(2),
+        during("MPI_Cancel", 0, 0, &[Record::RequestCancelled { request: 1 }]),
+        during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))]),
+    ]);
+    assert_eq!(operations.unwrap(), [send(0, 0, 1, None, Call::Send)]);
+}
+
+#[test]
+fn a_trace_that_stops_within_a_call_gives_what_it_has() {
+    let mut events = during("MPI_Sendrecv", 10, 20, &[Record::Send(message(0, 0, 1))]);
+    events.pop();
+    events.insert(0, at(0, Record::Mark));
+    let expected = [
+        compute(10),
+        send(0, 0, 1, Some(0), Call::Sendrecv),
+        wait(&[0], Call::Sendrecv),
+    ];
+    assert_eq!(run(&[events]).unwrap(), expected);
+}
+
+#[test]
+fn sends_without_a_request_do_not_block() {
+    let isend = during("MPI_Isend", 0, 0, &[Record::Send(message(0, 0, 1))]);
+    assert_eq!(run(&[isend]).unwrap(), [send(0, 0, 1, Some(0), Call::Isend)]);
+}
+
+#[test]
+fn requests_that_complete_outside_any_call_are_waited_for_there() {
+    let isend = during(
+        "MPI_Isend",
+        0,
+        1,
+        &[Record::Isend {
+            message: message(0, 0, 1),
+            request: 9,
+        }],
+    );
+    let operations = run(&[
+        isend,
+        vec![at(4, Record::IsendComplete { request: 9 }), at(6, Record::Mark)],
+    ]);
+    let expected = [
+        send(0, 0, 1, Some(0), Call::Isend),
+        compute(3),
+        wait(&[0], Call::Other),
+        compute(2),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+#[test]
+fn collectives_know_their_rank_root_and_size() {
+    let collective = |operation, communicator, root, sent, received| {
+        Record::Collective(Collective {
+            operation,
+            communicator,
+            root,
+            sent,
+            received,
+        })
+    };
+    let operations = run(&[
+        during("MPI_Allreduce", 0, 1, &[collective(11, 0, ROOT_NONE, 32, 32)]),
+        // Communicator 2 is ranks 3 and 1: rank 1 is its second.
+        during("MPI_Scan", 1, 2, &[collective(14, 2, ROOT_NONE, 8, 16)]),
+        during("MPI_Allreduce", 2, 3, &[collective(11, 1, ROOT_NONE, 8, 8)]),
+        during("MPI_Comm_rank", 3, 4, &[collective(17, 0, ROOT_NONE, 0, 0)]),
+        during("MPI_Scan", 4, 5, &[collective(1, 2, ROOT_SELF, 16, 8)]),
+    ]);
+    let operation = |collective, communicator, root, bytes, call| Operation::Collective {
+        collective,
+        communicator,
+        root,
+        bytes,
+        call,
+    };
+    let expected = [
+        operation(Kind::Allreduce, WORLD, 0, 8, Call::Allreduce),
+        operation(Kind::Scan, 3, 0, 8, Call::Scan),
+        operation(Kind::Bcast, 3, 1, 8, Call::Scan),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+#[test]
+fn nonblocking_collectives_happen_where_they_complete_in_the_order_of_their_start() {
+    let done = |operation, request| Record::CollectiveComplete {
+        collective: Collective {
+            operation,
+            communicator: 0,
+            root: 2,
+            sent: 0,
+            received: 8,
+        },
+        request,
+    };
+    let operations = run(&[
+        during("MPI_Ibcast", 0, 0, &[Record::CollectiveRequest { request: 1 }]),
+        during("MPI_Ibcast", 0, 0, &[Record::CollectiveRequest { request: 2 }]),
+        during("MPI_Waitall", 5, 6, &[done(4, 2), done(1, 1)]),
+    ]);
+    let operation = |collective| Operation::Collective {
+        collective,
+        communicator: WORLD,
+        root: 2,
+        bytes: 8,
+        call: Call::Waitall,
+    };
+    assert_eq!(
+        operations.unwrap(),
+        [compute(5), operation(Kind::Bcast), operation(Kind::Scatter)]
+    );
+}
+
+#[test]
+fn a_receive_that_stays_open_does_not_grow_the_queue() {
+    let rounds = 5 * QUEUE;
+    let mut parts = vec![during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request: 1 }])];
+    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))])));
+    let last = Record::Irecv {
+        message: message(2, 7, 64),
+        request: 1,
+    };
+    parts.push(during("MPI_Wait", 0, 0, &[last]));
+    let (operations, longest) = run_counting(&parts).unwrap();
+    assert_eq!(operations.len(), rounds + 2);
+    assert_eq!(operations[0], receive(2, 7, 64, Some(0), Call::Irecv));
+    assert_eq!(operations[rounds + 1], wait(&[0], Call::Wait));
+    assert!(longest <= QUEUE, "{longest}");
+}
+
+#[test]
+fn computation_is_exact_over_any_span() {
+    // Ticks of a third of a nanosecond: single gaps are rounded, their sum is not.
+    let mut all = archive(4);
+    all.retain(|d| !matches!(d, super::super::record::Definition::Clock { .. }));
+    all.push(super::super::record::Definition::Clock {
+        ticks_per_second: 3_000_000_000,
+    });
+    let definitions = Definitions::new(all).unwrap();
+    let send = |t| during("MPI_Send", t, t, &[Record::Send(message(0, 0, 1))]);
+    let mut events = Recorded {
+        events: (0..=3000).flat_map(send).collect(),
+        used: 0,
+    };
+    let mut translation = Translation::new(1);
+    let mut total = 0;
+    while let Some(operation) = translation.next(&definitions, &mut events).unwrap() {
+        if let Operation::Compute { ps } = operation {
+            assert!((333..=334).contains(&ps));
+            total += ps;
+        }
+    }
+    assert_eq!(total, 1_000_000);
+}
+
+mod whole_streams {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the order in which requests start and complete: each is started once, before it is
+        /// waited for once, and its receive has the envelope of its completion.
+        #[test]
+        fn every_request_is_waited_for_once(order in proptest::collection::vec(0usize..8, 1..200)) {
+            let mut open: Vec<u64> = Vec::new();
+            let mut parts = Vec::new();
+            let mut started = 0;
+            for choice in order {
+                if choice < 5 && open.len() < 40 {
+                    started += 1;
+                    open.push(started);
+                    parts.push(during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request: started }]));
+                } else if !open.is_empty() {
+                    let request = open.remove(choice * 31 % open.len());
+                    let done = Record::Irecv { message: message(2, request as u32, request), request };
+                    parts.push(during("MPI_Wait", 0, 0, &[done]));
+                }
+            }
+            let mut posted = std::collections::HashMap::new();
+            for operation in run(&parts).unwrap() {
+                match operation {
+                    Operation::Receive { tag, bytes, request, .. } => {
+                        prop_assert_eq!(tag.map(u64::from), Some(bytes));
+                        prop_assert!(posted.insert(request.unwrap(), bytes).is_none());
+                    }
+                    Operation::Wait { requests, .. } => {
+                        prop_assert_eq!(requests.len(), 1);
+                        prop_assert!(posted.remove(&requests[0]).is_some());
+                    }
+                    other => prop_assert!(false, "{:?}", other),
+                }
+            }
+            prop_assert!(posted.is_empty(), "the rest never completes and is left out");
+        }
+    }
+}

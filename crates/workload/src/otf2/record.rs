@@ -1,0 +1,150 @@
+//! Definitions and events of an archive, as far as this reader uses them. Names are OTF2's.
+
+/// A global definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(otf2_library), allow(dead_code))] // made by the library only
+pub enum Definition {
+    /// The clock of all time stamps.
+    Clock {
+        /// Resolution.
+        ticks_per_second: u64,
+    },
+    /// A text that others refer to.
+    String {
+        /// Id.
+        id: u32,
+        /// Text.
+        text: String,
+    },
+    /// A stream of events: a thread.
+    Location {
+        /// Id.
+        id: u64,
+        /// How many events it holds.
+        events: u64,
+    },
+    /// A function or another part of the code.
+    Region {
+        /// Id.
+        id: u32,
+        /// String.
+        name: u32,
+    },
+    /// A list of locations or ranks.
+    Group {
+        /// Id.
+        id: u32,
+        /// `OTF2_GroupType`.
+        kind: u32,
+        /// `OTF2_Paradigm`.
+        paradigm: u32,
+        /// `OTF2_GroupFlag`.
+        flags: u32,
+        /// Locations, or indices into the paradigm's group of locations.
+        members: Vec<u64>,
+    },
+    /// A communicator.
+    Communicator {
+        /// Id.
+        id: u32,
+        /// String.
+        name: u32,
+        /// Group.
+        group: u32,
+    },
+    /// An inter-communicator.
+    InterCommunicator {
+        /// Id.
+        id: u32,
+        /// Groups.
+        groups: [u32; 2],
+    },
+}
+
+/// Envelope of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Rank of the other side in the communicator.
+    pub peer: u32,
+    /// Id of the communicator.
+    pub communicator: u32,
+    /// Tag.
+    pub tag: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// End of a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// `OTF2_CollectiveOp`.
+    pub operation: u32,
+    /// Id of the communicator.
+    pub communicator: u32,
+    /// Rank in the communicator, or an `OTF2_CollectiveRoot`.
+    pub root: u32,
+    /// Bytes sent, as Score-P counts.
+    pub sent: u64,
+    /// Bytes received, as Score-P counts.
+    pub received: u64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // each is the record of that name in OTF2
+pub enum Record {
+    /// Something that only the time matters of.
+    Mark,
+    Enter {
+        region: u32,
+    },
+    Leave {
+        region: u32,
+    },
+    Send(Message),
+    Isend {
+        message: Message,
+        request: u64,
+    },
+    IsendComplete {
+        request: u64,
+    },
+    IrecvRequest {
+        request: u64,
+    },
+    Irecv {
+        message: Message,
+        request: u64,
+    },
+    Recv(Message),
+    RequestTest {
+        request: u64,
+    },
+    RequestCancelled {
+        request: u64,
+    },
+    Collective(Collective),
+    CollectiveRequest {
+        request: u64,
+    },
+    CollectiveComplete {
+        collective: Collective,
+        request: u64,
+    },
+    /// The recording wrote its buffer to disk until a time in ticks.
+    BufferFlush {
+        until: u64,
+    },
+    Measurement {
+        on: bool,
+    },
+}
+
+/// An event of one location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Ticks.
+    pub time: u64,
+    /// What happened.
+    pub record: Record,
+}

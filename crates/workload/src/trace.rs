@@ -1,0 +1,201 @@
+//! Recorded applications: all trace formats by content.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::{TraceError, TraceInfo, Workload, otf2};
+
+/// One format of traces.
+pub struct Format {
+    /// Name in experiments, `fabricsim list` and the docs.
+    pub name: &'static str,
+    /// One line for people: what it is and which file to give.
+    pub summary: &'static str,
+    /// How the file to give ends; where a folder is given, it is looked for by this.
+    pub extension: &'static str,
+    /// Whether a file that starts with these bytes (256 of them, or fewer) is of this format.
+    pub recognise: fn(&[u8]) -> bool,
+    /// Opens a file that was recognised.
+    pub open: fn(&Path) -> Result<Arc<dyn Workload>, TraceError>,
+    /// Reads all of it and sums it up.
+    pub info: fn(&Path) -> Result<TraceInfo, TraceError>,
+}
+
+/// All trace formats, in alphabetical order.
+pub static FORMATS: &[Format] = &[otf2::FORMAT];
+
+/// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
+///
+/// # Errors
+/// There is no such file, it is of no known format, or it is damaged.
+pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Workload>, TraceError> {
+    let (file, format) = find(path.as_ref())?;
+    (format.open)(&file)
+}
+
+/// Reads a whole trace, whatever its format, and sums it up; memory does not grow with its length.
+///
+/// # Errors
+/// As [`open`], and all that a run of the trace would meet.
+pub fn info(path: impl AsRef<Path>) -> Result<TraceInfo, TraceError> {
+    let (file, format) = find(path.as_ref())?;
+    (format.info)(&file)
+}
+
+fn error(path: &Path, message: String) -> TraceError {
+    TraceError {
+        file: path.display().to_string(),
+        rank: None,
+        message,
+    }
+}
+
+/// The main file of a trace, and its format.
+fn find(path: &Path) -> Result<(PathBuf, &'static Format), TraceError> {
+    let metadata = fs::metadata(path).map_err(|e| error(path, format!("cannot be opened: {e}")))?;
+    let file = if metadata.is_dir() {
+        main_file(path)?
+    } else {
+        path.to_path_buf()
+    };
+    let head = head(&file).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
+    match FORMATS.iter().find(|f| (f.recognise)(&head)) {
+        Some(format) => Ok((file, format)),
+        None => {
+            let like = resemblance(&head);
+            Err(error(
+                &file,
+                format!(
+                    "is no trace of a known format: it looks like {like}. Known formats: {}",
+                    known()
+                ),
+            ))
+        }
+    }
+}
+
+fn known() -> String {
+    let lines: Vec<String> = FORMATS
+        .iter()
+        .map(|f| format!("{} ({})", f.name, f.summary))
+        .collect();
+    lines.join("; ")
+}
+
+/// The one main file of a trace in a folder.
+fn main_file(folder: &Path) -> Result<PathBuf, TraceError> {
+    let unreadable = |e| error(folder, format!("cannot be read: {e}"));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let extension = path.extension().unwrap_or_default();
+        if path.is_file() && FORMATS.iter().any(|f| extension == f.extension) {
+            found.push(path);
+        }
+    }
+    // The file system gives them in any order.
+    found.sort();
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let endings: Vec<String> = FORMATS.iter().map(|f| format!("*.{}", f.extension)).collect();
+            Err(error(
+                folder,
+                format!("is a folder without a trace ({})", endings.join(", ")),
+            ))
+        }
+        several => {
+            let names: Vec<_> = several
+                .iter()
+                .filter_map(|p| p.file_name())
+                .map(|n| n.to_string_lossy())
+                .collect();
+            Err(error(
+                folder,
+                format!(
+                    "is a folder with several traces; give one of them: {}",
+                    names.join(", ")
+                ),
+            ))
+        }
+    }
+}
+
+fn head(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(file)?.take(256).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// What a file of no known format may be, for people who gave the wrong one.
+fn resemblance(head: &[u8]) -> &'static str {
+    let has = |text: &str| head.windows(text.len()).any(|w| w == text.as_bytes());
+    let is_text = head
+        .iter()
+        .all(|b| matches!(b, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..));
+    match head {
+        [] => "an empty file",
+        [3, b'B' | b'L', ..] => "a part of an OTF2 archive (give its anchor file, *.otf2, instead)",
+        [0xff, 0xaa, 0xdd, ..] => "a DUMPI trace, which cannot be read yet",
+        _ if is_text && has("numprocs=") => "the .meta file of a DUMPI trace, which cannot be read yet",
+        _ if is_text && has("num_ranks ") => "a GOAL schedule, which cannot be read yet",
+        _ if is_text && has("collprof") => "a liballprof trace, which cannot be read",
+        _ if is_text => "a text file",
+        _ => "a binary file of another kind",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::write;
+
+    fn message(path: &Path) -> String {
+        let opened = open(path).map(|_| ()).unwrap_err();
+        assert_eq!(opened, info(path).map(|_| ()).unwrap_err());
+        opened.to_string()
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let text = message(Path::new("/nowhere/traces.otf2"));
+        assert!(
+            text.starts_with("/nowhere/traces.otf2: cannot be opened"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn other_files_are_recognised_for_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        for (content, like) in [
+            (&b""[..], "an empty file"),
+            (b"# hello\n", "a text file"),
+            (b"\x03B\x01\0\0", "a part of an OTF2 archive"),
+            (b"\xff\xaa\xddDUMPI\0", "a DUMPI trace"),
+            (b"hostname=vm\nnumprocs=27\n", "the .meta file of a DUMPI trace"),
+            (b"num_ranks 32\n\nrank 0 {\n", "a GOAL schedule"),
+            (b"\x7fELF\x02\x01\x01\0", "a binary file"),
+            (b"BOTF", "a text file"),
+        ] {
+            let file = folder.path().join("traces.otf2");
+            write(&file, content).unwrap();
+            let text = message(&file);
+            assert!(
+                text.contains(like) && text.contains("Known formats: otf2"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_must_hold_one_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(message(folder.path()).contains("is a folder without a trace (*.otf2)"));
+        write(folder.path().join("b.otf2"), "x").unwrap();
+        write(folder.path().join("a.otf2"), "x").unwrap();
+        assert!(message(folder.path()).contains("several traces; give one of them: a.otf2, b.otf2"));
+    }
+}
