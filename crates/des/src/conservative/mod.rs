@@ -41,13 +41,16 @@ struct Notice {
     halt: AtomicBool,
 }
 
+/// Events from one worker to another.
+type Mailbox<P> = Mutex<Vec<Event<P>>>;
+
 /// What all workers share.
 struct Shared<M: Model> {
     barrier: Barrier,
     notices: [Vec<Notice>; 2],
     /// `mail[to][from]`: events sent in the last window. Locked by one worker at a time, as a barrier
     /// lies between filling and emptying (or, for a fast sender, it only arrives early).
-    mail: Vec<Vec<Mutex<Vec<Event<M::Payload>>>>>,
+    mail: Vec<Vec<Mailbox<M::Payload>>>,
     /// Records of each worker, on their way to the first.
     records: Vec<Mutex<Vec<Emitted<M::Record>>>>,
 }

@@ -1,0 +1,46 @@
+//! What a link has been used for, counted at its sending end.
+
+use des::Time;
+
+/// Use of one direction of a cable. The measured part of a run begins with the warm-up's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkUse {
+    /// Packets in the whole run.
+    pub packets_total: u64,
+    /// Packets begun in the measured part.
+    pub packets: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Time in the measured part during which bits were on the wire.
+    pub busy: Time,
+    /// Time in the measured part during which a packet waited and the wire was free, but no waiting
+    /// packet had room at the far end: "its buffers were full".
+    pub buffer_full: Time,
+}
+
+impl LinkUse {
+    /// A packet begins now and takes `serialization`; measuring begins at `warmup`.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Time, serialization: Time, bytes: u32, warmup: Time) {
+        self.packets_total += 1;
+        if now >= warmup {
+            self.packets += 1;
+            self.bytes += u64::from(bytes);
+            self.busy += serialization;
+        } else {
+            self.busy += (now + serialization).saturating_sub(warmup);
+        }
+    }
+
+    /// The link's packets had no room from `since` until now.
+    #[inline]
+    pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
+        self.buffer_full += now.saturating_sub(since.max(warmup));
+    }
+
+    /// Ends measuring at `end`, while the wire is busy until `busy_until`.
+    pub(crate) fn close(mut self, end: Time, busy_until: Time) -> LinkUse {
+        self.busy = self.busy.saturating_sub(busy_until.saturating_sub(end));
+        self
+    }
+}

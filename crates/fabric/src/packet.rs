@@ -1,0 +1,71 @@
+//! The unit that travels.
+
+use des::Time;
+use routing::RouteState;
+use topology::HostId;
+
+/// A packet. Plain data of 36 bytes with 4-byte alignment, so that an event that carries one fits a
+/// cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Packet {
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
+    /// Number of the message among those of its source, modulo 2^32.
+    pub message: u32,
+    /// Bytes on the wire, at least 1.
+    pub bytes: u32,
+    born: [u32; 2],
+    /// The routing algorithm's own.
+    pub route: RouteState,
+    /// Index of the job it belongs to.
+    pub job: u16,
+    /// Links begun so far; stays at 255 from there on.
+    pub hops: u8,
+    /// Whether it counts by itself: nobody waits for its message as a whole (synthetic traffic).
+    pub alone: bool,
+}
+
+impl Packet {
+    /// A packet that is still in its NIC.
+    pub fn new(
+        source: HostId,
+        destination: HostId,
+        message: u32,
+        bytes: u32,
+        born: Time,
+        job: u16,
+    ) -> Packet {
+        Packet {
+            source,
+            destination,
+            message,
+            bytes,
+            born: [born.0 as u32, (born.0 >> 32) as u32],
+            route: RouteState::default(),
+            job,
+            hops: 0,
+            alone: false,
+        }
+    }
+
+    /// When its message was handed to the NIC.
+    #[inline]
+    pub fn born(&self) -> Time {
+        Time(u64::from(self.born[0]) | u64::from(self.born[1]) << 32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fits_an_event_of_one_cache_line() {
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (36, 4));
+        let born = Time(0x0123_4567_89AB_CDEF);
+        assert_eq!(Packet::new(HostId(1), HostId(2), 3, 4, born, 5).born(), born);
+    }
+}

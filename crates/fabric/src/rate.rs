@@ -1,0 +1,57 @@
+//! The speed of a link: bytes to picoseconds without floating point.
+
+use des::Time;
+
+const FRACTION_BITS: u32 = 24;
+
+/// Picoseconds per byte as a fixed-point number, rounded up: a link never carries more than its
+/// bandwidth. The error is below 2^-24 ps per byte; bandwidths that divide 8 Tbit/s are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Slowest link that can be expressed: at 1 Mbps a byte takes 8 us.
+    pub const MIN_BITS_PER_S: u64 = 1_000_000;
+
+    /// A link of so many bits per second, at least [`Rate::MIN_BITS_PER_S`].
+    pub fn bits_per_s(bits: u64) -> Rate {
+        assert!(bits >= Rate::MIN_BITS_PER_S, "{bits} bits per second is too slow");
+        let fixed = (8_000_000_000_000u128 << FRACTION_BITS).div_ceil(u128::from(bits));
+        Rate(u64::try_from(fixed).expect("a megabit per second gives 2^47"))
+    }
+
+    /// How long so many bytes occupy the link.
+    #[inline]
+    pub fn serialization(self, bytes: u32) -> Time {
+        let fixed = u128::from(bytes) * u128::from(self.0);
+        Time(((fixed + (1 << FRACTION_BITS) - 1) >> FRACTION_BITS) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn round_numbers_are_exact() {
+        assert_eq!(Rate::bits_per_s(100_000_000_000).serialization(256), Time(20_480));
+        assert_eq!(
+            Rate::bits_per_s(400_000_000_000).serialization(4096),
+            Time(81_920)
+        );
+        assert_eq!(Rate::bits_per_s(8_000_000_000_000).serialization(1), Time(1));
+    }
+
+    proptest! {
+        #[test]
+        fn never_faster_than_the_bandwidth_and_at_most_a_picosecond_slower(
+            bits in Rate::MIN_BITS_PER_S..20_000_000_000_000u64,
+            bytes in 1u32..1 << 20,
+        ) {
+            let exact = (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(bits)) as u64;
+            let ps = Rate::bits_per_s(bits).serialization(bytes).ps();
+            prop_assert!(ps == exact || ps == exact + 1, "{} ps, exactly {}", ps, exact);
+        }
+    }
+}

@@ -1,0 +1,573 @@
+//! The `packet` router: virtual cut-through with input-buffered virtual channels and credits.
+//!
+//! A packet's head is taken in when its link and the router's pipeline are behind it. It is routed at
+//! once, keeps its place in the buffer of the input port and virtual channel (VC) it came by, and waits
+//! in a queue of the output port and VC that it wants. An output that is free sends the first packet of
+//! the next VC, in turn, whose packet has room (credits) in the buffer at the far end of the link. The
+//! place in the input buffer becomes free, and the credit for it sets out, when the tail leaves.
+//!
+//! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
+//! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
+//!
+//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one
+//! [`Lane`]; packets wait in one pool per router, chained by index.
+
+use des::Time;
+use routing::{At, Congestion, Random, Routing};
+use topology::{Port, RouterId};
+
+use crate::{LinkUse, Packet, Rate};
+
+/// End of a chain in the pool.
+const NONE: u32 = u32::MAX;
+
+/// What a router makes happen.
+pub trait Outputs {
+    /// The packet starts onto the link of `port` now, bound for VC `vc`; its tail leaves after
+    /// `serialization`.
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time);
+    /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of room more.
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
+    /// [`Router::wake`] is to be called after this span.
+    fn wake(&mut self, port: u16, after: Time);
+    /// [`Router::ready`] is to be called with this packet after this span.
+    fn ready(&mut self, ready: Ready, after: Time);
+}
+
+/// A packet that may go on, with the place that it keeps until it has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// The packet.
+    pub packet: Packet,
+    /// Input port.
+    pub input: u16,
+    /// Output port.
+    pub output: u16,
+    /// VC of the input buffer.
+    pub input_vc: u8,
+    /// VC at the far end of the output.
+    pub output_vc: u8,
+}
+
+/// A packet that has come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Input port.
+    pub input: u16,
+    /// VC of its buffer.
+    pub vc: u8,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// Memory of one port with so many virtual channels, in bytes.
+pub fn bytes_per_port(vcs: u64) -> u64 {
+    size_of::<Output>() as u64 + vcs * size_of::<Lane>() as u64
+}
+
+/// What a port of a router is wired to, as far as the router needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSetting {
+    /// Speed of its cable, both ways.
+    pub rate: Rate,
+    /// Whether it leads to a host, which takes all that comes.
+    pub to_host: bool,
+    /// Room for each VC in the buffer at the far end, in bytes.
+    pub credits: u32,
+}
+
+/// An output port: what serving it touches.
+#[derive(Clone, Debug)]
+struct Output {
+    busy_until: Time,
+    rate: Rate,
+    /// Bytes that wait here, are under way, or whose credit is not back.
+    load: u32,
+    /// Packets that wait here.
+    waiting: u32,
+    next_vc: u8,
+    wake_pending: bool,
+    to_host: bool,
+    blocked: bool,
+    blocked_since: Time,
+    used: LinkUse,
+}
+
+/// The queue of packets for one VC of one output, and the room at the far end.
+#[derive(Clone, Debug)]
+struct Lane {
+    head: u32,
+    tail: u32,
+    credits: u32,
+}
+
+/// A place in the pool.
+#[derive(Clone, Debug)]
+struct Place {
+    ready: Ready,
+    next: u32,
+}
+
+/// One router.
+#[derive(Clone, Debug)]
+pub struct Router {
+    id: RouterId,
+    vcs: u8,
+    warmup: Time,
+    outputs: Vec<Output>,
+    /// By output, then VC.
+    lanes: Vec<Lane>,
+    pool: Vec<Place>,
+    free: u32,
+}
+
+/// The congestion that routing sees.
+struct Loads<'a>(&'a [Output]);
+
+impl Congestion for Loads<'_> {
+    fn load(&self, port: Port) -> u64 {
+        u64::from(self.0[usize::from(port.0)].load)
+    }
+}
+
+impl Router {
+    /// An empty router with `vcs` virtual channels on each port.
+    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], warmup: Time) -> Router {
+        let output = |p: &PortSetting| Output {
+            busy_until: Time::ZERO,
+            rate: p.rate,
+            load: 0,
+            waiting: 0,
+            next_vc: 0,
+            wake_pending: false,
+            to_host: p.to_host,
+            blocked: false,
+            blocked_since: Time::ZERO,
+            used: LinkUse::default(),
+        };
+        let lane = |p: &PortSetting| Lane {
+            head: NONE,
+            tail: NONE,
+            credits: p.credits,
+        };
+        Router {
+            id,
+            vcs,
+            warmup,
+            outputs: ports.iter().map(output).collect(),
+            lanes: ports
+                .iter()
+                .flat_map(|p| (0..vcs).map(move |_| lane(p)))
+                .collect(),
+            pool: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// Decides where a packet goes whose head has come in and is through the pipeline.
+    #[inline]
+    pub fn route(&self, arrival: Arrival, routing: &dyn Routing, random: &mut dyn Random) -> Ready {
+        let Arrival {
+            input,
+            vc,
+            mut packet,
+        } = arrival;
+        let at = At {
+            router: self.id,
+            input: Port(input),
+            vc,
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let hop = routing.route(at, &mut packet.route, &Loads(&self.outputs), random);
+        Ready {
+            packet,
+            input,
+            output: hop.port.0,
+            input_vc: vc,
+            output_vc: hop.vc,
+        }
+    }
+
+    /// A packet has been routed; it may leave once it cannot run dry on the way out.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+        let slow = self.outputs[usize::from(ready.input)].rate;
+        let output = &mut self.outputs[usize::from(ready.output)];
+        output.load += ready.packet.bytes;
+        if slow != output.rate {
+            let bytes = ready.packet.bytes;
+            let gap = slow
+                .serialization(bytes)
+                .saturating_sub(output.rate.serialization(bytes));
+            if gap > Time::ZERO {
+                out.ready(ready, gap);
+                return;
+            }
+        }
+        self.ready(now, ready, out);
+    }
+
+    /// A packet may leave as soon as its output serves it.
+    #[inline]
+    pub fn ready(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+        let port = usize::from(ready.output);
+        let lane = port * usize::from(self.vcs) + usize::from(ready.output_vc);
+        let output = &self.outputs[port];
+        if output.waiting == 0
+            && !output.wake_pending
+            && output.busy_until <= now
+            && (output.to_host || self.lanes[lane].credits >= ready.packet.bytes)
+        {
+            self.send(now, ready, out);
+            return;
+        }
+        self.enqueue(lane, ready);
+        self.serve(now, ready.output, out);
+    }
+
+    /// The far end of `port` has room for `bytes` bytes more on `vc`.
+    #[inline]
+    pub fn credit(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut impl Outputs) {
+        self.lanes[usize::from(port) * usize::from(self.vcs) + usize::from(vc)].credits += bytes;
+        self.outputs[usize::from(port)].load -= bytes;
+        self.serve(now, port, out);
+    }
+
+    /// The wire of `port` is free again.
+    #[inline]
+    pub fn wake(&mut self, now: Time, port: u16, out: &mut impl Outputs) {
+        self.outputs[usize::from(port)].wake_pending = false;
+        self.serve(now, port, out);
+    }
+
+    /// Sends the next waiting packet that has room, if the wire is free.
+    #[inline]
+    fn serve(&mut self, now: Time, port: u16, out: &mut impl Outputs) {
+        let output = &mut self.outputs[usize::from(port)];
+        if output.waiting == 0 || output.wake_pending {
+            return;
+        }
+        if output.busy_until > now {
+            output.wake_pending = true;
+            out.wake(port, output.busy_until - now);
+            return;
+        }
+        let first = usize::from(port) * usize::from(self.vcs);
+        let to_host = output.to_host;
+        let mut vc = output.next_vc;
+        for _ in 0..self.vcs {
+            let lane = &self.lanes[first + usize::from(vc)];
+            if lane.head != NONE {
+                let bytes = self.pool[lane.head as usize].ready.packet.bytes;
+                if to_host || lane.credits >= bytes {
+                    let ready = self.dequeue(first + usize::from(vc));
+                    self.outputs[usize::from(port)].next_vc = (vc + 1) % self.vcs;
+                    self.send(now, ready, out);
+                    return;
+                }
+            }
+            vc = (vc + 1) % self.vcs;
+        }
+        let output = &mut self.outputs[usize::from(port)];
+        if !output.blocked {
+            output.blocked = true;
+            output.blocked_since = now;
+        }
+    }
+
+    fn send(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+        let bytes = ready.packet.bytes;
+        let output = &mut self.outputs[usize::from(ready.output)];
+        let serialization = output.rate.serialization(bytes);
+        if output.blocked {
+            output.blocked = false;
+            output.used.unblock(output.blocked_since, now, self.warmup);
+        }
+        output.busy_until = now + serialization;
+        output.used.depart(now, serialization, bytes, self.warmup);
+        if output.to_host {
+            output.load -= bytes;
+        } else {
+            self.lanes[usize::from(ready.output) * usize::from(self.vcs) + usize::from(ready.output_vc)]
+                .credits -= bytes;
+        }
+        let more = output.waiting > 0;
+        output.wake_pending = more;
+        let mut packet = ready.packet;
+        packet.hops = packet.hops.saturating_add(1);
+        out.depart(ready.output, ready.output_vc, packet, serialization);
+        out.credit(ready.input, ready.input_vc, bytes, serialization);
+        if more {
+            out.wake(ready.output, serialization);
+        }
+    }
+
+    fn enqueue(&mut self, lane: usize, ready: Ready) {
+        let place = Place { ready, next: NONE };
+        let index = self.free;
+        let index = if index == NONE {
+            self.pool.push(place);
+            (self.pool.len() - 1) as u32
+        } else {
+            self.free = self.pool[index as usize].next;
+            self.pool[index as usize] = place;
+            index
+        };
+        let lane = &mut self.lanes[lane];
+        match lane.tail {
+            NONE => lane.head = index,
+            tail => self.pool[tail as usize].next = index,
+        }
+        lane.tail = index;
+        self.outputs[usize::from(ready.output)].waiting += 1;
+    }
+
+    fn dequeue(&mut self, lane: usize) -> Ready {
+        let lane = &mut self.lanes[lane];
+        let index = lane.head;
+        let place = &mut self.pool[index as usize];
+        lane.head = place.next;
+        if lane.head == NONE {
+            lane.tail = NONE;
+        }
+        place.next = self.free;
+        self.free = index;
+        let ready = place.ready;
+        self.outputs[usize::from(ready.output)].waiting -= 1;
+        ready
+    }
+
+    /// Its id.
+    pub fn id(&self) -> RouterId {
+        self.id
+    }
+
+    /// Packets that wait in its buffers.
+    pub fn waiting(&self) -> impl Iterator<Item = &Ready> {
+        self.lanes.iter().flat_map(|lane| {
+            let first = (lane.head != NONE).then(|| &self.pool[lane.head as usize]);
+            std::iter::successors(first, |place| {
+                (place.next != NONE).then(|| &self.pool[place.next as usize])
+            })
+            .map(|place| &place.ready)
+        })
+    }
+
+    /// Credits for a VC of the link at `port`, in bytes.
+    pub fn credits(&self, port: u16, vc: u8) -> u32 {
+        self.lanes[usize::from(port) * usize::from(self.vcs) + usize::from(vc)].credits
+    }
+
+    /// Use of the link at `port` up to `end`.
+    pub fn used(&self, port: u16, end: Time) -> LinkUse {
+        let output = &self.outputs[usize::from(port)];
+        let mut used = output.used;
+        if output.blocked {
+            used.unblock(output.blocked_since, end, self.warmup);
+        }
+        used.close(end, output.busy_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use routing::{Hop, RouteState};
+    use topology::HostId;
+
+    /// 8 Gbps: 1000 ps per byte.
+    const SLOW: u64 = 8_000_000_000;
+
+    /// Sends a packet out of the port that its destination names, on the VC that its source names.
+    struct Explicit;
+
+    impl Routing for Explicit {
+        fn vcs(&self) -> u8 {
+            2
+        }
+        fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+            Hop {
+                port: Port(at.destination.0 as u16),
+                vc: at.source.0 as u8,
+            }
+        }
+        fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+            unreachable!("no proof is asked for")
+        }
+    }
+
+    struct NoRandom;
+    impl Random for NoRandom {
+        fn below(&mut self, _: u32) -> u32 {
+            unreachable!("nothing is drawn")
+        }
+    }
+
+    /// A router with everything that it wants to happen, in time.
+    struct Bench {
+        router: Router,
+        now: Time,
+        agenda: Agenda,
+    }
+
+    #[derive(Default)]
+    struct Agenda {
+        now: Time,
+        wakes: Vec<(Time, u16)>,
+        readies: Vec<(Time, Ready)>,
+        /// Start, port, VC and end of every departure.
+        departed: Vec<(u64, u16, u8, u64)>,
+        credits: Vec<(u64, u16, u8, u32)>,
+    }
+
+    impl Outputs for Agenda {
+        fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+            assert_eq!(packet.hops, 1);
+            self.departed
+                .push((self.now.0, port, vc, (self.now + serialization).0));
+        }
+        fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+            self.credits.push(((self.now + after).0, port, vc, bytes));
+        }
+        fn wake(&mut self, port: u16, after: Time) {
+            assert!(
+                self.wakes.iter().all(|w| w.1 != port),
+                "one wake-up per port at a time"
+            );
+            assert!(after > Time::ZERO);
+            self.wakes.push((self.now + after, port));
+        }
+        fn ready(&mut self, ready: Ready, after: Time) {
+            self.readies.push((self.now + after, ready));
+        }
+    }
+
+    impl Bench {
+        /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
+        fn new(credits: u32) -> Bench {
+            let port = |to_host, bits| PortSetting {
+                rate: Rate::bits_per_s(bits),
+                to_host,
+                credits,
+            };
+            let ports = [
+                port(false, SLOW),
+                port(false, SLOW),
+                port(false, SLOW),
+                port(true, 2 * SLOW),
+            ];
+            Bench {
+                router: Router::new(RouterId(0), 2, &ports, Time::ZERO),
+                now: Time::ZERO,
+                agenda: Agenda::default(),
+            }
+        }
+
+        fn arrive(&mut self, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
+            self.until(Time(at));
+            let packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
+            let arrival = Arrival { input, vc: 0, packet };
+            let ready = self.router.route(arrival, &Explicit, &mut NoRandom);
+            self.router.arrived(self.now, ready, &mut self.agenda);
+        }
+
+        fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
+            self.until(Time(at));
+            self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
+        }
+
+        /// Lets everything happen that is due by then.
+        fn until(&mut self, end: Time) {
+            loop {
+                let wake = self.agenda.wakes.iter().map(|w| w.0).min().unwrap_or(Time::MAX);
+                let ready = self.agenda.readies.iter().map(|r| r.0).min().unwrap_or(Time::MAX);
+                if wake.min(ready) > end {
+                    break;
+                }
+                self.now = wake.min(ready);
+                self.agenda.now = self.now;
+                if wake <= ready {
+                    let i = self.agenda.wakes.iter().position(|w| w.0 == wake).unwrap();
+                    let (_, port) = self.agenda.wakes.swap_remove(i);
+                    self.router.wake(self.now, port, &mut self.agenda);
+                } else {
+                    let i = self.agenda.readies.iter().position(|r| r.0 == ready).unwrap();
+                    let (_, ready) = self.agenda.readies.swap_remove(i);
+                    self.router.ready(self.now, ready, &mut self.agenda);
+                }
+            }
+            self.now = end.min(Time(u64::MAX / 2));
+            self.agenda.now = self.now;
+        }
+    }
+
+    #[test]
+    fn a_saturated_link_carries_exactly_its_bandwidth() {
+        let mut bench = Bench::new(1_000_000);
+        for i in 0..100 {
+            bench.arrive(i * 60_000, 0, 2, 0, 100);
+            bench.arrive(i * 60_000, 1, 2, 1, 100);
+        }
+        bench.until(Time(20_000_000));
+        let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+        assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
+        let used = bench.router.used(2, Time(10_000_000));
+        assert_eq!(
+            (used.busy, used.packets),
+            (Time(10_000_000), 200),
+            "busy all the time, not more"
+        );
+        assert_eq!(bench.router.waiting().count(), 0);
+    }
+
+    #[test]
+    fn a_channel_without_credit_does_not_hold_up_the_other() {
+        let mut bench = Bench::new(150);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.arrive(0, 1, 2, 1, 100);
+        bench.until(Time(1_000_000));
+        // VC 0 has room for one packet; the second goes after VC 1's and only with credit.
+        let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+        assert_eq!(vcs, [(0, 0), (100_000, 1)]);
+        assert_eq!(bench.router.waiting().count(), 2);
+        bench.credit(1_000_000, 2, 0, 100);
+        bench.until(Time(2_000_000));
+        assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+        let used = bench.router.used(2, Time(2_000_000));
+        // Without room from 200 to 1000 ns, and again from 1100 ns to the end.
+        assert_eq!(used.buffer_full, Time(800_000 + 900_000));
+    }
+
+    #[test]
+    fn places_are_given_back_when_the_tail_leaves() {
+        let mut bench = Bench::new(1000);
+        bench.arrive(0, 0, 2, 1, 100);
+        bench.arrive(0, 1, 2, 1, 50);
+        bench.until(Time(1_000_000));
+        assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+        assert_eq!(bench.router.credits(2, 1), 850);
+    }
+
+    #[test]
+    fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+        let mut bench = Bench::new(1000);
+        bench.arrive(0, 0, 3, 0, 100);
+        bench.until(Time(1_000_000));
+        // It comes in over 100 ns and leaves in 50: the tails meet.
+        assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+    }
+
+    #[test]
+    fn congestion_counts_what_waits_and_what_has_no_credit_back() {
+        let mut bench = Bench::new(1000);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.until(Time(1_000_000));
+        assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 200);
+        bench.credit(1_000_000, 2, 0, 200);
+        assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 0);
+    }
+}
