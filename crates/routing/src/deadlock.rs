@@ -474,3 +474,132 @@ fn cycle_through(start: u32, successors: &[Vec<u32>], within: &[bool], limit: us
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Congestion, Random};
+    use config::Section;
+
+    /// What a test lets a packet do.
+    type Rule = fn(&dyn Topology, At) -> Vec<Hop>;
+
+    struct Scripted<'a>(&'a dyn Topology, Rule);
+
+    impl Routing for Scripted<'_> {
+        fn vcs(&self) -> u8 {
+            1
+        }
+        fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+            (self.1)(self.0, at)[0]
+        }
+        fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+            out.extend((self.1)(self.0, at).into_iter().map(|hop| (hop, state)));
+        }
+    }
+
+    const UP: Port = Port(1);
+
+    fn hop(port: Port) -> Vec<Hop> {
+        vec![Hop { port, vc: 0 }]
+    }
+
+    /// Leaves at the destination, else goes the given way.
+    fn deliver_or(topology: &dyn Topology, at: At, port: Port) -> Vec<Hop> {
+        let (router, ejection) = topology.attachment(at.destination);
+        hop(if router == at.router { ejection } else { port })
+    }
+
+    fn ring(kind: &str) -> Box<dyn Topology> {
+        let text = format!("kind = \"{kind}\"\nsizes = [4]");
+        topology::build(&Section::from_toml(&text, "x.toml").unwrap()).unwrap()
+    }
+
+    fn prove(kind: &str, rule: Rule) -> Result<DeadlockFree, NotProven> {
+        let topology = ring(kind);
+        prove_deadlock_free(&*topology, &Scripted(&*topology, rule), 1000)
+    }
+
+    fn fault(kind: &str, rule: Rule) -> Fault {
+        match prove(kind, rule) {
+            Err(NotProven::Misroute(misroute)) => misroute.fault,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_ring_without_dateline_has_its_cycle() {
+        let Err(NotProven::Cycle(cycle)) = prove("torus", |t, at| deliver_or(t, at, UP)) else {
+            panic!("no cycle");
+        };
+        assert_eq!(cycle.channels.len(), 4);
+        for (channel, next) in cycle.channels.iter().zip(cycle.channels.iter().cycle().skip(1)) {
+            assert_eq!(channel.to, next.router);
+        }
+        let text = cycle.to_string();
+        assert!(text.contains("4 channels can wait on each other"), "{text}");
+        assert!(
+            text.contains("router 3 ((3)) port 1 VC 0 -> router 0 ((0))"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn decisions_that_lead_nowhere_are_found() {
+        assert_eq!(fault("mesh", |t, at| deliver_or(t, at, UP)), Fault::Unwired(UP));
+        assert_eq!(fault("torus", |_, _| hop(UP)), Fault::Endless);
+        assert_eq!(fault("torus", |_, _| hop(Port(9))), Fault::NoSuchPort(Port(9)));
+        assert_eq!(fault("torus", |_, _| hop(Port(0))), Fault::WrongHost(HostId(1)));
+        assert_eq!(fault("torus", |_, _| vec![]), Fault::NoHop);
+        assert_eq!(
+            fault("torus", |_, _| vec![Hop { port: UP, vc: 1 }]),
+            Fault::NoSuchVc(1)
+        );
+        assert_eq!(
+            fault("torus", |_, _| vec![Hop { port: Port(0), vc: 1 }]),
+            Fault::NoSuchVc(1)
+        );
+    }
+
+    #[test]
+    fn a_limit_ends_the_proof() {
+        let topology = ring("torus");
+        let routing = Scripted(&*topology, |t, at| deliver_or(t, at, UP));
+        for max_states in [0, 1, 15, 16, 20] {
+            assert_eq!(
+                prove_deadlock_free(&*topology, &routing, max_states),
+                Err(NotProven::TooLarge { max_states })
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_is_free_of_deadlock() {
+        let there_and_back: Rule = |t, at| {
+            let down = Port(2);
+            deliver_or(t, at, if at.destination.0 > at.router.0 { UP } else { down })
+        };
+        let proof = prove("mesh", there_and_back).unwrap();
+        assert_eq!(
+            proof,
+            DeadlockFree {
+                channels: 6,
+                dependencies: 4,
+                // 16 pairs at their source, and for each destination the three links towards it.
+                states: 28,
+                longest_route: 3,
+            }
+        );
+    }
+
+    #[test]
+    fn the_shortest_cycle_is_reported() {
+        // 0 -> 1 -> 2 -> 3 -> 0 with the chord 2 -> 1, and a tail.
+        let graph = [vec![1], vec![2], vec![3, 1], vec![0, 4], vec![]];
+        let mut cycle = shortest_cycle(&graph).unwrap();
+        cycle.sort();
+        assert_eq!(cycle, [1, 2]);
+        assert_eq!(shortest_cycle(&[vec![1], vec![2], vec![]]), None);
+        assert_eq!(shortest_cycle(&[vec![0]]), Some(vec![0]));
+    }
+}

@@ -3,13 +3,17 @@
 //!
 //! One algorithm is one file and one line in [`REGISTRY`].
 
+mod adaptive;
 mod deadlock;
+mod destination_mod_k;
+mod dimension_order;
+mod groups;
+mod minimal;
 mod registry;
+mod ugal;
 
-pub use deadlock::{
-    Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free,
-};
-pub use registry::{Algorithm, REGISTRY, build};
+pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
+pub use registry::{Algorithm, Build, REGISTRY, build};
 
 use topology::{HostId, Port, RouterId};
 
@@ -84,4 +88,13 @@ pub trait Routing: Send + Sync {
     /// `at.source`; at later routers only on what `state` has kept of it, so that the proof need not tell
     /// apart packets of different sources that are in the same situation.
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>);
+}
+
+/// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits): spreads packets
+/// over equal paths by who sends them to whom.
+fn spread(a: u32, b: u32) -> u32 {
+    let mut bits = u64::from(a) << 32 | u64::from(b);
+    bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (bits >> 32) as u32
 }

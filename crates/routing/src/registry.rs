@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::Topology;
+use topology::{Shape, Topology};
 
-use crate::Routing;
+use crate::{Routing, adaptive, destination_mod_k, dimension_order, minimal, ugal};
 
 /// One routing algorithm.
 pub struct Algorithm {
@@ -17,22 +17,62 @@ pub struct Algorithm {
     pub summary: &'static str,
     /// Parameters: name and one line with its meaning and default.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// Reads the parameters; fails with a message that names both if it cannot route the topology.
-    pub build: fn(&Section, Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error>,
+    /// Whether it can route topologies of this shape.
+    pub routes: fn(&Shape<'_>) -> bool,
+    /// Reads the parameters, for a topology of a shape that the algorithm routes.
+    pub build: Build,
 }
 
+/// Reads an algorithm's parameters and prepares it for a topology.
+pub type Build = fn(&Section, Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error>;
+
 /// All routing algorithms, in alphabetical order.
-pub static REGISTRY: &[Algorithm] = &[];
+pub static REGISTRY: &[Algorithm] = &[
+    adaptive::ALGORITHM,
+    destination_mod_k::ALGORITHM,
+    dimension_order::ALGORITHM,
+    minimal::ALGORITHM,
+    ugal::ALGORITHM,
+];
 
 /// Builds the routing that `section` (`network.routing`) describes; its `algorithm` names it.
 ///
 /// # Errors
-/// An unknown algorithm, wrong parameters, or one that cannot route this topology.
+/// An unknown algorithm, wrong parameters, or one that cannot route this topology; the message then names
+/// both and lists the algorithms that can.
 pub fn build(section: &Section, topology: Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error> {
     let name: String = section.required("algorithm")?;
     let algorithm = REGISTRY
         .iter()
         .find(|k| k.name == name)
         .ok_or_else(|| section.unknown_name("algorithm", &name, REGISTRY.iter().map(|k| k.name)))?;
+    if !(algorithm.routes)(&topology.shape()) {
+        let fitting: Vec<&str> = REGISTRY
+            .iter()
+            .filter(|a| (a.routes)(&topology.shape()))
+            .map(|a| a.name)
+            .collect();
+        return Err(section.error(
+            "algorithm",
+            format!(
+                "'{name}' works on {}, not on this {}; expected one of: {}",
+                algorithm.works_on,
+                topology.describe(),
+                fitting.join(", ")
+            ),
+        ));
+    }
     (algorithm.build)(section, topology)
+}
+
+pub(crate) fn is_groups(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(_))
+}
+
+pub(crate) fn is_tree(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Tree(_))
+}
+
+pub(crate) fn is_cartesian(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(_))
 }

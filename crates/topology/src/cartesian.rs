@@ -7,7 +7,7 @@
 
 use config::{Error, Section};
 
-use crate::size::{count, nonzero, ports, positive};
+use crate::size::{count, counted, nonzero, ports, positive};
 use crate::{Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 /// One bit of routing state for each dimension has to fit into a byte.
@@ -179,12 +179,11 @@ impl Topology for Grid {
 
     fn describe(&self) -> String {
         let sizes: Vec<String> = self.sizes.iter().map(u32::to_string).collect();
-        let hosts = self.hosts_per_router.get();
         format!(
-            "{} of {} routers with {hosts} {} each",
+            "{} of {} routers with {} each",
             if self.wraps { "torus" } else { "mesh" },
             sizes.join(" x "),
-            if hosts == 1 { "host" } else { "hosts" },
+            counted(self.hosts_per_router.get(), "host"),
         )
     }
 

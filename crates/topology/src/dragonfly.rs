@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use config::{Error, Section};
 
-use crate::size::{count, ports, positive};
+use crate::size::{count, counted, ports, positive};
 use crate::{Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 pub(crate) const KIND: Kind = Kind {
@@ -345,10 +345,12 @@ impl Topology for Dragonfly {
     }
 
     fn describe(&self) -> String {
-        let (a, p) = (self.routers_per_group.get(), self.hosts_per_router.get());
+        let a = self.routers_per_group.get();
         let mut text = format!(
-            "dragonfly of {} groups of {a} routers with {p} hosts each",
-            self.groups
+            "dragonfly of {} of {} with {} each",
+            counted(self.groups, "group"),
+            counted(a, "router"),
+            counted(self.hosts_per_router.get(), "host")
         );
         let (least, most) = (self.rounds, self.rounds + u32::from(self.extra > 0));
         match (least, most) {

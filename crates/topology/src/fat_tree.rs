@@ -74,6 +74,8 @@ struct FatTree {
     cores_per_plane: Divisor,
     /// Parallel cables between a spine and a core.
     core_cables: Divisor,
+    /// Uplinks of a leaf times cores of a plane.
+    core_span: Divisor,
 }
 
 /// What a router number means.
@@ -98,7 +100,7 @@ impl FatTree {
             2 => (1, leaves, 0),
             _ => (pods, radix / 2, radix / 2),
         };
-        let leaf_cables = most_cables(uplinks_per_leaf, leaves_per_pod, radix);
+        let leaf_cables = most_cables(uplinks_per_leaf, leaves_per_pod, radix - uplinks_per_spine);
         let spines_per_pod = uplinks_per_leaf / leaf_cables;
         let core_cables = most_cables(uplinks_per_spine, pods, radix);
         let cores_per_plane = uplinks_per_spine / core_cables;
@@ -123,6 +125,7 @@ impl FatTree {
             uplinks_per_spine,
             cores_per_plane: Divisor::new(cores_per_plane.max(1)),
             core_cables: Divisor::new(core_cables),
+            core_span: Divisor::new(uplinks_per_leaf * cores_per_plane.max(1)),
         })
     }
 
@@ -314,9 +317,9 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
 }
 
 /// The most parallel cables from each of `below` routers to each router above: they divide the uplinks
-/// evenly and fit the radix.
-fn most_cables(uplinks: u32, below: u32, radix: u32) -> u32 {
-    (1..=radix / below)
+/// evenly and fit its `ports` towards them.
+fn most_cables(uplinks: u32, below: u32, ports: u32) -> u32 {
+    (1..=ports / below)
         .rev()
         .find(|cables| uplinks.is_multiple_of(*cables))
         .unwrap_or(1)
@@ -462,7 +465,8 @@ impl Tree for FatTree {
         down as u16..(down + up) as u16
     }
 
-    /// Of parallel cables the host's number picks one.
+    /// Of parallel cables the host's number picks one, in the same way as destination-mod-k routing picks
+    /// uplinks, so that hosts that it keeps apart on the way up stay apart on the way down.
     fn down_port(&self, router: RouterId, host: HostId) -> Option<Port> {
         let (leaf, port) = self.hosts_per_leaf.divide(host.0);
         if router.0 < self.first_spine {
@@ -471,10 +475,10 @@ impl Tree for FatTree {
         let (pod, leaf) = self.leaves_per_pod.divide(leaf);
         if router.0 < self.first_core {
             let own_pod = self.spines_per_pod.quotient(router.0 - self.first_spine);
-            let cable = self.leaf_cables.remainder(port);
+            let cable = self.leaf_cables.remainder(self.spines_per_pod.quotient(host.0));
             return (own_pod == pod).then_some(Port((cable * self.leaves_per_pod.get() + leaf) as u16));
         }
-        let cable = self.core_cables.remainder(port);
+        let cable = self.core_cables.remainder(self.core_span.quotient(host.0));
         Some(Port((cable * self.pods.get() + pod) as u16))
     }
 }

@@ -54,3 +54,8 @@ pub(crate) fn ports(section: &Section, key: &str, summands: &[u32]) -> Result<u1
         )
     })
 }
+
+/// A number with its noun: `1 host`, `4 hosts`.
+pub(crate) fn counted(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,73 @@
+//! Adaptive routing in a fat tree: upwards through the least loaded port, downwards on the only way.
+//!
+//! Source: C. Gomez, F. Gilabert, M. E. Gomez, P. Lopez, J. Duato, "Deterministic versus adaptive routing in
+//! fat-trees", IPDPS 2007. The ports are looked at in a circle from a random one, and the first of the least
+//! loaded wins, so that equal loads are broken at random; the search ends at a port without any load.
+//!
+//! One VC: downward links never wait for upward ones. Packets of one pair of hosts can overtake each other.
+
+use std::sync::Arc;
+
+use topology::{Port, Topology};
+
+use crate::destination_mod_k::tree;
+use crate::registry::is_tree;
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "adaptive",
+    works_on: "fat-tree",
+    summary: "upwards through the least loaded port, downwards on the only way",
+    parameters: &[],
+    routes: is_tree,
+    build: |_, topology| Ok(Box::new(Adaptive { topology })),
+};
+
+struct Adaptive {
+    topology: Arc<dyn Topology>,
+}
+
+impl Routing for Adaptive {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let tree = tree(&*self.topology);
+        let port = tree
+            .down_port(at.router, at.destination)
+            .unwrap_or_else(|| least_loaded(tree.up_ports(at.router), congestion, random));
+        Hop { port, vc: 0 }
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let tree = tree(&*self.topology);
+        match tree.down_port(at.router, at.destination) {
+            Some(port) => out.push((Hop { port, vc: 0 }, state)),
+            None => out.extend(tree.up_ports(at.router).map(|port| {
+                (
+                    Hop {
+                        port: Port(port),
+                        vc: 0,
+                    },
+                    state,
+                )
+            })),
+        }
+    }
+}
+
+fn least_loaded(ports: std::ops::Range<u16>, congestion: &dyn Congestion, random: &mut dyn Random) -> Port {
+    let start = ports.start + random.below(u32::from(ports.end - ports.start)) as u16;
+    let mut best = (u64::MAX, start);
+    for port in (start..ports.end).chain(ports.start..start) {
+        let load = congestion.load(Port(port));
+        if load < best.0 {
+            best = (load, port);
+        }
+        if load == 0 {
+            break;
+        }
+    }
+    Port(best.1)
+}

@@ -1,0 +1,94 @@
+//! Destination-mod-k routing in a fat tree: upwards through the port that the destination's number picks,
+//! downwards on the only way.
+//!
+//! Source: E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
+//! fat trees", CCIT report 776, Technion 2010. At level l the upward port is
+//! (destination / (u_0 * ... * u_(l-1))) mod u_l with u_i upward ports at level i. All packets to a host so
+//! meet at one router of the top level and come down together: no two destinations of a leaf share a way
+//! down where the tree is not tapered.
+//!
+//! One VC: downward links never wait for upward ones.
+
+use std::sync::Arc;
+
+use topology::{Divisor, Port, RouterId, Shape, Topology, Tree};
+
+use crate::registry::is_tree;
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "destination-mod-k",
+    works_on: "fat-tree",
+    summary: "static: the destination's number picks the upward ports (D-mod-k, Zahavi 2010)",
+    parameters: &[],
+    routes: is_tree,
+    build: |_, topology| Ok(Box::new(DestinationModK::new(topology))),
+};
+
+struct DestinationModK {
+    topology: Arc<dyn Topology>,
+    levels: Vec<Level>,
+}
+
+/// What the upward ports of a level are.
+#[derive(Clone, Copy)]
+struct Level {
+    first_port: u16,
+    ports: Divisor,
+    /// Product of the numbers of upward ports of all levels below.
+    below: Divisor,
+}
+
+/// The registry has made sure that the topology is a tree.
+pub(crate) fn tree(topology: &dyn Topology) -> &dyn Tree {
+    match topology.shape() {
+        Shape::Tree(tree) => tree,
+        _ => unreachable!("the registry checks the shape"),
+    }
+}
+
+impl DestinationModK {
+    fn new(topology: Arc<dyn Topology>) -> DestinationModK {
+        let tree = tree(&*topology);
+        let mut below = 1u32;
+        let mut levels: Vec<Level> = Vec::new();
+        for router in (0..topology.routers()).map(RouterId) {
+            let up = tree.up_ports(router);
+            if tree.level(router) as usize == levels.len() && !up.is_empty() {
+                let ports = u32::from(up.end - up.start);
+                levels.push(Level {
+                    first_port: up.start,
+                    ports: Divisor::new(ports),
+                    below: Divisor::new(below),
+                });
+                // Past 32 bits every host number divided by it is 0, as it is by the greatest number.
+                below = below.saturating_mul(ports);
+            }
+        }
+        DestinationModK { topology, levels }
+    }
+
+    fn hop(&self, at: At) -> Hop {
+        let tree = tree(&*self.topology);
+        let port = tree.down_port(at.router, at.destination).unwrap_or_else(|| {
+            let level = self.levels[tree.level(at.router) as usize];
+            let index = level.ports.remainder(level.below.quotient(at.destination.0));
+            Port(level.first_port + index as u16)
+        });
+        Hop { port, vc: 0 }
+    }
+}
+
+impl Routing for DestinationModK {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at), state));
+    }
+}

@@ -1,0 +1,538 @@
+//! Every routing algorithm of the registry on every topology that it routes: packets arrive, minimal ones
+//! in as few hops as there can be, nothing can deadlock, and the deadlock proof has seen every decision.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use config::Section;
+use fabricsim_routing::*;
+use proptest::prelude::*;
+use topology::{HOST_LINK, HostId, Peer, Port, RouterId, Shape, Topology};
+
+/// Networks of each shape, small enough for the proof.
+const NETWORKS: &[&str] = &[
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 1\nglobal_links_per_router = 4",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 2\nglobal_links_per_router = 1",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 1",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 2",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 3",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 6",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2",
+    "kind = \"fat-tree\"\nradix = 2",
+    "kind = \"fat-tree\"\nradix = 4",
+    "kind = \"fat-tree\"\nradix = 6\npods = 2\ntapering = \"2:1\"",
+    "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
+    "kind = \"fat-tree\"\nradix = 8\nlevels = 2\ntapering = \"5:3\"",
+    "kind = \"mesh\"\nsizes = [1]\nhosts_per_router = 2",
+    "kind = \"mesh\"\nsizes = [4, 1, 3]\nhosts_per_router = 2",
+    "kind = \"torus\"\nsizes = [1, 2]",
+    "kind = \"torus\"\nsizes = [2, 2, 2, 2]",
+    "kind = \"torus\"\nsizes = [7]",
+    "kind = \"torus\"\nsizes = [4, 3, 4]",
+    "kind = \"torus\"\nsizes = [6, 2, 3]\nhosts_per_router = 2",
+];
+
+/// Parameters of algorithms beside their defaults.
+const VARIANTS: &[(&str, &str)] = &[
+    ("ugal", "intermediate = \"group\""),
+    ("ugal", "bias = \"0 B\"\nweight = 0"),
+];
+
+/// Whether an algorithm promises the fewest hops.
+fn is_minimal(algorithm: &str) -> bool {
+    match algorithm {
+        "adaptive" | "destination-mod-k" | "dimension-order" | "minimal" => true,
+        "ugal" => false,
+        other => panic!("say here whether '{other}' is minimal"),
+    }
+}
+
+struct Load<F: Fn(Port) -> u64>(F);
+
+impl<F: Fn(Port) -> u64> Congestion for Load<F> {
+    fn load(&self, port: Port) -> u64 {
+        (self.0)(port)
+    }
+}
+
+/// A linear congruential generator.
+struct Draws(u64);
+
+impl Random for Draws {
+    fn below(&mut self, bound: u32) -> u32 {
+        assert!(bound >= 1);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % u64::from(bound)) as u32
+    }
+}
+
+fn network(toml: &str) -> Arc<dyn Topology> {
+    let section = Section::from_toml(toml, "x.toml").unwrap();
+    topology::build(&section)
+        .unwrap_or_else(|e| panic!("{toml}: {e}"))
+        .into()
+}
+
+fn section(algorithm: &str, parameters: &str) -> Section {
+    Section::from_toml(&format!("algorithm = \"{algorithm}\"\n{parameters}\n"), "x.toml").unwrap()
+}
+
+fn routing(algorithm: &str, parameters: &str, topology: &Arc<dyn Topology>) -> Box<dyn Routing> {
+    build(&section(algorithm, parameters), topology.clone()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Every algorithm with its variants on a topology: name, parameters, routing.
+fn routings(topology: &Arc<dyn Topology>) -> Vec<(&'static str, &'static str, Box<dyn Routing>)> {
+    let defaults = REGISTRY.iter().map(|a| (a, ""));
+    let variants = VARIANTS.iter().map(|(name, parameters)| {
+        (
+            REGISTRY.iter().find(|a| a.name == *name).expect("registered"),
+            *parameters,
+        )
+    });
+    defaults
+        .chain(variants)
+        .filter(|(a, _)| (a.routes)(&topology.shape()))
+        .map(|(a, parameters)| (a.name, parameters, routing(a.name, parameters, topology)))
+        .collect()
+}
+
+/// The links that a packet crosses between routers, as (router, port, VC).
+fn path(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    (source, destination): (HostId, HostId),
+    draws: &mut Draws,
+) -> Vec<(RouterId, Port, u8)> {
+    let (router, input) = topology.attachment(source);
+    let mut at = At {
+        router,
+        input,
+        vc: 0,
+        source,
+        destination,
+    };
+    let (mut state, mut crossed) = (RouteState::default(), Vec::new());
+    loop {
+        let mut options = Vec::new();
+        routing.options(at, state, &mut options);
+        if at.input != input || at.router != router {
+            let mut of_another = Vec::new();
+            let other = HostId((source.0 + 1) % topology.hosts());
+            routing.options(At { source: other, ..at }, state, &mut of_another);
+            assert_eq!(options, of_another, "a later router looks at the source");
+        }
+        let salt = draws.below(1000);
+        let load = Load(|port| u64::from((u32::from(port.0) * 7919 + salt) % 7) * 2048);
+        let hop = routing.route(at, &mut state, &load, draws);
+        assert!(
+            options.contains(&(hop, state)),
+            "{hop:?} {state:?} is not among {options:?}"
+        );
+        match topology.peer(at.router, hop.port) {
+            Peer::Host(host) => {
+                assert_eq!((host, hop.vc), (destination, 0));
+                return crossed;
+            }
+            Peer::Router(next, input) => {
+                assert!(hop.vc < routing.vcs());
+                crossed.push((at.router, hop.port, hop.vc));
+                assert!(crossed.len() < 100, "does not arrive");
+                at = At {
+                    router: next,
+                    input,
+                    vc: hop.vc,
+                    ..at
+                };
+            }
+            Peer::Unwired => panic!("sent to an unwired port"),
+        }
+    }
+}
+
+fn pairs(topology: &dyn Topology) -> impl Iterator<Item = (HostId, HostId)> + use<> {
+    let hosts = topology.hosts();
+    (0..hosts).flat_map(move |a| (0..hosts).map(move |b| (HostId(a), HostId(b))))
+}
+
+/// Fewest links from a router to every other, with one global link at most if there are groups.
+fn fewest_hops(topology: &dyn Topology, from: RouterId) -> Vec<u32> {
+    let Shape::Groups(groups) = topology.shape() else {
+        return (0..topology.routers())
+            .map(|to| topology.distance(from, RouterId(to)))
+            .collect();
+    };
+    let mut best = vec![u32::MAX; topology.routers() as usize];
+    let mut seen = HashSet::from([(from, false)]);
+    let mut queue = VecDeque::from([(from, false, 0)]);
+    while let Some((router, crossed, hops)) = queue.pop_front() {
+        let fewest = &mut best[router.0 as usize];
+        *fewest = hops.min(*fewest);
+        for port in (0..topology.ports(router)).map(Port) {
+            let Peer::Router(next, _) = topology.peer(router, port) else {
+                continue;
+            };
+            let global = groups.group(next) != groups.group(router);
+            if !(global && crossed) && seen.insert((next, crossed || global)) {
+                queue.push_back((next, crossed || global, hops + 1));
+            }
+        }
+    }
+    best
+}
+
+fn check(topology: &Arc<dyn Topology>, max_states: u64) {
+    for (name, parameters, routing) in routings(topology) {
+        let what = format!("{name} {parameters} on {}", topology.describe());
+        let mut draws = Draws(1);
+        let mut fewest: HashMap<RouterId, Vec<u32>> = HashMap::new();
+        for (source, destination) in pairs(&**topology) {
+            let links = path(&**topology, &*routing, (source, destination), &mut draws);
+            let (from, to) = (topology.attachment(source).0, topology.attachment(destination).0);
+            let fewest = fewest
+                .entry(from)
+                .or_insert_with(|| fewest_hops(&**topology, from));
+            let fewest = fewest[to.0 as usize] as usize;
+            if is_minimal(name) {
+                assert_eq!(links.len(), fewest, "{what}: {source:?} to {destination:?}");
+            } else {
+                // Two global links in a row can be shorter than the one of a minimal path.
+                assert!(links.len() >= topology.distance(from, to) as usize);
+            }
+        }
+        match prove_deadlock_free(&**topology, &*routing, max_states) {
+            Ok(proof) => {
+                assert!(proof.states >= u64::from(topology.hosts()).pow(2));
+                assert!(proof.channels <= topology.router_links() * u64::from(routing.vcs()));
+            }
+            Err(failure) => panic!("{what}: {failure}"),
+        }
+    }
+}
+
+#[test]
+fn wrong_parameters_are_refused_where_they_stand() {
+    let dragonfly = network(NETWORKS[1]);
+    let torus = network("kind = \"torus\"\nsizes = [4, 4]");
+    for (algorithm, parameters, topology, expected) in [
+        (
+            "minimum",
+            "",
+            &torus,
+            "x.toml:1: algorithm: unknown name 'minimum'; did you mean 'minimal'?",
+        ),
+        (
+            "minimal",
+            "",
+            &torus,
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, not on this torus of 4 x 4 routers with 1 \
+             host each; expected one of: dimension-order",
+        ),
+        (
+            "dimension-order",
+            "",
+            &dragonfly,
+            "'dimension-order' works on torus, mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
+             hosts each; expected one of: minimal, ugal",
+        ),
+        (
+            "ugal",
+            "bias = 7680",
+            &dragonfly,
+            "x.toml:2: bias: 7680 has no unit; expected a size",
+        ),
+        (
+            "ugal",
+            "weight = -1",
+            &dragonfly,
+            "x.toml:2: weight: -1 is out of range",
+        ),
+        (
+            "ugal",
+            "intermediate = \"routers\"",
+            &dragonfly,
+            "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
+        ),
+    ] {
+        let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
+            panic!("{algorithm} {parameters}: was built");
+        };
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}\nnot\n{expected}");
+    }
+}
+
+#[test]
+fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
+    assert!(REGISTRY.is_sorted_by_key(|a| a.name));
+    let networks: Vec<_> = NETWORKS.iter().map(|toml| network(toml)).collect();
+    for algorithm in REGISTRY {
+        let topology = networks.iter().find(|t| (algorithm.routes)(&t.shape()));
+        let section = Section::empty("network.routing");
+        (algorithm.build)(&section, topology.expect("a network to route").clone()).unwrap();
+        let mut asked = section.asked();
+        let mut declared: Vec<&str> = algorithm.parameters.iter().map(|p| p.0).collect();
+        asked.sort();
+        declared.sort();
+        assert_eq!(asked, declared, "{}", algorithm.name);
+    }
+}
+
+#[test]
+fn every_topology_has_a_routing() {
+    for kind in topology::REGISTRY {
+        let topology: Arc<dyn Topology> = (kind.build)(&Section::from_toml(kind.example, "x.toml").unwrap())
+            .unwrap()
+            .into();
+        assert!(!routings(&topology).is_empty(), "{}", kind.name);
+        check(&topology, 20_000_000);
+    }
+}
+
+#[test]
+fn chosen_networks_are_routed_without_deadlock() {
+    for toml in NETWORKS {
+        check(&network(toml), 20_000_000);
+    }
+}
+
+/// Uniform traffic, source allowed as destination, on the network of `shared/PEERS.md`: BookSim counts 3.69
+/// to 3.70 routers on the way.
+#[test]
+fn routers_visited_in_the_dragonfly_of_booksim() {
+    let topology = network(
+        "kind = \"dragonfly\"\nhosts_per_router = 4\nrouters_per_group = 8\nglobal_links_per_router = 4",
+    );
+    let minimal = routing("minimal", "", &topology);
+    let mut draws = Draws(1);
+    let pairs: Vec<_> = pairs(&*topology).collect();
+    let visited: u64 = pairs
+        .iter()
+        .map(|pair| path(&*topology, &*minimal, *pair, &mut draws).len() as u64 + 1)
+        .sum();
+    // From every router: 1 router at home, 2 to the 7 others of the group, 3.75 to the 256 elsewhere.
+    let per_router = 1 + 2 * 7 + 256 * 15 / 4;
+    assert_eq!(visited, 264 * 4 * 4 * per_router);
+    let mean = visited as f64 / pairs.len() as f64;
+    assert!((3.69..3.70).contains(&mean), "{mean}");
+}
+
+/// From host 0 to the last one: the minimal port and the least load on it that sends the packet elsewhere.
+fn first_load_refused(parameters: &str, other_load: u64) -> Option<u64> {
+    let topology = network(NETWORKS[6]);
+    let (ugal, minimal) = (
+        routing("ugal", parameters, &topology),
+        routing("minimal", "", &topology),
+    );
+    let (source, destination) = (HostId(0), HostId(topology.hosts() - 1));
+    let (router, input) = topology.attachment(source);
+    let at = At {
+        router,
+        input,
+        vc: 0,
+        source,
+        destination,
+    };
+    let direct = minimal
+        .route(at, &mut RouteState::default(), &Load(|_| 0), &mut Draws(1))
+        .port;
+    (0..20_000).step_by(10).find(|load| {
+        let load = Load(|port| if port == direct { *load } else { other_load });
+        // Some draws lead to places behind the same port: one that does not must be refused.
+        (0..50).any(|seed| {
+            ugal.route(at, &mut RouteState::default(), &load, &mut Draws(seed))
+                .port
+                != direct
+        })
+    })
+}
+
+#[test]
+fn ugal_compares_as_booksim_does() {
+    assert_eq!(first_load_refused("", 0), Some(7690));
+    assert_eq!(first_load_refused("", 1000), Some(9690));
+    assert_eq!(first_load_refused("bias = \"0 B\"", 1000), Some(2010));
+    assert_eq!(
+        first_load_refused("bias = \"100 B\"\nweight = 1", 1000),
+        Some(1110)
+    );
+    assert_eq!(first_load_refused("bias = \"1 TB\"", 1000), None);
+}
+
+#[test]
+fn ugal_offers_every_place_outside_the_two_groups_once() {
+    let topology = network(NETWORKS[6]);
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("groups")
+    };
+    for (parameters, places) in [("", 7 * 4), ("intermediate = \"group\"", 7)] {
+        let ugal = routing("ugal", parameters, &topology);
+        for (source, destination) in pairs(&*topology) {
+            let (router, input) = topology.attachment(source);
+            let (here, there) = (
+                groups.group(router),
+                groups.group(topology.attachment(destination).0),
+            );
+            let mut options = Vec::new();
+            let at = At {
+                router,
+                input,
+                vc: 0,
+                source,
+                destination,
+            };
+            ugal.options(at, RouteState::default(), &mut options);
+            if here == there {
+                assert_eq!(options.len(), 1);
+                continue;
+            }
+            // The minimal path comes first.
+            let vias: HashSet<u32> = options[1..].iter().map(|(_, state)| state.via).collect();
+            assert_eq!((options.len(), vias.len()), (1 + places, places));
+            let group = |via: u32| {
+                if places == 7 {
+                    via
+                } else {
+                    groups.group(RouterId(via))
+                }
+            };
+            assert!(vias.iter().all(|via| ![here, there].contains(&group(*via))));
+        }
+    }
+}
+
+#[test]
+fn destination_mod_k_keeps_destinations_apart_on_the_way_down() {
+    for toml in [
+        "kind = \"fat-tree\"\nradix = 8",
+        "kind = \"fat-tree\"\nradix = 8\npods = 4",
+        "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
+        "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 2",
+    ] {
+        let topology = network(toml);
+        let Shape::Tree(tree) = topology.shape() else {
+            panic!("a tree")
+        };
+        let routing = routing("destination-mod-k", "", &topology);
+        let mut owner = HashMap::new();
+        for (source, destination) in pairs(&*topology) {
+            for (router, port, _) in path(&*topology, &*routing, (source, destination), &mut Draws(1)) {
+                if !tree.up_ports(router).contains(&port.0) {
+                    let first = owner.entry((router, port)).or_insert(destination);
+                    assert_eq!(*first, destination, "{toml}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn adaptive_takes_the_least_loaded_port_and_breaks_ties_evenly() {
+    let topology = network("kind = \"fat-tree\"\nradix = 8");
+    let adaptive = routing("adaptive", "", &topology);
+    let at = At {
+        router: RouterId(0),
+        input: Port(0),
+        vc: 0,
+        source: HostId(0),
+        destination: HostId(100),
+    };
+    let mut draws = Draws(3);
+    let mut choose = |load: &dyn Fn(Port) -> u64| {
+        adaptive
+            .route(at, &mut RouteState::default(), &Load(load), &mut draws)
+            .port
+    };
+    for best in 4..8 {
+        for _ in 0..20 {
+            assert_eq!(choose(&|port| if port.0 == best { 5 } else { 6 }), Port(best));
+            assert_eq!(choose(&|port| u64::from(port.0 != best)), Port(best));
+        }
+    }
+    let mut counts = [0; 4];
+    for _ in 0..4000 {
+        counts[usize::from(choose(&|_| 9).0 - 4)] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (900..1100).contains(count)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn equally_long_ways_round_a_ring_are_both_used() {
+    for toml in [
+        "kind = \"torus\"\nsizes = [2]\nhosts_per_router = 32",
+        "kind = \"torus\"\nsizes = [4, 4, 4]",
+    ] {
+        let topology = network(toml);
+        let routing = routing("dimension-order", "", &topology);
+        let mut used: HashMap<_, u32> = HashMap::new();
+        for pair in pairs(&*topology) {
+            for (router, port, _) in path(&*topology, &*routing, pair, &mut Draws(1)) {
+                *used.entry((router, port)).or_default() += 1;
+            }
+        }
+        assert_eq!(used.len() as u64, topology.router_links());
+        let (least, most) = (used.values().min().unwrap(), used.values().max().unwrap());
+        assert!(most < &(least * 2), "{toml}: {least} to {most} packets on a link");
+    }
+}
+
+#[test]
+fn minimal_spreads_pairs_over_parallel_links() {
+    let topology = network(
+        "kind = \"dragonfly\"\nhosts_per_router = 4\nrouters_per_group = 4\nglobal_links_per_router = 4\ngroups = 3",
+    );
+    let minimal = routing("minimal", "", &topology);
+    let mut used: HashMap<_, u32> = HashMap::new();
+    for pair in pairs(&*topology) {
+        for (router, port, _) in path(&*topology, &*minimal, pair, &mut Draws(1)) {
+            assert_ne!(topology.link_class(router, port), HOST_LINK);
+            if topology.link_class(router, port).0 == 2 {
+                *used.entry((router, port)).or_default() += 1;
+            }
+        }
+    }
+    assert_eq!(used.len(), 3 * 16);
+    let (least, most) = (used.values().min().unwrap(), used.values().max().unwrap());
+    assert!(most < &(least * 2), "{least} to {most} packets on a link");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+
+    #[test]
+    fn random_dragonflies_are_routed(p in 1u32..3, a in 1u32..5, h in 1u32..3, share in 0.0..1.0f64) {
+        let groups = 1 + (f64::from(a * h) * share).round() as u32;
+        check(&network(&format!(
+            "kind = \"dragonfly\"\nhosts_per_router = {p}\nrouters_per_group = {a}\n\
+             global_links_per_router = {h}\ngroups = {groups}"
+        )), 50_000_000);
+    }
+
+    #[test]
+    fn random_trees_are_routed(half in 1u32..4, levels in 2u32..4, hosts in 1u32..4, share in 0.0..1.0f64) {
+        let radix = 2 * half;
+        let hosts = hosts.min(radix - 1);
+        let uplinks = 1 + (f64::from(radix - hosts - 1) * share).round() as u32;
+        let breadth = 1 + (f64::from(radix - 1) * share).round() as u32;
+        let key = if levels == 2 { "leaves" } else { "pods" };
+        check(&network(&format!(
+            "kind = \"fat-tree\"\nradix = {radix}\nlevels = {levels}\nhosts_per_leaf = {hosts}\n\
+             uplinks_per_leaf = {uplinks}\n{key} = {breadth}"
+        )), 50_000_000);
+    }
+
+    #[test]
+    fn random_grids_are_routed(sizes in prop::collection::vec(1u32..6, 1..4), hosts in 1u32..3) {
+        for kind in ["mesh", "torus"] {
+            check(&network(&format!(
+                "kind = \"{kind}\"\nsizes = {sizes:?}\nhosts_per_router = {hosts}"
+            )), 50_000_000);
+        }
+    }
+}
