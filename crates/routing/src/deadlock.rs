@@ -159,8 +159,9 @@ impl fmt::Display for Misroute {
 
 /// Proves that `routing` on `topology` cannot deadlock, and that every packet arrives at its host.
 ///
-/// `max_states` bounds the work: about a microsecond and 50 bytes for each. A network of 72 hosts with
-/// adaptive routing takes some hundred thousand.
+/// `max_states` bounds the work, about half a microsecond for each; memory is for the channels and for the
+/// situations of one destination at a time. Dragonflies, for example: 72 hosts with UGAL take 80,000 states,
+/// 1,056 hosts with minimal routing 1.4 million.
 ///
 /// # Errors
 /// A cycle of channels (a shortest one), a decision that leads nowhere, or more than `max_states`

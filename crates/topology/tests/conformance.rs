@@ -498,6 +498,22 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 }
 
 #[test]
+fn every_topology_and_parameter_is_documented() {
+    let page = include_str!("../../../docs/methods/topologies.md");
+    for kind in REGISTRY {
+        let start = page.find(&format!("\n## {}\n", kind.name)).expect(kind.name);
+        let section = page[start + 4..].split("\n## ").next().expect("a section");
+        for (parameter, _) in kind.parameters {
+            assert!(
+                section.contains(&format!("`{parameter}`")),
+                "{}: {parameter}",
+                kind.name
+            );
+        }
+    }
+}
+
+#[test]
 fn examples_keep_the_contract() {
     for kind in REGISTRY {
         check(&*built(kind.name, kind.example));
@@ -544,7 +560,7 @@ fn a_million_hosts_cost_no_tables() {
     );
 }
 
-/// The network of `shared/PEERS.md`, wired as BookSim wires it.
+/// The dragonfly of 1,056 hosts, wired as BookSim 2 wires it.
 #[test]
 fn dragonfly_of_booksim() {
     let (p, a, h) = (4, 8, 4);
