@@ -1,9 +1,25 @@
 //! What a run hands back: histograms, tables, digest, summary, Parquet and the report page.
 //!
-//! This crate knows no simulation: it is given plain rows and plain numbers, and turns them into a
-//! result, which is one folder on disk. Nothing here reads a clock or the
-//! machine; what two runs of one experiment must agree on is in the digest.
+//! This crate knows no simulation: it is given plain rows and plain numbers ([`Outcome`]), and turns
+//! them into a [`RunResult`], which is one folder on disk. Nothing here reads a clock or the machine;
+//! what two runs of one experiment must agree on is in the [`Digest`].
 
+mod compare;
+mod digest;
+mod folder;
 mod histogram;
+mod outcome;
+mod report;
+pub mod rows;
+mod show;
+mod summary;
+mod table;
 
+pub use compare::compare;
+pub use digest::Digest;
+pub use folder::{ReadError, RegenerateError, WriteError, regenerate_report};
 pub use histogram::{Bucket, Histogram};
+pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
+pub use report::report;
+pub use summary::{Job, Latency, Network, Run, SCHEMA, Summary, ThreadSeconds};
+pub use table::Table;

@@ -1,0 +1,161 @@
+//! Several runs side by side, as text for a terminal.
+
+use crate::{Summary, show};
+
+/// A table that compares runs: one column per run, one row per figure, times also as a ratio to the
+/// first run. Names head the columns; a figure that a run does not have is a dash.
+pub fn compare(runs: &[(&str, Summary)]) -> String {
+    let mut rows = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
+    rows.extend(jobs(runs));
+    rows.extend(network(runs));
+    rows.extend(cost(runs));
+    aligned(&rows)
+}
+
+struct Row {
+    label: String,
+    cells: Vec<String>,
+}
+
+impl Row {
+    fn new(label: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Row {
+        Row {
+            label: label.into(),
+            cells: cells.into_iter().collect(),
+        }
+    }
+}
+
+fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
+    let mut names: Vec<&str> = Vec::new();
+    for job in runs.iter().flat_map(|(_, run)| &run.jobs) {
+        if !names.contains(&job.name.as_str()) {
+            names.push(&job.name);
+        }
+    }
+    let mut rows = Vec::new();
+    for name in names {
+        let jobs: Vec<_> = runs
+            .iter()
+            .map(|(_, run)| run.jobs.iter().find(|j| j.name == name))
+            .collect();
+        let of = |figure: &dyn Fn(&crate::Job) -> f64| -> Vec<Option<f64>> {
+            jobs.iter().map(|job| job.map(figure)).collect()
+        };
+        if jobs.iter().flatten().any(|job| job.ranks > 0) {
+            let unfinished = jobs.iter().flatten().any(|job| !job.finished);
+            let note = if unfinished {
+                " (cut off at the end of the run)"
+            } else {
+                ""
+            };
+            rows.push(Row::new(
+                format!("job {name}: time{note}"),
+                times(&of(&|j| j.time_ns)),
+            ));
+            rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
+            rows.push(Row::new("  MPI per rank", times(&of(&|j| j.mpi_ns))));
+        } else {
+            rows.push(Row::new(format!("job {name}"), jobs.iter().map(|j| sent(*j))));
+        }
+        if jobs.iter().flatten().any(|job| job.packets > 0) {
+            rows.push(Row::new(
+                "  packet latency, mean",
+                times(&of(&|j| j.latency_ns.mean)),
+            ));
+            rows.push(Row::new(
+                "  packet latency, p99",
+                times(&of(&|j| j.latency_ns.p99)),
+            ));
+        }
+    }
+    rows
+}
+
+fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
+    let text = |figure: &dyn Fn(&crate::Network) -> String| -> Vec<String> {
+        runs.iter().map(|(_, run)| figure(&run.network)).collect()
+    };
+    let time = |figure: &dyn Fn(&crate::Network) -> f64| -> Vec<String> {
+        times(
+            &runs
+                .iter()
+                .map(|(_, run)| Some(figure(&run.network)))
+                .collect::<Vec<_>>(),
+        )
+    };
+    vec![
+        Row::new("network", text(&|n| n.topology.clone())),
+        Row::new("  hosts", text(&|n| show::count(n.hosts))),
+        Row::new("  routers", text(&|n| show::count(n.routers))),
+        Row::new("  links", text(&|n| show::count(n.links))),
+        Row::new("  packet latency, mean", time(&|n| n.latency_ns.mean)),
+        Row::new("  packet latency, p99", time(&|n| n.latency_ns.p99)),
+        Row::new("  packet latency, max", time(&|n| n.latency_ns.max)),
+        Row::new("  hops, mean", text(&|n| format!("{:.2}", n.mean_hops))),
+        Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
+        Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
+    ]
+}
+
+fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
+    let text = |figure: &dyn Fn(&crate::Run) -> String| -> Vec<String> {
+        runs.iter().map(|(_, run)| figure(&run.run)).collect()
+    };
+    vec![
+        Row::new(
+            "run",
+            text(&|r| format!("{}, {} thread(s)", r.executor, r.threads)),
+        ),
+        Row::new("  simulated", text(&|r| show::time(r.simulated_ns))),
+        Row::new("  wall clock", text(&|r| show::time(r.wall_s * 1e9))),
+        Row::new(
+            "  packet-hops per CPU second",
+            text(&|r| show::rate(r.packet_hops_per_cpu_s)),
+        ),
+        Row::new(
+            "digest",
+            runs.iter().map(|(_, run)| run.digest.chars().take(12).collect()),
+        ),
+    ]
+}
+
+fn sent(job: Option<&crate::Job>) -> String {
+    job.map_or("-".into(), |job| {
+        format!("{} on {} hosts", show::bytes(job.bytes), show::count(job.hosts))
+    })
+}
+
+/// Times, each but the first with its ratio to the first.
+fn times(ns: &[Option<f64>]) -> Vec<String> {
+    let first = ns.first().copied().flatten().filter(|first| *first > 0.0);
+    let cells = ns.iter().enumerate().map(|(i, time)| match (time, first) {
+        (None, _) => "-".into(),
+        (Some(time), Some(first)) if i > 0 => format!("{} ({:.2}x)", show::time(*time), time / first),
+        (Some(time), _) => show::time(*time),
+    });
+    cells.collect()
+}
+
+/// Columns padded to their widest cell; a line under the heading; no blanks at the ends of lines.
+fn aligned(rows: &[Row]) -> String {
+    let width = |text: &str| text.chars().count();
+    let labels = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
+    let columns: Vec<usize> = (0..rows.first().map_or(0, |row| row.cells.len()))
+        .map(|c| rows.iter().map(|row| width(&row.cells[c])).max().unwrap_or(0))
+        .collect();
+    let pad = |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(width(text))));
+    let mut lines = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        let mut line = pad(&row.label, labels);
+        for (cell, column) in row.cells.iter().zip(&columns) {
+            line += "  ";
+            line += &pad(cell, *column);
+        }
+        lines.push(line.trim_end().to_string());
+        if i == 0 {
+            lines.push("-".repeat(labels + columns.iter().map(|c| c + 2).sum::<usize>()));
+        }
+    }
+    lines.join("\n") + "\n"
+}

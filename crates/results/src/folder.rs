@@ -1,0 +1,297 @@
+//! The result folder: `summary.json`, one Parquet file per table, `report.html`.
+//!
+//! A folder appears whole or not at all: it is written under a hidden name beside its place and renamed
+//! when the disk has everything. An older result is replaced only on demand, and only if the folder holds
+//! nothing but a result.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::{RunResult, Summary, Table, report};
+
+const SUMMARY: &str = "summary.json";
+const REPORT: &str = "report.html";
+
+/// Why a result was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The folder holds a result, and overwriting was not asked for.
+    #[error("{} already holds a result; choose another folder or allow overwriting", .0.display())]
+    Exists(PathBuf),
+    /// The folder holds something that no FabricSim wrote.
+    #[error("{} is not a FabricSim result (it holds '{found}'); it is left as it is", .folder.display())]
+    NotAResult {
+        /// The folder.
+        folder: PathBuf,
+        /// One thing in it that belongs to no result.
+        found: String,
+    },
+    /// The path names a file, or nothing that can be a folder.
+    #[error("{} is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The system refused: permissions, a full disk, a broken one.
+    #[error("cannot write {}: {source}", .path.display())]
+    Io {
+        /// What was being written.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// Why a result could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The folder has no summary, or another program's.
+    #[error("{} is not a FabricSim result: {why}", .folder.display())]
+    NotAResult {
+        /// The folder.
+        folder: PathBuf,
+        /// What is missing or wrong.
+        why: String,
+    },
+}
+
+impl Summary {
+    /// Reads the summary of a result folder.
+    ///
+    /// # Errors
+    /// The folder has no `summary.json`, or one of another program or of another version.
+    pub fn load(folder: &Path) -> Result<Summary, ReadError> {
+        let path = folder.join(SUMMARY);
+        let wrong = |why: String| ReadError::NotAResult {
+            folder: folder.into(),
+            why,
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Err(wrong(format!("it has no {SUMMARY}")));
+            }
+            Err(source) => return Err(ReadError::Io { path, source }),
+        };
+        let json: serde_json::Value =
+            serde_json::from_str(&text).map_err(|e| wrong(format!("its {SUMMARY} is damaged ({e})")))?;
+        match json.get("schema").and_then(|s| s.as_str()) {
+            Some(crate::SCHEMA) => {}
+            Some(other) => {
+                return Err(wrong(format!(
+                    "its schema is '{other}', this version reads '{}'",
+                    crate::SCHEMA
+                )));
+            }
+            None => return Err(wrong(format!("its {SUMMARY} names no schema"))),
+        }
+        serde_json::from_value(json).map_err(|e| wrong(format!("its {SUMMARY} is damaged ({e})")))
+    }
+}
+
+impl RunResult {
+    /// Writes the result as the folder `dir`, whole or not at all. Missing parents are made.
+    ///
+    /// # Errors
+    /// There is a result already and `overwrite` is false; there is something else; the system refuses.
+    /// In every case what was there before is still there, and nothing was added.
+    pub fn write(&self, dir: &Path, overwrite: bool) -> Result<(), WriteError> {
+        let target = prepare(dir, overwrite)?;
+        let parent = target.parent().unwrap_or(Path::new("/"));
+        let partial = hidden_sibling(&target, parent)?;
+        self.write_files(partial.path())?;
+        let replaced = if target.exists() {
+            Some(set_aside(&target, parent)?)
+        } else {
+            None
+        };
+        if let Err(source) = fs::rename(partial.path(), &target) {
+            if let Some(old) = &replaced {
+                // Nothing more can be done if this fails too; the first reason is what is told.
+                let _ = fs::rename(old.path().join("old"), &target);
+            }
+            return Err(WriteError::Io { path: target, source });
+        }
+        // Renamed away: there is nothing left under the hidden name to remove.
+        let _ = partial.keep();
+        Ok(())
+    }
+
+    /// Reads a result folder: summary and all tables.
+    ///
+    /// # Errors
+    /// As [`Summary::load`], or a table is damaged.
+    pub fn load(folder: &Path) -> Result<RunResult, ReadError> {
+        let summary = Summary::load(folder)?;
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| ReadError::Io { path, source }
+        };
+        let mut tables = Vec::new();
+        for entry in fs::read_dir(folder).map_err(io(folder))? {
+            let path = entry.map_err(io(folder))?.path();
+            if path.extension().is_some_and(|e| e == "parquet") {
+                tables.push(Table::read(&path).map_err(io(&path))?);
+            }
+        }
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(RunResult { summary, tables })
+    }
+
+    fn write_files(&self, folder: &Path) -> Result<(), WriteError> {
+        let failed = |path: &Path, source| WriteError::Io {
+            path: path.into(),
+            source,
+        };
+        for table in &self.tables {
+            let path = folder.join(format!("{}.parquet", table.name()));
+            table.write(&path).map_err(|e| failed(&path, e))?;
+        }
+        let mut summary = serde_json::to_string_pretty(&self.summary).expect("a summary is plain data");
+        summary.push('\n');
+        for (name, text) in [(REPORT, report(&self.summary, &self.tables)), (SUMMARY, summary)] {
+            let path = folder.join(name);
+            write_text(&path, &text).map_err(|e| failed(&path, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path.
+///
+/// # Errors
+/// The folder is not a result, or cannot be written.
+pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
+    let result = RunResult::load(folder)?;
+    let path = folder.join(REPORT);
+    let failed = |source| WriteError::Io {
+        path: path.clone(),
+        source,
+    };
+    let mut page = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    page.write_all(report(&result.summary, &result.tables).as_bytes())
+        .map_err(failed)?;
+    // The permissions that a new file gets here, not the private ones of a temporary file.
+    if let Ok(metadata) = fs::metadata(folder.join(SUMMARY)) {
+        fs::set_permissions(page.path(), metadata.permissions()).map_err(failed)?;
+    }
+    page.persist(&path).map_err(|e| failed(e.error))?;
+    Ok(path)
+}
+
+/// Why a report was not written anew.
+#[derive(Debug, thiserror::Error)]
+pub enum RegenerateError {
+    /// The folder could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The page could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// The place to write to, absolute, its parent made; refuses what must not be replaced.
+fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
+    let io = |source| WriteError::Io {
+        path: dir.into(),
+        source,
+    };
+    if dir.symlink_metadata().is_ok() {
+        // Through a symbolic link, so that the link stays and its folder is replaced.
+        let target = dir.canonicalize().map_err(io)?;
+        if !target.is_dir() || target.parent().is_none() {
+            return Err(WriteError::NotAFolder(dir.into()));
+        }
+        refuse_foreign(dir, &target, overwrite)?;
+        return Ok(target);
+    }
+    let name = dir
+        .file_name()
+        .ok_or_else(|| WriteError::NotAFolder(dir.into()))?;
+    let parent = match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(io)?;
+    Ok(parent.canonicalize().map_err(io)?.join(name))
+}
+
+fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: dir.into(),
+        source,
+    };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(target).map_err(io)? {
+        names.push(entry.map_err(io)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let ours = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
+    if let Some(found) = names.iter().find(|name| !ours(name)) {
+        return Err(WriteError::NotAResult {
+            folder: dir.into(),
+            found: found.clone(),
+        });
+    }
+    if !is_summary(&target.join(SUMMARY)) {
+        return Err(WriteError::NotAResult {
+            folder: dir.into(),
+            found: names.swap_remove(0),
+        });
+    }
+    if overwrite {
+        Ok(())
+    } else {
+        Err(WriteError::Exists(dir.into()))
+    }
+}
+
+/// Whether this is a summary of any version of FabricSim.
+fn is_summary(path: &Path) -> bool {
+    let json = fs::read(path)
+        .ok()
+        .and_then(|b| serde_json::from_slice::<serde_json::Value>(&b).ok());
+    let schema = json.as_ref().and_then(|j| j.get("schema")?.as_str());
+    schema.is_some_and(|s| s.starts_with("fabricsim/summary/"))
+}
+
+/// A new hidden folder beside `target`, removed when dropped, with the permissions of any new folder.
+fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut builder = tempfile::Builder::new();
+    let prefix = format!(".{name}.partial-");
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(parent).map_err(|source| WriteError::Io {
+        path: target.into(),
+        source,
+    })
+}
+
+/// Moves the old result out of the way, into a hidden folder that is removed when dropped.
+fn set_aside(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
+    let aside = hidden_sibling(target, parent)?;
+    fs::rename(target, aside.path().join("old")).map_err(|source| WriteError::Io {
+        path: target.into(),
+        source,
+    })?;
+    Ok(aside)
+}
+
+fn write_text(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}

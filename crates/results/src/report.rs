@@ -1,0 +1,226 @@
+//! `report.html`: one page with everything, which opens without a network.
+//!
+//! The page embeds plotly.js once, from the `plotly` crate, and loads nothing. Text from the experiment
+//! is escaped wherever it goes: into HTML here, into Plotly's labels (which understand tags) in `plots`.
+
+mod plots;
+
+use std::fmt::Write;
+
+use plotly::Plot;
+
+use crate::{Job, Summary, Table, show};
+use plots::{Figure, figures};
+
+/// The report page of a run. Plots without data are left out: synthetic traffic has no ranks.
+pub fn report(summary: &Summary, tables: &[Table]) -> String {
+    let figures = figures(summary, tables);
+    let mut page = String::with_capacity(6 << 20);
+    page += &head(summary);
+    page += &cards(summary);
+    page += &overview(summary);
+    for (i, figure) in figures.iter().enumerate() {
+        page += &section(i, figure);
+    }
+    page += &cost(summary);
+    page += &experiment(summary);
+    page += "</main>\n</body>\n</html>\n";
+    page
+}
+
+/// Text as HTML shows it, inside elements and inside quoted attributes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// plotly.js in its script element. The crate hands it out together with MathJax, which no plot here
+/// needs and which would add two megabytes.
+fn plotly_js() -> String {
+    let mut sources = Plot::offline_js_sources();
+    let end = sources.find("</script>").expect("the crate embeds plotly.js") + "</script>".len();
+    sources.truncate(end);
+    sources
+}
+
+fn head(summary: &Summary) -> String {
+    let names: Vec<String> = summary.jobs.iter().map(|job| escape(&job.name)).collect();
+    let title = if names.is_empty() {
+        "no job".into()
+    } else {
+        names.join(", ")
+    };
+    let topology = escape(&summary.network.topology);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>FabricSim: {title}</title>\n<style>\n{}</style>\n{}\n</head>\n\
+         <body>\n<header><div><h1>{title}</h1><p>on {topology}</p></div></header>\n<main>\n",
+        include_str!("report/style.css"),
+        plotly_js(),
+    )
+}
+
+fn cards(summary: &Summary) -> String {
+    let network = &summary.network;
+    let mut cards = String::from("<div class=\"cards\">\n");
+    for job in summary.jobs.iter().filter(|job| job.ranks > 0) {
+        let share = if job.time_ns > 0.0 {
+            job.mpi_ns / job.time_ns
+        } else {
+            0.0
+        };
+        let what = if job.finished {
+            "predicted time"
+        } else {
+            "cut off by the end of the run"
+        };
+        let note = format!("{what}; {} of it in MPI", show::percent(share));
+        cards += &card(&escape(&job.name), &show::time(job.time_ns), &note);
+    }
+    let latency = &network.latency_ns;
+    let note = format!("mean; 99 % below {}", show::time(latency.p99));
+    cards += &card("packet latency", &show::time(latency.mean), &note);
+    let note = format!(
+        "of the injection bandwidth; {} offered",
+        show::percent(network.offered_load)
+    );
+    cards += &card("accepted load", &show::percent(network.accepted_load), &note);
+    cards + "</div>\n"
+}
+
+fn card(label: &str, figure: &str, note: &str) -> String {
+    format!("<div class=\"card\"><span>{label}</span><b>{figure}</b><span>{note}</span></div>\n")
+}
+
+fn overview(summary: &Summary) -> String {
+    let n = &summary.network;
+    let mut html = String::from("<section id=\"overview\">\n<h2>Overview</h2>\n");
+    if !summary.jobs.is_empty() {
+        html += "<div class=\"scroll\"><table>\n<tr><th>job</th><th>kind</th><th class=\"n\">ranks</th>\
+            <th class=\"n\">hosts</th><th class=\"n\">time</th><th class=\"n\">computation</th><th class=\"n\">MPI</th>\
+            <th class=\"n\">messages</th><th class=\"n\">data</th><th class=\"n\">packet latency</th></tr>\n";
+        summary.jobs.iter().for_each(|job| html += &job_row(job));
+        html += "</table></div>\n";
+    }
+    html += "<div class=\"pairs\">\n";
+    html += &pairs(&[
+        ("hosts", show::count(n.hosts)),
+        ("routers", show::count(n.routers)),
+        ("links (each direction)", show::count(n.links)),
+        ("mean hops", format!("{:.2}", n.mean_hops)),
+        ("measured time", show::time(n.measured_ns)),
+    ]);
+    html += &pairs(&[
+        ("packets delivered", show::count(n.packets_delivered)),
+        ("packets in flight at the end", show::count(n.packets_in_flight)),
+        ("data delivered", show::bytes(n.bytes_delivered)),
+        ("packet latency, median", show::time(n.latency_ns.p50)),
+        ("packet latency, largest", show::time(n.latency_ns.max)),
+    ]);
+    html + "</div>\n</section>\n"
+}
+
+fn job_row(job: &Job) -> String {
+    let per_rank = |ns: f64| {
+        if job.ranks > 0 {
+            show::time(ns)
+        } else {
+            "–".into()
+        }
+    };
+    let numbers = [
+        if job.ranks > 0 {
+            show::count(job.ranks)
+        } else {
+            "–".into()
+        },
+        show::count(job.hosts),
+        format!(
+            "{}{}",
+            show::time(job.time_ns),
+            if job.finished { "" } else { " (cut off)" }
+        ),
+        per_rank(job.compute_ns),
+        per_rank(job.mpi_ns),
+        show::count(job.messages),
+        show::bytes(job.bytes),
+        if job.packets > 0 {
+            show::time(job.latency_ns.mean)
+        } else {
+            "–".into()
+        },
+    ];
+    let mut row = format!("<tr><td>{}</td><td>{}</td>", escape(&job.name), escape(&job.kind));
+    for number in numbers {
+        let _ = write!(row, "<td class=\"n\">{number}</td>");
+    }
+    row + "</tr>\n"
+}
+
+fn pairs(pairs: &[(&str, String)]) -> String {
+    let mut table = String::from("<table>\n");
+    for (name, value) in pairs {
+        let _ = writeln!(
+            table,
+            "<tr><td>{name}</td><td class=\"n\">{}</td></tr>",
+            escape(value)
+        );
+    }
+    table + "</table>\n"
+}
+
+fn section(i: usize, figure: &Figure) -> String {
+    let class = if figure.tall { "frame tall" } else { "frame" };
+    format!(
+        "<section>\n<h2>{}</h2>\n<p>{}</p>\n<div class=\"{class}\">{}</div>\n</section>\n",
+        escape(&figure.heading),
+        escape(&figure.explanation),
+        figure.plot.to_inline_html(Some(&format!("plot-{i}"))),
+    )
+}
+
+fn cost(summary: &Summary) -> String {
+    let run = &summary.run;
+    let mut html = String::from("<section id=\"run\">\n<h2>The run itself</h2>\n<div class=\"pairs\">\n");
+    html += &pairs(&[
+        ("executor", format!("{}, {} thread(s)", run.executor, run.threads)),
+        ("simulated time", show::time(run.simulated_ns)),
+        ("wall-clock time", show::time(1e9 * run.wall_s)),
+        ("CPU time", show::time(1e9 * run.cpu_s)),
+        ("largest memory", show::bytes(run.peak_rss_bytes)),
+    ]);
+    html += &pairs(&[
+        ("events committed", show::count(run.events_committed)),
+        ("events rolled back", show::count(run.events_rolled_back)),
+        ("events to other threads", show::count(run.events_remote)),
+        ("packet-hops", show::count(summary.network.packet_hops)),
+        (
+            "packet-hops per CPU second",
+            show::rate(run.packet_hops_per_cpu_s),
+        ),
+    ]);
+    html + "</div>\n</section>\n"
+}
+
+fn experiment(summary: &Summary) -> String {
+    let json =
+        serde_json::to_string_pretty(&summary.experiment).expect("JSON values are written as they are");
+    format!(
+        "<details id=\"experiment\">\n<summary>The experiment with every default</summary>\n<pre>{}</pre>\n</details>\n\
+         <footer>FabricSim {} · digest <code>{}</code></footer>\n",
+        escape(&json),
+        escape(&summary.run.version),
+        escape(&summary.digest),
+    )
+}

@@ -1,0 +1,202 @@
+//! The tables of a run: what a row holds, column by column, with the unit in every name.
+//!
+//! One definition gives the row type that the simulation fills, the builder of the table and the
+//! column names; `docs/formats/tables.md` says the same to users, and a test compares the two.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::table::{Cell, Table};
+
+macro_rules! table {
+    (
+        $(#[$doc:meta])* $row:ident, $table:ident {
+            $( $(#[$column_doc:meta])* $column:ident: $type:ty, )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $row {
+            $( $(#[$column_doc])* pub $column: $type, )*
+        }
+
+        #[doc = concat!("The table `", stringify!($table), "` of these rows, in the order given.")]
+        pub fn $table(rows: impl IntoIterator<Item = $row>) -> Table {
+            $( let mut $column = <$type as Cell>::Cells::default(); )*
+            for row in rows {
+                $( Cell::push(row.$column, &mut $column); )*
+            }
+            Table::new(
+                stringify!($table),
+                vec![$( (stringify!($column), <$type>::NULLABLE, <$type as Cell>::array($column)) ),*],
+            )
+        }
+    };
+}
+
+table! {
+    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap.
+    RankRow, ranks {
+        /// Job that the rank belongs to.
+        job: Arc<str>,
+        /// Rank in the job's MPI_COMM_WORLD.
+        rank: u32,
+        /// Host that it runs on.
+        host: u32,
+        /// Whether the rank reached the end of its program before the run ended.
+        finished: bool,
+        /// Time from its start to its end, or to the end of the run, in picoseconds.
+        time_ps: u64,
+        /// Time in computation, in picoseconds.
+        compute_ps: u64,
+        /// Time in MPI calls, in picoseconds.
+        mpi_ps: u64,
+        /// Point-to-point messages sent.
+        messages_sent: u64,
+        /// Their payload in bytes.
+        bytes_sent: u64,
+        /// Point-to-point messages received.
+        messages_received: u64,
+        /// Their payload in bytes.
+        bytes_received: u64,
+        /// Messages sent by the algorithms of collectives.
+        collective_messages_sent: u64,
+        /// Their payload in bytes.
+        collective_bytes_sent: u64,
+        /// Messages received by the algorithms of collectives.
+        collective_messages_received: u64,
+        /// Their payload in bytes.
+        collective_bytes_received: u64,
+    }
+}
+
+table! {
+    /// Time that one rank spent in one MPI call.
+    CallRow, calls {
+        /// Job that the rank belongs to.
+        job: Arc<str>,
+        /// Rank in the job's MPI_COMM_WORLD.
+        rank: u32,
+        /// Name of the call, for example `MPI_Waitall`.
+        call: Cow<'static, str>,
+        /// How often it was called.
+        count: u64,
+        /// Time in it, overhead and waiting, in picoseconds.
+        time_ps: u64,
+    }
+}
+
+table! {
+    /// One job.
+    JobRow, jobs {
+        /// Name of the job.
+        job: Arc<str>,
+        /// `trace`, `motif` or `traffic`.
+        kind: Cow<'static, str>,
+        /// MPI ranks; 0 for synthetic traffic.
+        ranks: u64,
+        /// Hosts.
+        hosts: u64,
+        /// Whether all its ranks reached their end before the run ended; always true for traffic.
+        finished: bool,
+        /// Time from the job's start to the end of its last rank, or to the end of the run, in picoseconds.
+        time_ps: u64,
+        /// Computation per rank, mean over the ranks, rounded down, in picoseconds.
+        compute_ps: u64,
+        /// MPI calls per rank, mean over the ranks, rounded down, in picoseconds.
+        mpi_ps: u64,
+        /// Messages sent, those of collectives included.
+        messages: u64,
+        /// Their payload in bytes.
+        bytes: u64,
+        /// Packets delivered to the job's hosts.
+        packets: u64,
+    }
+}
+
+table! {
+    /// One link, that is one direction of a cable.
+    LinkRow, links {
+        /// Number of the link.
+        link: u32,
+        /// Kind of link, for example `injection`, `ejection`, `local`, `global`, `up`, `down`.
+        class: Cow<'static, str>,
+        /// Where it begins: host, or router with coordinates and port.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// Bandwidth in bits per second.
+        bandwidth_bits_per_s: u64,
+        /// Bytes carried.
+        bytes: u64,
+        /// Packets carried.
+        packets: u64,
+        /// Time that it was carrying packets, in picoseconds.
+        busy_ps: u64,
+        /// `busy_ps` over the span that was measured, 0 to 1.
+        busy_fraction: f64,
+        /// Time that a packet was ready to be sent and the buffer downstream was full, in picoseconds.
+        buffer_full_ps: u64,
+    }
+}
+
+table! {
+    /// Packets by latency: from the first byte's entry into the injection queue to the last byte's
+    /// arrival. Buckets are at most 1/64 of their value wide.
+    LatencyRow, latency_histogram {
+        /// Job whose hosts received the packets; empty: all packets of the network.
+        job: Option<Arc<str>>,
+        /// Smallest latency in the bucket, in picoseconds.
+        low_ps: u64,
+        /// Largest latency in the bucket, in picoseconds.
+        high_ps: u64,
+        /// Packets in the bucket.
+        packets: u64,
+    }
+}
+
+table! {
+    /// Packets by the links that they crossed, injection and ejection included.
+    HopsRow, hops_histogram {
+        /// Job whose hosts received the packets; empty: all packets of the network.
+        job: Option<Arc<str>>,
+        /// Fewest hops in the bucket; below 64 hops every bucket is one number of hops.
+        low_hops: u64,
+        /// Most hops in the bucket.
+        high_hops: u64,
+        /// Packets in the bucket.
+        packets: u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_documented_and_no_other() {
+        let page = include_str!("../../../docs/formats/tables.md");
+        for table in [
+            ranks([]),
+            calls([]),
+            jobs([]),
+            links([]),
+            latency_histogram([]),
+            hops_histogram([]),
+        ] {
+            let heading = format!("## `{}`", table.name());
+            let section = page
+                .split(&heading)
+                .nth(1)
+                .unwrap_or_else(|| panic!("{heading} is missing"));
+            let section = section.split("\n## ").next().unwrap();
+            let documented: Vec<&str> = section
+                .lines()
+                .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+                .collect();
+            let schema = table.batch().schema();
+            let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+            assert_eq!(documented, columns, "table {}", table.name());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Numbers as people read them: times, amounts, counts, shares.
+
+/// A unit of time and its length in nanoseconds.
+pub(crate) struct TimeUnit {
+    pub name: &'static str,
+    pub ns: f64,
+}
+
+const TIME_UNITS: [TimeUnit; 4] = [
+    TimeUnit { name: "s", ns: 1e9 },
+    TimeUnit { name: "ms", ns: 1e6 },
+    TimeUnit { name: "µs", ns: 1e3 },
+    TimeUnit { name: "ns", ns: 1.0 },
+];
+
+/// The largest unit in which this time is at least 1; nanoseconds for less.
+pub(crate) fn time_unit(ns: f64) -> &'static TimeUnit {
+    TIME_UNITS
+        .iter()
+        .find(|unit| ns >= unit.ns)
+        .unwrap_or(&TIME_UNITS[3])
+}
+
+/// `12.35 ms`: four significant digits and the fitting unit.
+pub(crate) fn time(ns: f64) -> String {
+    let unit = time_unit(ns);
+    format!("{} {}", four_digits(ns / unit.ns), unit.name)
+}
+
+/// `1.5 MB`, in powers of ten.
+pub(crate) fn bytes(bytes: u64) -> String {
+    scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+}
+
+/// `4.2 million/s` is `4.2 M/s`: a rate with its decimal prefix.
+pub(crate) fn rate(per_s: f64) -> String {
+    scaled(per_s, &["/s", "k/s", "M/s", "G/s", "T/s"])
+}
+
+/// `1 234 567` with spaces that do not break.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push('\u{a0}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `12.3 %`.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{:.1} %", 100.0 * fraction)
+}
+
+fn scaled(amount: f64, units: &[&str]) -> String {
+    let mut scaled = amount;
+    let mut units = units.iter();
+    let mut unit = units.next().copied().unwrap_or_default();
+    for next in units {
+        if scaled < 1000.0 {
+            break;
+        }
+        scaled /= 1000.0;
+        unit = next;
+    }
+    format!("{} {unit}", four_digits(scaled))
+}
+
+fn four_digits(x: f64) -> String {
+    let decimals = match x.abs() {
+        x if x >= 1000.0 || x == 0.0 => 0,
+        x if x >= 100.0 => 1,
+        x if x >= 10.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_have_their_unit() {
+        assert_eq!(time(0.0), "0 ns");
+        assert_eq!(time(0.25), "0.25 ns");
+        assert_eq!(time(12_345_678.0), "12.35 ms");
+        assert_eq!(time(7_200e9), "7200 s");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_500_000), "1.5 MB");
+        assert_eq!(rate(4_200_000.0), "4.2 M/s");
+        assert_eq!(count(1_234_567).replace('\u{a0}', " "), "1 234 567");
+        assert_eq!(count(12), "12");
+        assert_eq!(percent(0.5), "50.0 %");
+    }
+}

@@ -1,0 +1,167 @@
+//! `summary.json`: what was asked, what came out, what it cost. Documented in
+//! `docs/formats/summary.md`.
+//!
+//! Everything but [`Summary::run`] is decided by the experiment and its seed alone. Times are in
+//! nanoseconds as the field quotes them; they are exact quotients of the integer picoseconds that were
+//! measured.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Histogram;
+
+/// Version of the keys and their meaning.
+pub const SCHEMA: &str = "fabricsim/summary/1";
+
+/// The summary of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Hash over all results, 64 hexadecimal digits: the same for every executor, thread count, machine.
+    pub digest: String,
+    /// The experiment with every default filled in.
+    pub experiment: Value,
+    /// What the network did.
+    pub network: Network,
+    /// What the jobs did, in the order of the experiment.
+    pub jobs: Vec<Job>,
+    /// What the run cost: the only part that differs from run to run.
+    pub run: Run,
+}
+
+/// What the network did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// The topology with its dimensions, for people.
+    pub topology: String,
+    /// Hosts.
+    pub hosts: u64,
+    /// Routers.
+    pub routers: u64,
+    /// Links: one per direction of a cable, those of hosts included.
+    pub links: u64,
+    /// Packets that a NIC began to send, over the whole run.
+    pub packets_injected: u64,
+    /// Packets that arrived whole, over the whole run.
+    pub packets_delivered: u64,
+    /// Packets still in the network at the end: injected less delivered.
+    pub packets_in_flight: u64,
+    /// Bytes of the delivered packets, headers included.
+    pub bytes_delivered: u64,
+    /// Links crossed by packets, injection and ejection included, over the whole run.
+    pub packet_hops: u64,
+    /// Mean links crossed by the packets that were measured.
+    pub mean_hops: f64,
+    /// Latency of the packets that were measured, in nanoseconds.
+    pub latency_ns: Latency,
+    /// Traffic offered after the warm-up, as a fraction of the injection bandwidth of all hosts.
+    pub offered_load: f64,
+    /// Traffic delivered after the warm-up, as a fraction of the injection bandwidth of all hosts.
+    pub accepted_load: f64,
+    /// Simulated span after the warm-up that loads, latencies and link counters cover, in nanoseconds.
+    pub measured_ns: f64,
+}
+
+/// A distribution of latencies in nanoseconds; all zero if nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Mean, from the exact sum.
+    pub mean: f64,
+    /// Median, at most 1/64 above the exact one.
+    pub p50: f64,
+    /// 99th percentile, at most 1/64 above the exact one.
+    pub p99: f64,
+    /// Maximum, exact.
+    pub max: f64,
+}
+
+impl Latency {
+    /// Of a histogram of picoseconds.
+    pub fn of_ps(histogram: &Histogram) -> Latency {
+        Latency {
+            mean: histogram.mean() / 1000.0,
+            p50: nanoseconds(histogram.quantile(0.50)),
+            p99: nanoseconds(histogram.quantile(0.99)),
+            max: nanoseconds(histogram.max()),
+        }
+    }
+}
+
+/// What one job did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Name of the job.
+    pub name: String,
+    /// `trace`, `motif` or `traffic`.
+    pub kind: String,
+    /// MPI ranks; 0 for synthetic traffic.
+    pub ranks: u64,
+    /// Hosts.
+    pub hosts: u64,
+    /// Whether all ranks reached their end before the run ended; always true for traffic.
+    pub finished: bool,
+    /// Predicted time: from the job's start to the end of its last rank, or to the end of the run.
+    pub time_ns: f64,
+    /// Computation per rank, mean over the ranks.
+    pub compute_ns: f64,
+    /// MPI calls per rank, mean over the ranks.
+    pub mpi_ns: f64,
+    /// Messages sent, those of collectives included.
+    pub messages: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
+    /// Packets delivered to the job's hosts and measured.
+    pub packets: u64,
+    /// Latency of these packets, in nanoseconds.
+    pub latency_ns: Latency,
+}
+
+/// What the run cost, and where.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// FabricSim's version.
+    pub version: String,
+    /// Executor.
+    pub executor: String,
+    /// Threads.
+    pub threads: u64,
+    /// Wall-clock time of the simulation, reading and writing included, in seconds.
+    pub wall_s: f64,
+    /// Processor time of all threads, in seconds.
+    pub cpu_s: f64,
+    /// Largest resident memory of the process, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Simulated time, in nanoseconds.
+    pub simulated_ns: f64,
+    /// Events carried out.
+    pub events_processed: u64,
+    /// Events whose effects stand.
+    pub events_committed: u64,
+    /// Events carried out and taken back.
+    pub events_rolled_back: u64,
+    /// Events sent to another thread.
+    pub events_remote: u64,
+    /// Windows of the conservative executor.
+    pub windows: u64,
+    /// Packet-hops per second of processor time; set by [`crate::RunResult::new`].
+    pub packet_hops_per_cpu_s: f64,
+    /// Where each thread's time went.
+    pub thread_seconds: Vec<ThreadSeconds>,
+}
+
+/// Where one thread's time went, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadSeconds {
+    /// Carrying out events.
+    pub processing: f64,
+    /// Sorting and moving pending events, committing records.
+    pub queue: f64,
+    /// Waiting for other threads.
+    pub synchronisation: f64,
+}
+
+/// Picoseconds as nanoseconds.
+pub(crate) fn nanoseconds(ps: u64) -> f64 {
+    ps as f64 / 1000.0
+}

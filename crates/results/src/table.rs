@@ -1,0 +1,257 @@
+//! A named table of columns, and its way to and from a Parquet file.
+//!
+//! Columns are Arrow arrays of a few types: what integers, fractions, names and yes/no need. What the
+//! tables of a run hold is in [`crate::rows`].
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_schema::{Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+/// A table of a result: its name, which is also its file's stem, and its columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    name: String,
+    batch: RecordBatch,
+}
+
+impl Table {
+    /// A table of named columns.
+    ///
+    /// # Panics
+    /// If the columns differ in length: a mistake of the program, not of its user.
+    pub(crate) fn new(name: &str, columns: Vec<(&str, bool, ArrayRef)>) -> Table {
+        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns
+            .into_iter()
+            .map(|(name, nullable, array)| (Field::new(name, array.data_type().clone(), nullable), array))
+            .unzip();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        Table {
+            name: name.into(),
+            batch: batch.expect("rows fill all columns alike"),
+        }
+    }
+
+    /// Name of the table, for example `ranks`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The columns as Arrow holds them.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// A column of 64-bit integers; none if there is no such column or it is of another type.
+    pub fn u64s(&self, column: &str) -> Option<&[u64]> {
+        Some(
+            self.batch
+                .column_by_name(column)?
+                .as_primitive_opt::<UInt64Type>()?
+                .values(),
+        )
+    }
+
+    /// A column of 32-bit integers; none if there is no such column or it is of another type.
+    pub fn u32s(&self, column: &str) -> Option<&[u32]> {
+        Some(
+            self.batch
+                .column_by_name(column)?
+                .as_primitive_opt::<UInt32Type>()?
+                .values(),
+        )
+    }
+
+    /// A column of fractions; none if there is no such column or it is of another type.
+    pub fn f64s(&self, column: &str) -> Option<&[f64]> {
+        Some(
+            self.batch
+                .column_by_name(column)?
+                .as_primitive_opt::<Float64Type>()?
+                .values(),
+        )
+    }
+
+    /// A column of text, row by row, nothing where the cell is empty; none if there is no such column or
+    /// it is of another type.
+    pub fn texts(&self, column: &str) -> Option<impl Iterator<Item = Option<&str>>> {
+        Some(self.batch.column_by_name(column)?.as_string_opt::<i32>()?.iter())
+    }
+
+    /// Writes the table as a Parquet file, compressed with Snappy, and waits until the disk has it.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let file = BufWriter::new(File::create(path)?);
+        let mut writer =
+            ArrowWriter::try_new(file, self.batch.schema(), Some(properties)).map_err(io_error)?;
+        writer.write(&self.batch).map_err(io_error)?;
+        let buffer = writer.into_inner().map_err(io_error)?;
+        buffer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .sync_all()
+    }
+
+    /// Reads a table from the Parquet file of a result; the table is named after the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a Parquet file.
+    pub fn read(path: &Path) -> io::Result<Table> {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io_error)?;
+        let rows =
+            usize::try_from(builder.metadata().file_metadata().num_rows()).map_err(io::Error::other)?;
+        let schema = builder.schema().clone();
+        // One batch of all rows: a table is one record batch here.
+        let mut batches = builder.with_batch_size(rows.max(1)).build().map_err(io_error)?;
+        let batch = match batches.next() {
+            Some(batch) => batch.map_err(io::Error::other)?,
+            None => RecordBatch::new_empty(schema),
+        };
+        if batch.num_rows() != rows {
+            let message = format!("{} of {rows} rows could be read", batch.num_rows());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(Table { name, batch })
+    }
+}
+
+/// The input/output error inside a Parquet error, so that "no space left on device" stays itself.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(inner) => *inner,
+            Err(inner) => io::Error::other(inner),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+/// A type that a column can be made of.
+pub(crate) trait Cell: Sized {
+    /// Whether cells may be empty.
+    const NULLABLE: bool = false;
+    /// Cells that are being collected.
+    type Cells: Default;
+    fn push(self, cells: &mut Self::Cells);
+    fn array(cells: Self::Cells) -> ArrayRef;
+}
+
+macro_rules! plain_cell {
+    ($type:ty, $array:ty) => {
+        impl Cell for $type {
+            type Cells = Vec<$type>;
+            fn push(self, cells: &mut Self::Cells) {
+                cells.push(self);
+            }
+            fn array(cells: Self::Cells) -> ArrayRef {
+                Arc::new(<$array>::from(cells))
+            }
+        }
+    };
+}
+
+plain_cell!(u32, UInt32Array);
+plain_cell!(u64, UInt64Array);
+plain_cell!(f64, Float64Array);
+plain_cell!(bool, BooleanArray);
+
+macro_rules! text_cell {
+    ($type:ty) => {
+        impl Cell for $type {
+            type Cells = StringBuilder;
+            fn push(self, cells: &mut Self::Cells) {
+                cells.append_value(&self);
+            }
+            fn array(mut cells: Self::Cells) -> ArrayRef {
+                Arc::new(cells.finish())
+            }
+        }
+    };
+}
+
+text_cell!(String);
+text_cell!(Arc<str>);
+text_cell!(std::borrow::Cow<'static, str>);
+
+impl Cell for Option<Arc<str>> {
+    const NULLABLE: bool = true;
+    type Cells = StringBuilder;
+    fn push(self, cells: &mut Self::Cells) {
+        cells.append_option(self);
+    }
+    fn array(mut cells: Self::Cells) -> ArrayRef {
+        Arc::new(cells.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{HopsRow, hops_histogram};
+
+    fn table(rows: u64) -> Table {
+        hops_histogram((0..rows).map(|i| HopsRow {
+            job: (i % 3 > 0).then(|| Arc::from(format!("job {}", i % 3))),
+            low_hops: i,
+            high_hops: i,
+            packets: i * i,
+        }))
+    }
+
+    #[test]
+    fn what_is_no_parquet_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ranks.parquet");
+        assert_eq!(Table::read(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::write(&path, "not Parquet").unwrap();
+        assert!(Table::read(&path).is_err());
+    }
+
+    #[test]
+    fn parquet_gives_back_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        // More than the 2^20 rows of a row group, one row, none.
+        for rows in [0, 1, 1_100_000] {
+            let path = folder.path().join("hops_histogram.parquet");
+            let table = table(rows);
+            table.write(&path).unwrap();
+            assert!(Table::read(&path).unwrap() == table, "{rows} rows differ");
+        }
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_type() {
+        let table = table(4);
+        assert_eq!(table.u64s("packets"), Some(&[0, 1, 4, 9][..]));
+        assert_eq!(table.u32s("packets"), None);
+        assert_eq!(table.u64s("packages"), None);
+        assert_eq!(
+            table.texts("job").unwrap().collect::<Vec<_>>(),
+            [None, Some("job 1"), Some("job 2"), None]
+        );
+    }
+}

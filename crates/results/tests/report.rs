@@ -1,0 +1,114 @@
+//! The report page: complete, self-contained, safe whatever the names.
+
+mod sample;
+
+use fabricsim_results::{Outcome, Run, RunResult, report};
+
+/// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
+fn own(page: &str) -> String {
+    let start = page.find("<script").expect("plotly.js is embedded");
+    let end = start + page[start..].find("</script>").unwrap();
+    format!("{}{}", &page[..start], &page[end..])
+}
+
+#[test]
+fn names_from_the_experiment_cannot_become_code() {
+    let evil = "</script><script>alert(1)</script><b onclick='x'>&\"";
+    let mut outcome = sample::outcome();
+    outcome.network.topology = evil.into();
+    outcome
+        .jobs
+        .iter_mut()
+        .for_each(|job| job.name = format!("{evil}{}", job.ranks));
+    let experiment = serde_json::json!({ "name": evil });
+    let result = RunResult::new(
+        experiment,
+        outcome,
+        Run {
+            version: evil.into(),
+            ..sample::run()
+        },
+    );
+    let page = own(&report(&result.summary, &result.tables));
+    assert!(!page.contains("<script>alert"), "unescaped script");
+    assert!(!page.contains("<b onclick"), "unescaped element");
+    assert_eq!(
+        page.matches("</script>").count(),
+        page.matches("<script").count() + 1
+    );
+}
+
+#[test]
+fn a_run_without_ranks_or_anything_has_a_page() {
+    let empty = RunResult::new(serde_json::json!({}), Outcome::default(), Run::default());
+    let page = report(&empty.summary, &empty.tables);
+    assert!(!page.contains("Plotly.newPlot(\"plot-0\""));
+    let mut outcome = sample::outcome();
+    outcome.tables.retain(|t| t.name() == "links");
+    outcome.jobs.remove(0);
+    let traffic = RunResult::new(sample::experiment(), outcome, sample::run());
+    let page = report(&traffic.summary, &traffic.tables);
+    assert!(!page.contains("Time per rank") && page.contains("Hottest links"));
+}
+
+#[test]
+fn the_page_has_every_section_and_loads_nothing() {
+    let result = sample::result();
+    let page = report(&result.summary, &result.tables);
+    assert!(page.len() < 10_000_000, "{} bytes", page.len());
+    assert_eq!(
+        page.matches("plotly.js v").count(),
+        1,
+        "plotly.js is embedded once"
+    );
+    assert!(page.len() < 5_200_000, "no MathJax");
+    let own = own(&page);
+    for part in [
+        "Overview",
+        "Time per rank",
+        "Packet latency",
+        "Hops",
+        "Hottest links",
+        "Link utilisation by class",
+        "What the run cost",
+        "The run itself",
+        "The experiment with every default",
+        "21.39 ms",
+        " port ",
+        "MPI_Allreduce",
+        &result.summary.digest,
+    ] {
+        assert!(own.contains(part), "no '{part}'");
+    }
+    for load in ["src=", "http://", "https://", "@import", "url("] {
+        assert!(!own.contains(load), "'{load}' in the page");
+    }
+}
+
+#[test]
+fn a_large_run_has_a_small_page() {
+    use fabricsim_results::rows::{self, RankRow};
+    let mut outcome = sample::outcome();
+    let row = |rank| RankRow {
+        job: "lammps".into(),
+        rank,
+        host: rank,
+        finished: true,
+        time_ps: 5,
+        compute_ps: 2,
+        mpi_ps: 3,
+        messages_sent: 0,
+        bytes_sent: 0,
+        messages_received: 0,
+        bytes_received: 0,
+        collective_messages_sent: 0,
+        collective_bytes_sent: 0,
+        collective_messages_received: 0,
+        collective_bytes_received: 0,
+    };
+    outcome.tables[0] = rows::ranks((0..100_000).map(row));
+    let result = RunResult::new(sample::experiment(), outcome, sample::run());
+    let page = report(&result.summary, &result.tables);
+    assert!(own(&page).len() < 500_000, "{}", own(&page).len());
+    assert!(page.contains("mean of 250 consecutive ranks"));
+}

@@ -1,0 +1,177 @@
+//! From an outcome to a digest, a summary, a comparison.
+
+mod sample;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use fabricsim_results::rows::{self, CallRow};
+use fabricsim_results::{Digest, Histogram, Outcome, Run, RunResult, Summary, compare};
+
+type Change = Box<dyn FnOnce(&mut Outcome)>;
+
+fn digest(change: impl FnOnce(&mut Outcome)) -> String {
+    let mut outcome = sample::outcome();
+    change(&mut outcome);
+    RunResult::new(sample::experiment(), outcome, sample::run())
+        .summary
+        .digest
+}
+
+#[test]
+fn every_measured_value_changes_the_digest() {
+    let calls = |time_ps| {
+        let row = CallRow {
+            job: Arc::from("a"),
+            rank: 0,
+            call: Cow::Borrowed("MPI_Wait"),
+            count: 1,
+            time_ps,
+        };
+        rows::calls([row])
+    };
+    let changes: Vec<Change> = vec![
+        Box::new(|_| ()),
+        Box::new(|o| o.network.topology.push('!')),
+        Box::new(|o| o.network.hosts += 1),
+        Box::new(|o| o.network.routers += 1),
+        Box::new(|o| o.network.links += 1),
+        Box::new(|o| o.network.packets_injected += 1),
+        Box::new(|o| o.network.packets_delivered += 1),
+        Box::new(|o| o.network.bytes_delivered += 1),
+        Box::new(|o| o.network.packet_hops += 1),
+        Box::new(|o| o.network.offered_bytes += 1),
+        Box::new(|o| o.network.accepted_bytes += 1),
+        Box::new(|o| o.network.capacity_bytes += 1),
+        Box::new(|o| o.network.measured_ps += 1),
+        // The same bucket, another sum.
+        Box::new(|o| {
+            o.network.latency_ps.record(1 << 20);
+        }),
+        Box::new(|o| {
+            o.network.latency_ps.record((1 << 20) + 1);
+        }),
+        Box::new(|o| {
+            o.network.hops.record(4);
+        }),
+        Box::new(|o| o.jobs[0].name.push('!')),
+        Box::new(|o| o.jobs[0].kind = Cow::Borrowed("motif")),
+        Box::new(|o| o.jobs[0].finished = false),
+        Box::new(|o| o.jobs[0].time_ps += 1),
+        Box::new(|o| o.jobs[0].compute_sum_ps += 1),
+        Box::new(|o| o.jobs[0].mpi_sum_ps += 1),
+        Box::new(|o| o.jobs[0].messages += 1),
+        Box::new(|o| o.jobs[1].bytes += 1),
+        Box::new(|o| o.jobs.swap(0, 1)),
+        Box::new(|o| o.tables.truncate(2)),
+        Box::new(move |o| o.tables[1] = calls(1)),
+        Box::new(move |o| o.tables[1] = calls(2)),
+        Box::new(|o| {
+            o.records.bytes("message", &[4]);
+        }),
+        Box::new(|o| o.records = Digest::new()),
+    ];
+    let count = changes.len();
+    let digests: std::collections::BTreeSet<String> = changes.into_iter().map(digest).collect();
+    assert_eq!(digests.len(), count);
+}
+
+#[test]
+fn what_the_run_cost_and_how_it_ran_do_not_change_the_digest() {
+    let before = digest(|_| ());
+    let run = Run {
+        executor: "sequential".into(),
+        threads: 1,
+        wall_s: 99.0,
+        ..Run::default()
+    };
+    let after = RunResult::new(serde_json::json!({}), sample::outcome(), run)
+        .summary
+        .digest;
+    assert_eq!(before, after);
+    assert_eq!(
+        before,
+        digest(|o| o.tables.reverse()),
+        "nor does the order in which tables were made"
+    );
+    assert_eq!(
+        before,
+        digest(|o| o.tables.push(rows::calls([]))),
+        "nor an empty table"
+    );
+}
+
+#[test]
+fn the_summary_is_the_one_written_down() {
+    let summary = sample::result().summary;
+    let golden: Summary = serde_json::from_str(include_str!("golden/summary.json")).unwrap();
+    let written = serde_json::to_string_pretty(&summary).unwrap();
+    assert_eq!(
+        summary, golden,
+        "if this change is meant, tests/golden/summary.json becomes:\n{written}"
+    );
+    assert_eq!(
+        written.trim(),
+        include_str!("golden/summary.json").trim(),
+        "and the order of keys"
+    );
+}
+
+#[test]
+fn every_key_of_the_summary_is_documented() {
+    let page = include_str!("../../../docs/formats/summary.md");
+    let mut summary = serde_json::to_value(sample::result().summary).unwrap();
+    // Its keys are those of the experiment, which other pages document.
+    summary["experiment"] = serde_json::Value::Null;
+    let mut missing = Vec::new();
+    let mut parts = vec![&summary];
+    while let Some(part) = parts.pop() {
+        match part {
+            serde_json::Value::Object(object) => {
+                missing.extend(object.keys().filter(|key| !page.contains(&format!("`{key}`"))));
+                parts.extend(object.values());
+            }
+            serde_json::Value::Array(list) => parts.extend(list),
+            _ => {}
+        }
+    }
+    assert!(missing.is_empty(), "not in docs/formats/summary.md: {missing:?}");
+}
+
+#[test]
+fn an_empty_run_has_a_summary_without_nonsense() {
+    let result = RunResult::new(serde_json::json!({}), Outcome::default(), Run::default());
+    let text = serde_json::to_string(&result.summary).unwrap();
+    assert!(!text.contains("null"), "a number was not finite: {text}");
+    assert_eq!(result.summary.network.offered_load, 0.0);
+    assert_eq!(result.summary.network.latency_ns.p99, 0.0);
+    assert_eq!(Histogram::new().mean(), 0.0);
+}
+
+#[test]
+fn nothing_to_compare_is_no_panic() {
+    compare(&[]);
+}
+
+#[test]
+fn runs_are_compared_to_the_first_and_missing_jobs_are_dashes() {
+    let first = sample::result().summary;
+    let mut second = first.clone();
+    second.jobs.remove(1);
+    second.jobs[0].time_ns *= 1.5;
+    let text = compare(&[("fat tree", first), ("dragonfly", second)]);
+    let line = |start: &str| {
+        text.lines()
+            .find(|l| l.starts_with(start))
+            .unwrap_or_else(|| panic!("no line '{start}':\n{text}"))
+    };
+    assert!(line("job lammps: time").ends_with("(1.50x)"), "{text}");
+    assert!(line("job background").ends_with('-'), "{text}");
+    let column = |l: &str| l.chars().position(|c| c == '(');
+    assert_eq!(
+        column(line("  MPI per rank")),
+        column(line("  computation per rank")),
+        "{text}"
+    );
+    assert!(text.lines().all(|l| l == l.trim_end()));
+}

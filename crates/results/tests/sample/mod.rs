@@ -1,0 +1,250 @@
+//! An invented run that looks like a real one: a 27-rank application and background traffic on a fat
+//! tree of 64 hosts. The numbers come from a fixed sequence, so that the digest is a constant.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
+use fabricsim_results::{
+    Digest, Histogram, JobTotals, NetworkTotals, Outcome, Run, RunResult, Table, ThreadSeconds,
+};
+
+const MEASURED_PS: u64 = 21_400_000_000;
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Sequence(u64);
+
+impl Sequence {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// The result of the run.
+pub fn result() -> RunResult {
+    RunResult::new(experiment(), outcome(), run())
+}
+
+/// What was asked.
+pub fn experiment() -> serde_json::Value {
+    serde_json::json!({
+        "network": {
+            "topology": { "kind": "fat-tree", "levels": 2, "radix": 16, "taper": "1:1" },
+            "link": { "bandwidth": "100 Gbps", "latency": "50 ns" },
+            "packet": "256 B"
+        },
+        "job": [{ "name": "lammps", "ranks": 27 }, { "name": "background", "load": 0.3 }],
+        "run": { "until": "30 ms", "warmup": "100 us", "seed": 1 }
+    })
+}
+
+/// What came out.
+pub fn outcome() -> Outcome {
+    let mut sequence = Sequence(1);
+    let (lammps, background) = (
+        packets(&mut sequence, 40_000, 0),
+        packets(&mut sequence, 90_000, 700_000),
+    );
+    let mut network = NetworkTotals {
+        topology: "fat tree: 2 levels, 64 hosts, 16 routers of radix 16".into(),
+        hosts: 64,
+        routers: 16,
+        links: 256,
+        packets_injected: 130_017,
+        packets_delivered: 130_000,
+        bytes_delivered: 130_000 * 256,
+        packet_hops: 470_123,
+        offered_bytes: 5_201_000_000,
+        accepted_bytes: 5_138_000_000,
+        capacity_bytes: 17_120_000_000,
+        measured_ps: MEASURED_PS,
+        ..Default::default()
+    };
+    for (latency, hops) in [&lammps, &background] {
+        network.latency_ps.merge(latency);
+        network.hops.merge(hops);
+    }
+    let (ranks, calls) = application(&mut sequence);
+    let mut records = Digest::new();
+    records.bytes("message", &[1, 2, 3]);
+    Outcome {
+        jobs: jobs(&ranks, lammps, background),
+        network,
+        tables: vec![rows::ranks(ranks), rows::calls(calls), links(&mut sequence)],
+        records,
+    }
+}
+
+/// What it cost.
+pub fn run() -> Run {
+    Run {
+        version: "0.1.0".into(),
+        executor: "conservative".into(),
+        threads: 2,
+        wall_s: 3.21,
+        cpu_s: 5.9,
+        peak_rss_bytes: 84_000_000,
+        simulated_ns: 21_500_000.0,
+        events_processed: 1_204_332,
+        events_committed: 1_204_332,
+        events_remote: 88_210,
+        windows: 143_000,
+        thread_seconds: vec![
+            ThreadSeconds {
+                processing: 2.2,
+                queue: 0.5,
+                synchronisation: 0.4,
+            },
+            ThreadSeconds {
+                processing: 1.9,
+                queue: 0.6,
+                synchronisation: 0.7,
+            },
+        ],
+        ..Default::default()
+    }
+}
+
+fn packets(sequence: &mut Sequence, packets: u64, more: u64) -> (Histogram, Histogram) {
+    let (mut latency, mut hops) = (Histogram::new(), Histogram::new());
+    for _ in 0..packets {
+        let crossed = if sequence.below(8) == 0 { 2 } else { 4 };
+        let queued = match sequence.below(100) {
+            0..60 => sequence.below(40_000),
+            60..98 => sequence.below(900_000 + more),
+            _ => sequence.below(30_000_000),
+        };
+        latency.record(crossed * 170_480 + queued);
+        hops.record(crossed);
+    }
+    (latency, hops)
+}
+
+fn application(sequence: &mut Sequence) -> (Vec<RankRow>, Vec<CallRow>) {
+    let (mut ranks, mut calls) = (Vec::new(), Vec::new());
+    let job: Arc<str> = Arc::from("lammps");
+    for rank in 0..27 {
+        let time_ps = 21_350_000_000 + sequence.below(40_000_000);
+        let compute_ps = 14_000_000_000 + sequence.below(3_500_000_000);
+        let mpi_ps = time_ps - compute_ps;
+        let mut rest = mpi_ps;
+        for (call, share) in [
+            ("MPI_Wait", 50),
+            ("MPI_Allreduce", 30),
+            ("MPI_Send", 12),
+            ("MPI_Irecv", 5),
+            ("MPI_Bcast", 2),
+            ("MPI_Barrier", 1),
+        ] {
+            let time_ps = (mpi_ps / 100 * share).min(rest);
+            rest -= time_ps;
+            calls.push(CallRow {
+                job: job.clone(),
+                rank,
+                call: Cow::Borrowed(call),
+                count: 10 * share,
+                time_ps,
+            });
+        }
+        ranks.push(RankRow {
+            job: job.clone(),
+            rank,
+            host: 2 * rank,
+            finished: true,
+            time_ps,
+            compute_ps,
+            mpi_ps,
+            messages_sent: 612,
+            bytes_sent: 7_344_000,
+            messages_received: 612,
+            bytes_received: 7_344_000,
+            collective_messages_sent: 81,
+            collective_bytes_sent: 3_888,
+            collective_messages_received: 81,
+            collective_bytes_received: 3_888,
+        });
+    }
+    (ranks, calls)
+}
+
+fn jobs(
+    ranks: &[RankRow],
+    lammps: (Histogram, Histogram),
+    background: (Histogram, Histogram),
+) -> Vec<JobTotals> {
+    let sum = |of: fn(&RankRow) -> u64| ranks.iter().map(|r| u128::from(of(r))).sum();
+    vec![
+        JobTotals {
+            name: "lammps".into(),
+            kind: "trace".into(),
+            ranks: 27,
+            hosts: 27,
+            finished: true,
+            time_ps: ranks.iter().map(|r| r.time_ps).max().unwrap_or(0),
+            compute_sum_ps: sum(|r| r.compute_ps),
+            mpi_sum_ps: sum(|r| r.mpi_ps),
+            messages: 18_711,
+            bytes: 198_400_000,
+            latency_ps: lammps.0,
+            hops: lammps.1,
+        },
+        JobTotals {
+            name: "background".into(),
+            kind: "traffic".into(),
+            hosts: 37,
+            finished: true,
+            time_ps: MEASURED_PS,
+            messages: 90_000,
+            bytes: 23_040_000,
+            latency_ps: background.0,
+            hops: background.1,
+            ..Default::default()
+        },
+    ]
+}
+
+fn links(sequence: &mut Sequence) -> Table {
+    let hosts = (0..64u32).flat_map(|host| {
+        let (host_name, port) = (
+            format!("host {host}"),
+            format!("leaf {} port {}", host / 8, host % 8),
+        );
+        [
+            ("injection", host_name.clone(), port.clone(), 300),
+            ("ejection", port, host_name, 320),
+        ]
+    });
+    let ups = (0..64u32).flat_map(|i| {
+        let (leaf, spine) = (
+            format!("leaf {} port {}", i / 8, 8 + i % 8),
+            format!("spine {} port {}", i % 8, i / 8),
+        );
+        [
+            ("up", leaf.clone(), spine.clone(), 520),
+            ("down", spine, leaf, 700),
+        ]
+    });
+    let rows: Vec<LinkRow> = hosts
+        .chain(ups)
+        .enumerate()
+        .map(|(link, (class, from, to, thousandths))| {
+            let busy_ps = MEASURED_PS / 1000 * sequence.below(thousandths);
+            LinkRow {
+                link: link as u32,
+                class: Cow::Borrowed(class),
+                from,
+                to,
+                bandwidth_bits_per_s: 100_000_000_000,
+                bytes: busy_ps / 80,
+                packets: busy_ps / 80 / 256,
+                busy_ps,
+                busy_fraction: busy_ps as f64 / MEASURED_PS as f64,
+                buffer_full_ps: busy_ps / 10,
+            }
+        })
+        .collect();
+    rows::links(rows)
+}
