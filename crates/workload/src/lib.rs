@@ -5,6 +5,7 @@ mod info;
 mod operation;
 pub mod otf2;
 pub mod trace;
+pub mod traffic;
 
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceInfo};
 pub use operation::{Call, Collective, Communicator, Operation, Program, TraceError, WORLD, Workload};

@@ -125,10 +125,11 @@ impl Reader {
         let damaged = |why| ("its events", why);
         let known = self.open.iter().position(|(l, _)| *l == location);
         let stopped_at = known.and_then(|i| self.open.remove(i)).map(|(_, at)| at);
-        if stopped_at.is_none() && self.open.len() >= self.capacity {
-            if let Some((oldest, _)) = self.open.pop_front() {
-                self.library.close_events(oldest).map_err(damaged)?;
-            }
+        if stopped_at.is_none()
+            && self.open.len() >= self.capacity
+            && let Some((oldest, _)) = self.open.pop_front()
+        {
+            self.library.close_events(oldest).map_err(damaged)?;
         }
         let seek = (stopped_at.unwrap_or(0) != position).then_some(position + 1);
         let result = self.library.read_events(location, seek, BATCH, events);
@@ -241,5 +242,74 @@ impl Events for Cursor {
 
     fn fork(&self) -> Box<dyn Events> {
         Box::new(self.clone())
+    }
+}
+
+#[cfg(all(test, otf2_library))]
+mod tests {
+    use super::super::program::Translation;
+    use super::*;
+
+    fn lammps() -> Archive {
+        let trace = "../../examples/traces/otf2-lammps-melt-27/traces.otf2";
+        Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap()
+    }
+
+    fn all(mut cursor: Cursor) -> Vec<Event> {
+        std::iter::from_fn(|| cursor.next().unwrap()).collect()
+    }
+
+    /// Ranks in turn, so that with few open files each read finds its own closed.
+    #[test]
+    fn closed_files_are_found_again_where_they_were_left() {
+        let archive = Arc::new(lammps());
+        let ranks = [3, 9, 3, 26];
+        let expected: Vec<_> = ranks
+            .iter()
+            .map(|r| all(Cursor::new(archive.clone(), *r)))
+            .collect();
+        let archive = Arc::new(lammps());
+        archive.reader.lock().unwrap().capacity = 2;
+        let mut cursors: Vec<_> = ranks.iter().map(|r| Cursor::new(archive.clone(), *r)).collect();
+        let mut seen = vec![Vec::new(); ranks.len()];
+        while seen.iter().zip(&expected).any(|(s, e)| s.len() < e.len()) {
+            for (cursor, seen) in cursors.iter_mut().zip(&mut seen) {
+                seen.extend((0..BATCH).map_while(|_| cursor.next().unwrap()));
+            }
+        }
+        assert_eq!(seen, expected);
+        assert!(archive.reader.lock().unwrap().open.len() <= 2);
+    }
+
+    #[test]
+    fn a_fork_goes_on_without_moving_its_origin() {
+        let archive = Arc::new(lammps());
+        let expected = all(Cursor::new(archive.clone(), 4));
+        let mut cursor = Cursor::new(archive, 4);
+        for event in &expected[..1000] {
+            assert_eq!(cursor.next().unwrap(), Some(*event));
+        }
+        let mut fork = cursor.fork();
+        let ahead: Vec<_> = std::iter::from_fn(|| fork.next().unwrap()).collect();
+        assert_eq!(ahead, expected[1000..]);
+        assert_eq!(all(cursor), expected[1000..]);
+    }
+
+    /// Memory per rank: one batch of events and a queue as long as its receives stay open.
+    #[test]
+    fn little_waits_in_memory() {
+        let archive = Arc::new(lammps());
+        for rank in 0..archive.ranks() {
+            let mut cursor = Cursor::new(archive.clone(), rank);
+            let mut translation = Translation::new(rank);
+            while translation
+                .next(&archive.definitions, &mut cursor)
+                .unwrap()
+                .is_some()
+            {
+                assert!(translation.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
+            }
+            assert_eq!(translation.open_requests(), 0);
+        }
     }
 }

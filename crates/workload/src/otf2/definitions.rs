@@ -29,7 +29,7 @@ pub struct Definitions {
     /// World ranks of each communicator's members; the first is all ranks.
     pub communicators: Arc<[Vec<u32>]>,
     /// Communicators by OTF2 id.
-    groups: HashMap<u32, Membership>,
+    groups: Memberships,
     /// MPI functions by region id; other regions are not in it.
     mpi_regions: HashMap<u32, MpiRegion>,
 }
@@ -54,6 +54,9 @@ pub enum Membership {
     /// first group and, from this index on, the second.
     Inter(Communicator, u32),
 }
+
+/// Communicators by OTF2 id.
+type Memberships = HashMap<u32, Membership>;
 
 impl Definitions {
     /// Sorts out the definitions.
@@ -192,10 +195,7 @@ impl Tables {
     }
 
     /// Members of all MPI communicators as world ranks, all ranks first, and the index of each id.
-    fn communicators(
-        &self,
-        ranks: &HashMap<u64, u32>,
-    ) -> Result<(Vec<Vec<u32>>, HashMap<u32, Membership>), String> {
+    fn communicators(&self, ranks: &HashMap<u64, u32>) -> Result<(Vec<Vec<u32>>, Memberships), String> {
         let all: Vec<u32> = (0..ranks.len() as u32).collect();
         let mut lists = vec![all.clone()];
         let mut index = HashMap::new();

@@ -31,8 +31,8 @@ pub const FORMAT: Format = Format {
     name: "otf2",
     summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
     extension: "otf2",
-    // The first byte says big- or little-endian.
-    recognise: |head| head.len() > 5 && matches!(head[0], b'B' | b'L') && &head[1..5] == b"OTF2",
+    // A byte order record (big- or little-endian), then the magic of an anchor file.
+    recognise: |head| matches!(head, [3, b'B' | b'L', b'O', b'T', b'F', b'2', ..]),
     open,
     info: |anchor| survey::info(Archive::open(anchor)?, anchor),
 };

@@ -1,0 +1,57 @@
+//! Packets at equal intervals.
+
+use super::{Arrival, Kind, MeanGap, Random};
+
+pub(super) const KIND: Kind<dyn Arrival> = Kind {
+    name: "fixed",
+    summary: "packets at equal intervals, each host with a random phase",
+    parameters: &[],
+    build: |_| Ok(Box::new(Fixed)),
+};
+
+struct Fixed;
+
+impl Arrival for Fixed {
+    fn gap_ps(&self, mean: MeanGap, index: u64, random: &mut dyn Random) -> u64 {
+        match index {
+            // Without a phase all hosts would send at once.
+            0 => random.below(mean.ps().max(1)),
+            // Whole picoseconds whose sum is never off by one: the fraction is carried along.
+            _ => mean.times(index).wrapping_sub(mean.times(index - 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::tests::{Script, SplitMix};
+    use super::*;
+
+    #[test]
+    fn a_mean_of_nothing_gives_no_gap() {
+        let mean = MeanGap::from_ratio(0, 1).unwrap();
+        assert_eq!(Fixed.gap_ps(mean, 0, &mut SplitMix(1)), 0);
+        assert_eq!(Fixed.gap_ps(mean, 9, &mut Script(vec![])), 0);
+    }
+
+    #[test]
+    fn the_phase_is_anywhere_in_the_first_interval() {
+        let mean = MeanGap::from_ratio(1000, 1).unwrap();
+        let mut random = SplitMix(2);
+        let phases: Vec<u64> = (0..1000).map(|_| Fixed.gap_ps(mean, 0, &mut random)).collect();
+        assert!(phases.iter().all(|p| *p < 1000));
+        assert!(phases.iter().any(|p| *p < 20) && phases.iter().any(|p| *p >= 980));
+    }
+
+    #[test]
+    fn fractions_of_a_picosecond_add_up() {
+        let mean = MeanGap::from_ratio(40_961, 4).unwrap();
+        let gaps: Vec<u64> = (1..=4000)
+            .map(|i| Fixed.gap_ps(mean, i, &mut Script(vec![])))
+            .collect();
+        assert_eq!(gaps.iter().sum::<u64>(), 40_961_000);
+        assert!(gaps.iter().all(|g| [10_240, 10_241].contains(g)));
+        // So late in a run that the time itself has wrapped.
+        assert_eq!(Fixed.gap_ps(mean, u64::MAX, &mut Script(vec![])), 10_240);
+    }
+}
