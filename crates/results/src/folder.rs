@@ -165,6 +165,19 @@ impl RunResult {
     }
 }
 
+/// Whether a result may be written as the folder `dir`, an earlier result there being replaced: to be
+/// asked before a long run. Changes nothing.
+///
+/// # Errors
+/// `dir` is not a folder, or a folder that holds something else than a result.
+pub fn may_write(dir: &Path) -> Result<(), WriteError> {
+    match dir.symlink_metadata() {
+        Ok(_) => refuse_foreign(dir, &existing(dir)?, true),
+        Err(_) if dir.file_name().is_none() => Err(WriteError::NotAFolder(dir.into())),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path.
 ///
 /// # Errors
@@ -200,16 +213,8 @@ pub enum RegenerateError {
 
 /// The place to write to, absolute, its parent made; refuses what must not be replaced.
 fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
-    let io = |source| WriteError::Io {
-        path: dir.into(),
-        source,
-    };
     if dir.symlink_metadata().is_ok() {
-        // Through a symbolic link, so that the link stays and its folder is replaced.
-        let target = dir.canonicalize().map_err(io)?;
-        if !target.is_dir() || target.parent().is_none() {
-            return Err(WriteError::NotAFolder(dir.into()));
-        }
+        let target = existing(dir)?;
         refuse_foreign(dir, &target, overwrite)?;
         return Ok(target);
     }
@@ -220,8 +225,24 @@ fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    let io = |source| WriteError::Io {
+        path: dir.into(),
+        source,
+    };
     fs::create_dir_all(parent).map_err(io)?;
     Ok(parent.canonicalize().map_err(io)?.join(name))
+}
+
+/// The folder that `dir` is, seen through symbolic links: the link stays, and its folder is replaced.
+fn existing(dir: &Path) -> Result<PathBuf, WriteError> {
+    let target = dir.canonicalize().map_err(|source| WriteError::Io {
+        path: dir.into(),
+        source,
+    })?;
+    if !target.is_dir() || target.parent().is_none() {
+        return Err(WriteError::NotAFolder(dir.into()));
+    }
+    Ok(target)
 }
 
 fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), WriteError> {

@@ -17,7 +17,7 @@ mod table;
 
 pub use compare::compare;
 pub use digest::Digest;
-pub use folder::{ReadError, RegenerateError, WriteError, regenerate_report};
+pub use folder::{ReadError, RegenerateError, WriteError, may_write, regenerate_report};
 pub use histogram::{Bucket, Histogram};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;

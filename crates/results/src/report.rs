@@ -10,7 +10,7 @@ use std::fmt::Write;
 use plotly::Plot;
 
 use crate::{Job, Summary, Table, show};
-use plots::{Figure, figures};
+use plots::{Figure, Height, figures};
 
 /// The report page of a run. Plots without data are left out: synthetic traffic has no ranks.
 pub fn report(summary: &Summary, tables: &[Table]) -> String {
@@ -181,7 +181,11 @@ fn pairs(pairs: &[(&str, String)]) -> String {
 }
 
 fn section(i: usize, figure: &Figure) -> String {
-    let class = if figure.tall { "frame tall" } else { "frame" };
+    let class = match figure.height {
+        Height::Low => "frame low",
+        Height::Usual => "frame",
+        Height::Tall => "frame tall",
+    };
     format!(
         "<section>\n<h2>{}</h2>\n<p>{}</p>\n<div class=\"{class}\">{}</div>\n</section>\n",
         escape(&figure.heading),

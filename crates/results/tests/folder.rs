@@ -5,7 +5,7 @@ mod sample;
 use std::fs;
 use std::path::Path;
 
-use fabricsim_results::{ReadError, RunResult, Summary, WriteError, regenerate_report};
+use fabricsim_results::{ReadError, RunResult, Summary, WriteError, may_write, regenerate_report};
 
 fn entries(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -27,6 +27,26 @@ fn a_folder_of_something_else_is_left_alone() {
     assert!(error.to_string().contains("chapter.tex"), "{error}");
     assert_eq!(entries(&target), ["chapter.tex"]);
     assert_eq!(entries(folder.path()), ["thesis"], "nothing hidden stays behind");
+}
+
+#[test]
+fn one_can_ask_before_a_long_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("new/run");
+    may_write(&target).unwrap();
+    assert!(entries(folder.path()).is_empty(), "asking changes nothing");
+    sample::result().write(&target, false).unwrap();
+    may_write(&target).unwrap();
+    fs::write(target.join("notes.txt"), "").unwrap();
+    assert!(matches!(may_write(&target), Err(WriteError::NotAResult { .. })));
+    assert!(matches!(
+        may_write(&target.join("notes.txt")),
+        Err(WriteError::NotAFolder(_))
+    ));
+    assert!(matches!(
+        may_write(Path::new("/")),
+        Err(WriteError::NotAFolder(_))
+    ));
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn links(sequence: &mut Sequence) -> Table {
         );
         [
             ("up", leaf.clone(), spine.clone(), 520),
-            ("down", spine, leaf, 700),
+            ("down", spine, leaf, 560),
         ]
     });
     let rows: Vec<LinkRow> = hosts

@@ -1,0 +1,101 @@
+//! How long packets took, and how far they went.
+
+use plotly::Bar;
+use plotly::common::Marker;
+use plotly::layout::AxisType;
+
+use super::{Figure, Height, MOST_JOBS, curve, escape, plot, series_colour, x_axis, y_axis};
+use crate::{Table, show};
+
+/// Beyond this many hops the axis chooses its own ticks.
+const MOST_TICKS: u64 = 24;
+
+/// Values and the packets that have them.
+type Counts = Vec<(u64, u64)>;
+
+/// Rows of a histogram table by job; the whole network is called `all packets`.
+fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, Counts)>> {
+    let (values, packets) = (table.u64s(value)?, table.u64s("packets")?);
+    let mut jobs: Vec<(&str, Counts)> = Vec::new();
+    for (i, job) in table.texts("job")?.enumerate() {
+        let job = job.unwrap_or("all packets");
+        if jobs.last().is_none_or(|(name, _)| *name != job) {
+            jobs.push((job, Vec::new()));
+        }
+        jobs.last_mut()?.1.push((values[i], packets[i]));
+    }
+    // One job's packets are all packets: a second line on top of the first says nothing.
+    if jobs.len() == 2 {
+        jobs.remove(0);
+    }
+    jobs.truncate(1 + MOST_JOBS);
+    (!jobs.is_empty()).then_some(jobs)
+}
+
+/// Distribution of latencies, as a cumulative share.
+pub(super) fn latency(table: &Table) -> Option<Figure> {
+    let jobs = by_job(table, "high_ps")?;
+    let max_ps = jobs.iter().flat_map(|(_, rows)| rows).map(|(ps, _)| *ps).max()?;
+    let unit = show::time_unit(max_ps as f64 / 1000.0);
+    let x = x_axis(&format!("packet latency ({})", unit.name)).type_(AxisType::Log);
+    let mut plot = plot(x, y_axis("share of packets (%)").range(vec![0.0, 101.0]));
+    for (i, (job, rows)) in jobs.iter().enumerate() {
+        let total: u64 = rows.iter().map(|(_, packets)| packets).sum();
+        let mut seen = 0;
+        let points = rows.iter().map(|(ps, packets)| {
+            seen += packets;
+            (
+                *ps as f64 / (1000.0 * unit.ns),
+                100.0 * seen as f64 / total as f64,
+            )
+        });
+        let (x, y) = points.unzip();
+        plot.add_trace(curve(job, i, x, y));
+    }
+    Some(Figure {
+        heading: "Packet latency".into(),
+        explanation: "Share of the packets that took at most this long, from the sender's queue to the last byte's arrival.".into(),
+        height: Height::Usual,
+        plot,
+    })
+}
+
+/// Distribution of hops.
+pub(super) fn hops(table: &Table) -> Option<Figure> {
+    let jobs = by_job(table, "low_hops")?;
+    // With several jobs, the whole network would only repeat their sum; they keep their colours.
+    let several = jobs.len() > 1;
+    let shown = jobs.len() - usize::from(several);
+    let longest = jobs
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .map(|(hops, _)| *hops)
+        .max()?;
+    let x = x_axis("links crossed, injection and ejection included");
+    let x = if longest > MOST_TICKS {
+        x
+    } else {
+        x.dtick(1.0).range(vec![0.5, longest as f64 + 0.5])
+    };
+    let mut plot = plot(x, y_axis("share of packets (%)"));
+    for (i, (job, rows)) in jobs.iter().enumerate().skip(usize::from(several)) {
+        let total: u64 = rows.iter().map(|(_, packets)| packets).sum();
+        let share = rows
+            .iter()
+            .map(|(hops, packets)| (*hops, 100.0 * *packets as f64 / total as f64));
+        let (x, y): (Vec<u64>, Vec<f64>) = share.unzip();
+        let marker = Marker::new().color(series_colour(i));
+        // Without a width, Plotly makes bars as wide as the smallest distance between hops that occur.
+        let bar = Bar::new(x, y)
+            .name(escape(job))
+            .marker(marker)
+            .width(0.7 / shown as f64);
+        plot.add_trace(bar.show_legend(several));
+    }
+    Some(Figure {
+        heading: "Hops".into(),
+        explanation: "How many links the packets crossed.".into(),
+        height: Height::Usual,
+        plot,
+    })
+}
