@@ -134,7 +134,7 @@ impl fmt::Display for TraceInfo {
         row("events", grouped(self.events))?;
         row("communicators", self.communicator_line())?;
         row("MPI calls", grouped(self.mpi_calls))?;
-        table(f, "", &["calls"], &self.call_rows())?;
+        table(f, &["calls"], &self.call_rows())?;
         self.show_messages(f)?;
         self.show_collectives(f)?;
         if !self.notes.is_empty() {
@@ -173,7 +173,13 @@ impl TraceInfo {
 
     fn show_messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let m = &self.messages;
-        writeln!(f, "  {:<15} {}, {}", "messages", grouped(m.count), size(m.bytes))?;
+        writeln!(
+            f,
+            "  {:<15} {} with {}",
+            "messages",
+            grouped(m.count),
+            size(m.bytes)
+        )?;
         if let (Some(min), Some(median), Some(max)) = (m.min_bytes, m.median_bytes, m.max_bytes) {
             let (min, median, max) = (size(min), size(median), size(max));
             writeln!(f, "    smallest {min}; median {median}; largest {max}")?;
@@ -183,7 +189,7 @@ impl TraceInfo {
             from => format!("{} to {} B", grouped(from), grouped(r.to_bytes)),
         };
         let rows: Vec<_> = m.histogram.iter().map(|r| (label(r), vec![r.count])).collect();
-        table(f, "", &["messages"], &rows)
+        table(f, &["messages"], &rows)
     }
 
     fn show_collectives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,17 +199,12 @@ impl TraceInfo {
             (name.clone(), vec![c.calls, c.sent_bytes, c.received_bytes])
         };
         let rows: Vec<_> = self.collectives.iter().map(row).collect();
-        table(f, "", &["calls", "B sent", "B received"], &rows)
+        table(f, &["calls", "B sent", "B received"], &rows)
     }
 }
 
 /// Names on the left, numbers aligned on the right; nothing if there are no rows.
-fn table(
-    f: &mut fmt::Formatter<'_>,
-    title: &str,
-    columns: &[&str],
-    rows: &[(String, Vec<u64>)],
-) -> fmt::Result {
+fn table(f: &mut fmt::Formatter<'_>, columns: &[&str], rows: &[(String, Vec<u64>)]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
@@ -216,7 +217,7 @@ fn table(
             .unwrap_or(0)
             .max(columns[i].len())
     };
-    write!(f, "    {title:<first$}")?;
+    write!(f, "    {:<first$}", "")?;
     for (i, column) in columns.iter().enumerate() {
         write!(f, "  {column:>w$}", w = width(i))?;
     }

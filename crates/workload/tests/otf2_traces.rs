@@ -201,7 +201,7 @@ fn info_for_people_and_machines() {
     for line in [
         "  ranks           27\n",
         "  span            28.949 ms\n",
-        "  messages        19,440, 100,396,328 B (95.7 MiB)\n",
+        "  messages        19,440 with 100,396,328 B (95.7 MiB)\n",
         "  communicators   3 (2 of 27 ranks, 1 of 1 rank)\n",
     ] {
         assert!(text.contains(line), "{text}");

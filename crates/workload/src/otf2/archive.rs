@@ -18,8 +18,8 @@ pub const BATCH: usize = 512;
 
 /// Memory for the buffers of open event files.
 const OPEN_BYTES: u64 = 256 << 20;
-/// Open event files, whatever their size: far below the usual limit of 1024 descriptors.
-const OPEN_FILES: u64 = 256;
+/// Open event files, whatever their size: below the usual limits of 256 or 1024 descriptors.
+const OPEN_FILES: u64 = 128;
 
 /// An archive that any number of cursors read.
 pub struct Archive {
@@ -133,9 +133,11 @@ impl Reader {
         }
         let seek = (stopped_at.unwrap_or(0) != position).then_some(position + 1);
         let result = self.library.read_events(location, seek, BATCH, events);
-        // After a failure the position is unknown: the next read seeks, as `u64::MAX` is none.
-        let at = result.as_ref().map_or(u64::MAX, |records| position + records);
-        self.open.push_back((location, at));
+        match result {
+            Ok(records) if records == BATCH as u64 => self.open.push_back((location, position + records)),
+            // At the end, or damaged: the file is not needed any more. What closing it says is no news then.
+            _ => drop(self.library.close_events(location)),
+        }
         result.map_err(damaged)
     }
 }

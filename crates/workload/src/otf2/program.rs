@@ -16,7 +16,7 @@ use crate::{Call, Operation, Program, TraceError};
 /// Operations that may wait for a posted receive's completion to be read. Beyond, a second pass over the
 /// events ahead looks for that one completion, so that a receive that stays open for long costs time, not
 /// memory.
-pub const QUEUE: usize = 8192;
+pub const QUEUE: usize = 2048;
 
 /// An MPI function that the rank is in.
 struct Current {

@@ -91,6 +91,7 @@ pub struct Collective {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(otf2_library), allow(dead_code))] // made by the library only
 #[allow(missing_docs)] // each is the record of that name in OTF2
 pub enum Record {
     /// Something that only the time matters of.
