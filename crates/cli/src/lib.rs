@@ -1,1 +1,199 @@
-//! FabricSim: the command line
+//! The command line: one definition of each subcommand, without logic of its own. The Python package's
+//! `fabricsim` command is the same function.
+//!
+//! Exit status: 0 done; 1 the result could not be written, or an internal check failed; 2 the input is
+//! wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
+
+mod list;
+mod progress;
+mod run;
+mod trace;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The input is wrong.
+const WRONG_INPUT: u8 = 2;
+/// Something else went wrong.
+const FAILED: u8 = 1;
+/// Interrupted from the keyboard.
+const INTERRUPTED: u8 = 130;
+
+/// Simulates HPC and AI interconnects: what a network does to an application.
+#[derive(Parser)]
+#[command(name = "fabricsim", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an experiment and write a result folder with tables and a report
+    Run(RunArguments),
+    /// Do everything but the run: build the network, find places for the jobs, look for deadlocks
+    Check(CheckArguments),
+    /// List what an experiment can name: topologies, routings, patterns, ...
+    List(ListArguments),
+    /// Look into recorded traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Write report.html of a result folder anew
+    Report(ReportArguments),
+    /// Compare results side by side; the first is the baseline
+    Compare(CompareArguments),
+}
+
+/// The experiment and changes to it.
+#[derive(Args)]
+struct ExperimentArguments {
+    /// Experiment file (TOML)
+    experiment: PathBuf,
+    /// Override a key of the experiment, for example --set network.topology.groups=9 or
+    /// --set job.0.traffic.load=0.3
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+struct RunArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    /// sequential or conservative; the result is the same [default: run.executor of the experiment]
+    #[arg(long)]
+    executor: Option<String>,
+    /// Threads of the conservative executor; the result is the same [default: run.threads]
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Result folder; an earlier result there is replaced [default: results/NAME for NAME.toml]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print summary.json instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct CheckArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct ListArguments {
+    /// Which kind of parts; all if left out
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(sim::PART_KINDS))]
+    kind: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum TraceCommand {
+    /// Print what is in a trace: ranks, span, MPI calls, messages, compute share
+    Info(TraceArguments),
+}
+
+#[derive(Args)]
+struct TraceArguments {
+    /// Trace: an OTF2 anchor file (*.otf2) or its folder
+    path: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct ReportArguments {
+    /// Result folder
+    result: PathBuf,
+}
+
+#[derive(Args)]
+struct CompareArguments {
+    /// Result folders
+    #[arg(required = true)]
+    results: Vec<PathBuf>,
+}
+
+/// Runs the command line; returns the exit status. `arguments` begin with the program's name.
+pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are "errors" that go to stdout with status 0.
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
+    };
+    let done = match cli.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Check(arguments) => run::check(arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
+        Command::Report(arguments) => run::report(&arguments),
+        Command::Compare(arguments) => run::compare(&arguments),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(failure) => {
+            eprintln!("fabricsim: {}", failure.message);
+            failure.status
+        }
+    }
+}
+
+/// Why a command ends without success.
+struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    fn wrong_input(error: impl ToString) -> Failure {
+        Failure {
+            message: error.to_string(),
+            status: WRONG_INPUT,
+        }
+    }
+
+    fn failed(error: impl ToString) -> Failure {
+        Failure {
+            message: error.to_string(),
+            status: FAILED,
+        }
+    }
+}
+
+impl From<sim::Error> for Failure {
+    fn from(error: sim::Error) -> Failure {
+        let status = match error {
+            sim::Error::Audit(_) => FAILED,
+            sim::Error::Interrupted => INTERRUPTED,
+            _ => WRONG_INPUT,
+        };
+        Failure {
+            message: error.to_string(),
+            status,
+        }
+    }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.trim().into())),
+        _ => Err("expected KEY=VALUE, for example run.seed=7".into()),
+    }
+}
+
+/// Prints a line; a closed pipe (`fabricsim ... | head`) is no error.
+fn print(text: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{text}");
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `fabricsim` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(fabricsim_cli::main(std::env::args_os()))
+}

@@ -1,1 +1,25 @@
-//! FabricSim: one experiment in, one result out
+//! One experiment in, one result out: the only crate that sees all the others.
+//!
+//! [`Experiment`] reads the file and builds the parts; [`run`] makes logical processes of them, runs the
+//! kernel, checks that nothing was lost, and gathers a [`results::RunResult`].
+
+mod audit;
+mod check;
+mod error;
+mod experiment;
+mod fact;
+mod host;
+mod listing;
+mod model;
+mod outcome;
+mod placement;
+mod process;
+mod run;
+mod wiring;
+
+pub use check::{CheckReport, check};
+pub use error::Error;
+pub use experiment::{Experiment, LinkSetting, Network, RunSetting};
+pub use listing::{Listing, PART_KINDS, listing};
+pub use placement::{Job, JobKind, RankJob, TrafficJob};
+pub use run::{Control, run};

@@ -1,0 +1,36 @@
+//! `list`.
+
+use sim::{Listing, PART_KINDS, listing};
+
+use crate::{Failure, ListArguments, print};
+
+pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    let kinds = PART_KINDS
+        .iter()
+        .filter(|kind| arguments.kind.as_deref().is_none_or(|k| k == **kind));
+    let all: Vec<(&str, Vec<Listing>)> = kinds
+        .map(|kind| (*kind, listing(kind).unwrap_or_default()))
+        .collect();
+    if arguments.json {
+        let map: serde_json::Map<String, serde_json::Value> = all
+            .into_iter()
+            .map(|(kind, parts)| Ok((kind.to_string(), serde_json::to_value(parts)?)))
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(Failure::failed)?;
+        print(serde_json::to_string_pretty(&map).map_err(Failure::failed)?);
+        return Ok(());
+    }
+    for (i, (kind, parts)) in all.iter().enumerate() {
+        if all.len() > 1 {
+            print(format!("{}{kind}", if i > 0 { "\n" } else { "" }));
+        }
+        let width = parts.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        for part in parts {
+            print(format!("  {:width$}  {}", part.name, part.summary));
+            for (name, help) in &part.parameters {
+                print(format!("  {:width$}    {name}: {help}", ""));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Books must balance: at the end of every run each packet and each credit is accounted for.
+//!
+//! For every link and VC, the credits at its sending end, those on their way back, the packets on the
+//! link and the packets in the buffer behind it add up to the buffer. Every packet that has left a NIC
+//! was delivered, waits in a buffer, or is on a link.
+
+use std::collections::BTreeMap;
+
+use des::{Event, LpId};
+use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
+
+use crate::Error;
+use crate::fact::Fact;
+use crate::model::{Process, Simulation};
+
+/// What is still in the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Packets on links and in buffers.
+    pub packets: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+}
+
+/// Bytes of buffer space in use or promised, by receiving router, input port and VC.
+type Held = BTreeMap<(RouterId, u16, u8), u64>;
+
+/// Checks that nothing was lost or invented, and counts what is still under way.
+///
+/// # Errors
+/// What does not add up: a bug of the simulator.
+pub fn audit(
+    simulation: &Simulation,
+    processes: &[Process],
+    pending: &[Event<Fact>],
+) -> Result<InFlight, Error> {
+    let mut flight = InFlight::default();
+    let mut held = Held::new();
+    for process in processes {
+        let Process::Router(router) = process else {
+            continue;
+        };
+        for ready in router.router.waiting() {
+            flight.add(ready.packet.bytes);
+            *held
+                .entry((router.router.id(), ready.input, ready.input_vc))
+                .or_default() += u64::from(ready.packet.bytes);
+        }
+    }
+    for event in pending {
+        hold_pending(simulation, event, &mut flight, &mut held);
+    }
+    check_credits(simulation, processes, &held)?;
+    check_packets(processes, simulation.jobs.len(), flight)?;
+    Ok(flight)
+}
+
+impl InFlight {
+    fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFlight, held: &mut Held) {
+    let processes = &simulation.numbering;
+    match (processes.identity(event.target), event.payload) {
+        (crate::wiring::Identity::Router(router), Fact::PacketArrived { port, vc, packet }) => {
+            flight.add(packet.bytes);
+            *held.entry((router, port, vc)).or_default() += u64::from(packet.bytes);
+        }
+        (
+            crate::wiring::Identity::Router(router),
+            Fact::PacketReady {
+                input,
+                input_vc,
+                packet,
+                ..
+            },
+        ) => {
+            flight.add(packet.bytes);
+            *held.entry((router, input, input_vc)).or_default() += u64::from(packet.bytes);
+        }
+        (crate::wiring::Identity::Host(_), Fact::PacketArrived { packet, .. }) => flight.add(packet.bytes),
+        (crate::wiring::Identity::Router(router), Fact::CreditReturned { port, vc, bytes }) => {
+            if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
+                *held.entry((far, far_port.0, vc)).or_default() += u64::from(bytes);
+            }
+        }
+        (crate::wiring::Identity::Host(host), Fact::CreditReturned { vc, bytes, .. }) => {
+            let (router, port) = simulation.network.topology.attachment(host);
+            *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
+        }
+        _ => {}
+    }
+}
+
+fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) -> Result<(), Error> {
+    let topology = simulation.network.topology.as_ref();
+    let vcs = simulation.network.routing.vcs();
+    let room = u64::from(simulation.network.buffer_of_vc(vcs));
+    let process = |lp: LpId| &processes[lp.0 as usize];
+    let balance = |what: String, router: RouterId, port: u16, vc: u8, credits: u32| {
+        let used = held.get(&(router, port, vc)).copied().unwrap_or(0);
+        if u64::from(credits) + used == room {
+            return Ok(());
+        }
+        Err(Error::Audit(format!(
+            "{what}, VC {vc}: {credits} B of credits and {used} B held do not make {room} B"
+        )))
+    };
+    for router in (0..topology.routers()).map(RouterId) {
+        let Process::Router(state) = process(simulation.numbering.router(router)) else {
+            return Err(Error::Audit(format!("router {} is no router", router.0)));
+        };
+        for port in 0..topology.ports(router) {
+            let Peer::Router(far, far_port) = topology.peer(router, Port(port)) else {
+                continue;
+            };
+            for vc in 0..vcs {
+                let what = format!("link from router {} port {port}", router.0);
+                balance(what, far, far_port.0, vc, state.router.credits(port, vc))?;
+            }
+        }
+    }
+    for host in (0..topology.hosts()).map(HostId) {
+        let Process::Host(state) = process(simulation.numbering.host(host)) else {
+            return Err(Error::Audit(format!("host {} is no host", host.0)));
+        };
+        let (router, port) = topology.attachment(host);
+        balance(
+            format!("injection link of host {}", host.0),
+            router,
+            port.0,
+            0,
+            state.credits(),
+        )?;
+    }
+    debug_assert!(HOST_LINK.0 == 0);
+    Ok(())
+}
+
+fn check_packets(processes: &[Process], jobs: usize, flight: InFlight) -> Result<(), Error> {
+    let (mut injected, mut delivered) = (0, 0);
+    for process in processes {
+        let Process::Host(host) = process else { continue };
+        for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+            injected += counts.packets_injected;
+            delivered += counts.packets_delivered;
+        }
+    }
+    if injected == delivered + flight.packets {
+        return Ok(());
+    }
+    Err(Error::Audit(format!(
+        "{injected} packets injected are not {delivered} delivered and {} under way",
+        flight.packets
+    )))
+}

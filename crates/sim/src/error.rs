@@ -1,0 +1,39 @@
+//! What can go wrong between an experiment and its result.
+
+use thiserror::Error;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The experiment asks for something that does not exist or cannot be built.
+    #[error("{0}")]
+    Config(#[from] config::Error),
+    /// A trace cannot be read.
+    #[error("{0}")]
+    Trace(#[from] workload::TraceError),
+    /// A rank cannot go on.
+    #[error("job '{job}': {source}")]
+    Replay {
+        /// Name of the job.
+        job: String,
+        /// What it ran into.
+        source: mpi::ReplayError,
+    },
+    /// Ranks wait for what never comes.
+    #[error("{0}")]
+    Deadlock(String),
+    /// The simulator contradicts itself; a bug of ours.
+    #[error("internal check failed, please report this: {0}")]
+    Audit(String),
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The owner interrupted the run.
+    #[error("interrupted; no result was written")]
+    Interrupted,
+}

@@ -1,0 +1,293 @@
+//! The experiment file: reading it, and building what it names.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use config::{Bandwidth, Bytes, Duration, Section};
+use des::{Executor, Time};
+use fabric::Rate;
+use routing::Routing;
+use topology::Topology;
+
+use crate::Error;
+use crate::placement::{self, Job, JobKind};
+
+/// Everything that a run needs, built and checked.
+pub struct Experiment {
+    /// The network.
+    pub network: Arc<Network>,
+    /// What runs on it.
+    pub jobs: Arc<[Job]>,
+    /// How to run it.
+    pub run: RunSetting,
+    /// All settings with every default, as given back in the result.
+    pub settings: serde_json::Value,
+}
+
+/// The links of one class.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSetting {
+    /// Bits per second.
+    pub bandwidth: Bandwidth,
+    /// The same, to compute with.
+    pub rate: Rate,
+    /// Time a bit takes through the cable.
+    pub latency: Time,
+}
+
+/// A network with its speeds.
+pub struct Network {
+    /// The graph.
+    pub topology: Arc<dyn Topology>,
+    /// The routing.
+    pub routing: Arc<dyn Routing>,
+    /// By link class.
+    pub links: Vec<LinkSetting>,
+    /// Pipeline of a router: from the head's arrival until it can leave.
+    pub router_delay: Time,
+    /// Buffer of one input port in bytes, shared out evenly among its VCs.
+    pub buffer: u32,
+    /// Largest packet in bytes.
+    pub packet: u32,
+    /// Latency and speed of messages between ranks of one host.
+    pub memory: LinkSetting,
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct RunSetting {
+    /// End of the run, where it does not end by itself.
+    pub until: Option<Time>,
+    /// Latencies, loads and link statistics count from here on.
+    pub warmup: Time,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// How events are carried out.
+    pub executor: Executor,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Experiment {
+    /// Reads an experiment file and builds what it names. Paths in it are relative to its folder.
+    ///
+    /// `overrides` are `--set key=value` pairs, applied in order.
+    ///
+    /// # Errors
+    /// The file cannot be read, or see [`Experiment::from_toml`].
+    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::File {
+            path: path.display().to_string(),
+            source,
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Experiment::read(&text, &path.display().to_string(), &folder, overrides)
+    }
+
+    /// Builds what a TOML text names; `file` is the name that messages give. Paths in it are relative to
+    /// the current folder.
+    ///
+    /// # Errors
+    /// Anything that is wrong with it, with file, line and key.
+    pub fn from_toml(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+        Experiment::read(text, file, Path::new(""), overrides)
+    }
+
+    fn read(
+        text: &str,
+        file: &str,
+        folder: &Path,
+        overrides: &[(String, String)],
+    ) -> Result<Experiment, Error> {
+        let mut root = Section::from_toml(text, file)?;
+        for (key, value) in overrides {
+            root.set(key, value)?;
+        }
+        // Names before values: a misspelt table is said to be one, not to be missing.
+        for known in ["network", "mpi", "run"] {
+            root.section(known)?;
+        }
+        root.sections("job")?;
+        let run = RunSetting::read(root.section("run")?)?;
+        let network = Network::read(root.section("network")?)?;
+        let mpi = mpi::Settings::read(root.section("mpi")?)?;
+        let jobs = placement::read_jobs(&root, &network, &mpi, run.seed, &folder_of(folder))?;
+        let settings = root.finish()?;
+        if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
+            let message =
+                "missing: synthetic traffic never ends by itself; expected a time such as \"100 us\"";
+            return Err(root.section("run")?.error("until", message).into());
+        }
+        Ok(Experiment {
+            network: Arc::new(network),
+            jobs: jobs.into(),
+            run,
+            settings,
+        })
+    }
+}
+
+fn folder_of(folder: &Path) -> PathBuf {
+    if folder.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        folder.to_path_buf()
+    }
+}
+
+impl RunSetting {
+    fn read(section: &Section) -> Result<RunSetting, config::Error> {
+        let until: Option<Duration> = section.optional("until")?;
+        let warmup = section.or("warmup", Duration { ps: 0 })?;
+        if until.is_some_and(|until| until.ps == 0) {
+            return Err(section.error("until", "0 is no time at all; expected a time such as \"100 us\""));
+        }
+        if let Some(until) = until
+            && warmup >= until
+        {
+            let message = format!("the warm-up of {warmup} leaves nothing of the run until {until}");
+            return Err(section.error("warmup", message));
+        }
+        let executor = section.choice("executor", "conservative", &Executor::NAMES)?;
+        let threads: u32 = section.or("threads", 1)?;
+        if !(1..=1024).contains(&threads) {
+            return Err(section.error(
+                "threads",
+                format!("{threads} is out of range; expected 1 to 1024"),
+            ));
+        }
+        Ok(RunSetting {
+            until: until.map(|d| Time(d.ps)),
+            warmup: Time(warmup.ps),
+            seed: section.or("seed", 1)?,
+            executor: Executor::from_str(executor).expect("one of the names"),
+            threads: threads as usize,
+        })
+    }
+}
+
+impl Network {
+    fn read(section: &Section) -> Result<Network, config::Error> {
+        let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
+        let routing: Arc<dyn Routing> = routing::build(section.section("routing")?, topology.clone())?.into();
+        let links = read_links(section, topology.as_ref())?;
+        let router = section.section("router")?;
+        let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.0).collect();
+        router.choice("model", "packet", &models)?;
+        let router_delay = router.or("delay", Duration { ps: 100_000 })?;
+        let buffer = router.or("buffer", Bytes { bytes: 100_000 })?;
+        let packet = section.or("packet", Bytes { bytes: 256 })?;
+        if !(1..=1 << 24).contains(&packet.bytes) {
+            return Err(section.error(
+                "packet",
+                format!("{packet} is out of range; expected 1 B to 16 MiB"),
+            ));
+        }
+        let vcs = u64::from(routing.vcs().max(1));
+        if buffer.bytes / vcs < packet.bytes {
+            let message = format!(
+                "{buffer} per input port are {} B for each of {vcs} virtual channels, less than a packet of {packet}; \
+                 expected at least {}",
+                buffer.bytes / vcs,
+                Bytes {
+                    bytes: packet.bytes * vcs
+                },
+            );
+            return Err(router.error("buffer", message));
+        }
+        if buffer.bytes > 1 << 30 {
+            return Err(router.error(
+                "buffer",
+                format!("{buffer} is out of range; expected at most 1 GiB per port"),
+            ));
+        }
+        let memory = section.section("memory")?;
+        let default = LinkSetting::new(
+            Bandwidth {
+                bits_per_s: 80_000_000_000,
+            },
+            Time::from_ns(200),
+        );
+        Ok(Network {
+            memory: read_link(memory, default)?,
+            topology,
+            routing,
+            links,
+            router_delay: Time(router_delay.ps),
+            buffer: buffer.bytes as u32,
+            packet: packet.bytes as u32,
+        })
+    }
+
+    /// Buffer of one VC of an input port that has `vcs` of them, in bytes.
+    pub fn buffer_of_vc(&self, vcs: u8) -> u32 {
+        self.buffer / u32::from(vcs)
+    }
+
+    /// Least delay of anything that one router or host can do to another: the shortest cable.
+    pub fn lookahead(&self) -> Time {
+        self.links
+            .iter()
+            .map(|l| l.latency)
+            .min()
+            .expect("hosts have links")
+    }
+}
+
+impl LinkSetting {
+    fn new(bandwidth: Bandwidth, latency: Time) -> LinkSetting {
+        LinkSetting {
+            bandwidth,
+            rate: Rate::bits_per_s(bandwidth.bits_per_s),
+            latency,
+        }
+    }
+}
+
+/// `link` holds for all classes, `links.NAME` for one.
+fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
+    let default = LinkSetting::new(
+        Bandwidth {
+            bits_per_s: 100_000_000_000,
+        },
+        Time::from_ns(50),
+    );
+    let common = read_link(section.section("link")?, default)?;
+    let by_class = section.section("links")?;
+    let classes = topology.link_classes();
+    if let Some(unknown) = by_class
+        .keys()
+        .iter()
+        .find(|key| !classes.contains(&key.as_str()))
+    {
+        return Err(by_class.unknown_name(unknown, unknown, classes.iter().copied()));
+    }
+    classes
+        .iter()
+        .map(|class| read_link(by_class.section(class)?, common))
+        .collect()
+}
+
+fn read_link(section: &Section, default: LinkSetting) -> Result<LinkSetting, config::Error> {
+    let bandwidth = section.or("bandwidth", default.bandwidth)?;
+    let latency = section.or(
+        "latency",
+        Duration {
+            ps: default.latency.ps(),
+        },
+    )?;
+    if bandwidth.bits_per_s < Rate::MIN_BITS_PER_S {
+        return Err(section.error(
+            "bandwidth",
+            format!("{bandwidth} is too slow; expected at least 1 Mbps"),
+        ));
+    }
+    if latency.ps == 0 {
+        return Err(section.error(
+            "latency",
+            "0 is no latency that a cable can have; expected at least \"1 ps\"",
+        ));
+    }
+    Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
+}

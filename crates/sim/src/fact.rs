@@ -1,0 +1,110 @@
+//! What happens in a simulated network: the payloads of all events, and the records of a run.
+
+use des::Time;
+use fabric::Packet;
+
+/// A fact that a router, a host or the overseer learns.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// Router: a packet's head has come in and is through the pipeline. Host: a packet's tail has come.
+    PacketArrived {
+        /// Port it came by; 0 at a host.
+        port: u16,
+        /// VC of the buffer it takes.
+        vc: u8,
+        /// The packet.
+        packet: Packet,
+    },
+    /// Router, from itself: a packet may go on to a link that is faster than the one it came by.
+    PacketReady {
+        /// Input port.
+        input: u16,
+        /// Output port.
+        output: u16,
+        /// VC of the input buffer.
+        input_vc: u8,
+        /// VC at the far end of the output.
+        output_vc: u8,
+        /// The packet.
+        packet: Packet,
+    },
+    /// There is room in the buffer at the far end of a link.
+    CreditReturned {
+        /// Output port; 0 at a host.
+        port: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// From itself: the wire of a port is free.
+    PortFree {
+        /// Output port; 0 at a host.
+        port: u16,
+    },
+    /// Host: an MPI message is on its way to it.
+    MessageAnnounced {
+        /// Job.
+        job: u16,
+        /// Number among the messages of the sending host.
+        number: u32,
+        /// The message.
+        message: mpi::Message,
+    },
+    /// Host, from itself: the last byte of a message of one of its ranks has left.
+    MessageInjected {
+        /// Which of the host's ranks.
+        slot: u16,
+        /// The rank's request.
+        request: u32,
+    },
+    /// Host, from itself: a message between two of its ranks has arrived through memory.
+    MemoryDelivered {
+        /// Job.
+        job: u16,
+        /// The message.
+        message: mpi::Message,
+    },
+    /// Host, from itself: a rank begins.
+    RankStarted {
+        /// Which of the host's ranks.
+        slot: u16,
+    },
+    /// Host, from itself: a rank has computed, or spent its overhead.
+    RankResumed {
+        /// Which of the host's ranks.
+        slot: u16,
+    },
+    /// Host, from itself: the next message of synthetic traffic is due.
+    TrafficDue {
+        /// Which of the host's sources.
+        source: u16,
+    },
+    /// Overseer: a rank has finished.
+    RankFinished,
+}
+
+/// What is committed in the total order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankDone {
+    /// Job.
+    pub job: u16,
+    /// Rank.
+    pub rank: u32,
+    /// When it finished.
+    pub time: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_cache_line() {
+        assert!(
+            size_of::<des::Event<Fact>>() <= 64,
+            "{}",
+            size_of::<des::Event<Fact>>()
+        );
+    }
+}

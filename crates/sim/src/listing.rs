@@ -1,0 +1,92 @@
+//! What there is to choose from, from the registries.
+
+use serde::Serialize;
+
+/// One part that an experiment can name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listing {
+    /// Name in experiments.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+    /// Parameters with their meaning and default.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// The kinds of parts, as `fabricsim list` takes them.
+pub const PART_KINDS: &[&str] = &[
+    "topologies",
+    "routings",
+    "router-models",
+    "patterns",
+    "arrivals",
+    "collectives",
+    "placements",
+    "trace-formats",
+    "executors",
+];
+
+/// All parts of a kind (see [`PART_KINDS`]); none for an unknown kind.
+pub fn listing(kind: &str) -> Option<Vec<Listing>> {
+    let part = |name: &str, summary: &str, parameters: &[(&str, &str)]| Listing {
+        name: name.into(),
+        summary: summary.into(),
+        parameters: parameters
+            .iter()
+            .map(|(n, help)| (n.to_string(), help.to_string()))
+            .collect(),
+    };
+    Some(match kind {
+        "topologies" => topology::REGISTRY
+            .iter()
+            .map(|k| part(k.name, k.summary, k.parameters))
+            .collect(),
+        "routings" => routing::REGISTRY
+            .iter()
+            .map(|a| {
+                part(
+                    a.name,
+                    &format!("{} (on {})", a.summary, a.works_on),
+                    a.parameters,
+                )
+            })
+            .collect(),
+        "router-models" => fabric::router::MODELS
+            .iter()
+            .map(|(n, s)| part(n, s, &[]))
+            .collect(),
+        "patterns" => workload::traffic::PATTERNS
+            .iter()
+            .map(|p| part(p.name, p.summary, p.parameters))
+            .collect(),
+        "arrivals" => workload::traffic::ARRIVALS
+            .iter()
+            .map(|a| part(a.name, a.summary, a.parameters))
+            .collect(),
+        "collectives" => mpi::ALGORITHMS
+            .iter()
+            .map(|a| part(&format!("{}/{}", a.collective.name(), a.name), a.summary, &[]))
+            .collect(),
+        "placements" => vec![
+            part("linear", "hosts in their order", &[]),
+            part("random", "hosts in random order, from the run's seed", &[]),
+        ],
+        "trace-formats" => workload::trace::FORMATS
+            .iter()
+            .map(|f| part(f.name, f.summary, &[]))
+            .collect(),
+        "executors" => vec![
+            part(
+                "sequential",
+                "one event after the other in the total order: the reference",
+                &[],
+            ),
+            part(
+                "conservative",
+                "windows of the lookahead, router by router, on threads; the default",
+                &[],
+            ),
+        ],
+        _ => return None,
+    })
+}

@@ -1,0 +1,104 @@
+//! The model that the kernel runs: routers, hosts and the overseer as logical processes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use des::{Context, Event, LpId, Model, Time};
+
+use crate::Error;
+use crate::experiment::{Experiment, Network};
+use crate::fact::{Fact, RankDone};
+use crate::host::Host;
+use crate::placement::{Job, JobKind, Seats};
+use crate::process::RouterProcess;
+use crate::wiring::{Identity, Numbering};
+
+/// A network with its jobs; read only while it runs.
+pub struct Simulation {
+    pub network: Arc<Network>,
+    pub jobs: Arc<[Job]>,
+    pub seats: Seats,
+    pub numbering: Numbering,
+    pub warmup: Time,
+}
+
+/// The state of one logical process.
+pub enum Process {
+    /// A router.
+    Router(Box<RouterProcess>),
+    /// A host.
+    Host(Box<Host>),
+    /// The overseer: how many ranks have not finished.
+    Overseer(u64),
+}
+
+impl Simulation {
+    /// The model of an experiment.
+    pub fn new(experiment: &Experiment) -> Simulation {
+        Simulation {
+            network: experiment.network.clone(),
+            jobs: experiment.jobs.clone(),
+            seats: Seats::new(&experiment.jobs, experiment.network.topology.hosts()),
+            numbering: Numbering::new(experiment.network.topology.as_ref()),
+            warmup: experiment.run.warmup,
+        }
+    }
+
+    /// Ranks of all jobs.
+    fn ranks(&self) -> u64 {
+        let ranks = |job: &Job| match &job.kind {
+            JobKind::Ranks(ranks) => ranks.hosts.len() as u64,
+            JobKind::Traffic(_) => 0,
+        };
+        self.jobs.iter().map(ranks).sum()
+    }
+}
+
+impl Model for Simulation {
+    type Payload = Fact;
+    type Lp = Process;
+    type Record = RankDone;
+    /// Neither executor rolls back; see the limitations in `docs/methods/kernel.md`.
+    type Undo = Infallible;
+    type Error = Error;
+
+    fn lps(&self) -> u32 {
+        self.numbering.lps()
+    }
+
+    fn lookahead(&self) -> Time {
+        self.network.lookahead()
+    }
+
+    fn create(&self, lp: LpId) -> Process {
+        match self.numbering.identity(lp) {
+            Identity::Router(router) => Process::Router(Box::new(RouterProcess::new(self, router))),
+            Identity::Host(host) => Process::Host(Box::new(Host::new(self, host))),
+            Identity::Overseer => Process::Overseer(self.ranks()),
+        }
+    }
+
+    fn start(&self, process: &mut Process, context: &mut impl Context<Self>) {
+        if let Process::Host(host) = process {
+            host.start(self, context);
+        }
+    }
+
+    #[inline]
+    fn handle(&self, process: &mut Process, event: &Event<Fact>, context: &mut impl Context<Self>) {
+        match process {
+            Process::Router(router) => router.handle(self, &event.payload, context),
+            Process::Host(host) => host.handle(self, &event.payload, context),
+            Process::Overseer(unfinished) => {
+                *unfinished -= 1;
+                if *unfinished == 0 {
+                    context.stop();
+                }
+            }
+        }
+    }
+
+    fn undo(&self, _: &mut Process, step: Infallible) {
+        match step {}
+    }
+}

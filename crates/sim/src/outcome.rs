@@ -1,0 +1,263 @@
+//! From the final state of all processes to integers, rows and the result.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use des::Time;
+use fabric::LinkUse;
+use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
+use results::{Digest, Histogram, JobTotals, NetworkTotals, Outcome};
+use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
+
+use crate::host::Host;
+use crate::model::{Process, Simulation};
+use crate::placement::JobKind;
+
+/// The final state of a run, to be read out.
+pub struct Remains<'a> {
+    /// The model.
+    pub simulation: &'a Simulation,
+    /// Final state of all LPs.
+    pub processes: &'a [Process],
+    /// When the run ended.
+    pub end: Time,
+    /// Hash over the records.
+    pub records: Digest,
+}
+
+impl Remains<'_> {
+    /// Everything measured.
+    pub fn outcome(self) -> Outcome {
+        let links = self.links();
+        let mut network = self.network();
+        network.links = links.len() as u64;
+        let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
+        let (rank_rows, call_rows) = self.ranks(&mut jobs);
+        for job in &jobs {
+            network.latency_ps.merge(&job.latency_ps);
+            network.hops.merge(&job.hops);
+        }
+        Outcome {
+            network,
+            jobs,
+            tables: vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)],
+            records: self.records,
+        }
+    }
+
+    fn host(&self, host: HostId) -> &Host {
+        match &self.processes[self.simulation.numbering.host(host).0 as usize] {
+            Process::Host(state) => state,
+            _ => unreachable!("hosts are hosts"),
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.processes.iter().filter_map(|process| match process {
+            Process::Host(host) => Some(host.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// Span that loads and links are measured over.
+    fn measured(&self) -> Time {
+        self.end.saturating_sub(self.simulation.warmup)
+    }
+
+    fn network(&self) -> NetworkTotals {
+        let topology = self.simulation.network.topology.as_ref();
+        let injection = self.simulation.network.links[usize::from(HOST_LINK.0)]
+            .bandwidth
+            .bits_per_s;
+        let per_host = u128::from(injection) * u128::from(self.measured().ps()) / 8_000_000_000_000;
+        let mut totals = NetworkTotals {
+            topology: topology.describe(),
+            hosts: u64::from(topology.hosts()),
+            routers: u64::from(topology.routers()),
+            measured_ps: self.measured().ps(),
+            capacity_bytes: u64::try_from(per_host * u128::from(topology.hosts())).unwrap_or(u64::MAX),
+            ..NetworkTotals::default()
+        };
+        for host in self.hosts() {
+            totals.packet_hops += host.injection_use(self.end).packets_total;
+            for counts in (0..self.simulation.jobs.len()).filter_map(|job| host.counts(job)) {
+                totals.packets_injected += counts.packets_injected;
+                totals.packets_delivered += counts.packets_delivered;
+                totals.bytes_delivered += counts.bytes_delivered;
+                totals.offered_bytes += counts.offered_bytes;
+                totals.accepted_bytes += counts.accepted_bytes;
+            }
+        }
+        for process in self.processes {
+            let Process::Router(router) = process else {
+                continue;
+            };
+            for port in 0..topology.ports(router.router.id()) {
+                totals.packet_hops += router.router.used(port, self.end).packets_total;
+            }
+        }
+        totals
+    }
+
+    /// One row per direction of each cable: injection links by host, then each router's by port.
+    fn links(&self) -> Vec<LinkRow> {
+        let topology = self.simulation.network.topology.as_ref();
+        let router_name = |router: RouterId, port: Port| {
+            format!(
+                "router {} ({}) port {}",
+                router.0,
+                topology.coordinates(router),
+                port.0
+            )
+        };
+        let mut rows = Vec::new();
+        for host in (0..topology.hosts()).map(HostId) {
+            let (router, port) = topology.attachment(host);
+            let used = self.host(host).injection_use(self.end);
+            let names = (format!("host {}", host.0), router_name(router, port));
+            rows.push(self.link_row(rows.len(), "injection".into(), names, 0, used));
+        }
+        for process in self.processes {
+            let Process::Router(state) = process else { continue };
+            let router = state.router.id();
+            for port in (0..topology.ports(router)).map(Port) {
+                let class = usize::from(topology.link_class(router, port).0);
+                let (name, to) = match topology.peer(router, port) {
+                    Peer::Unwired => continue,
+                    Peer::Host(host) => ("ejection", format!("host {}", host.0)),
+                    Peer::Router(far, far_port) => {
+                        (topology.link_classes()[class], router_name(far, far_port))
+                    }
+                };
+                let used = state.router.used(port.0, self.end);
+                rows.push(self.link_row(
+                    rows.len(),
+                    name.into(),
+                    (router_name(router, port), to),
+                    class,
+                    used,
+                ));
+            }
+        }
+        rows
+    }
+
+    fn link_row(
+        &self,
+        link: usize,
+        name: Cow<'static, str>,
+        (from, to): (String, String),
+        class: usize,
+        used: LinkUse,
+    ) -> LinkRow {
+        let measured = self.measured().ps();
+        LinkRow {
+            link: link as u32,
+            class: name,
+            from,
+            to,
+            bandwidth_bits_per_s: self.simulation.network.links[class].bandwidth.bits_per_s,
+            bytes: used.bytes,
+            packets: used.packets,
+            busy_ps: used.busy.ps(),
+            busy_fraction: if measured == 0 {
+                0.0
+            } else {
+                used.busy.ps() as f64 / measured as f64
+            },
+            buffer_full_ps: used.buffer_full.ps(),
+        }
+    }
+
+    /// Totals of a job, but for what its ranks did.
+    fn job(&self, index: usize) -> JobTotals {
+        let job = &self.simulation.jobs[index];
+        let mut totals = JobTotals {
+            name: job.name.clone(),
+            kind: match job.kind {
+                JobKind::Ranks(_) => "trace".into(),
+                JobKind::Traffic(_) => "traffic".into(),
+            },
+            hosts: u64::from(job.host_count()),
+            finished: true,
+            time_ps: self.end.saturating_sub(job.start).ps(),
+            ..JobTotals::default()
+        };
+        let mut latency = Histogram::default();
+        let mut hops = Histogram::default();
+        for counts in self.hosts().filter_map(|host| host.counts(index)) {
+            totals.messages += counts.messages;
+            totals.bytes += counts.bytes;
+            latency.merge(&counts.latency);
+            hops.merge(&counts.hops);
+        }
+        totals.latency_ps = latency;
+        totals.hops = hops;
+        totals
+    }
+
+    /// Rows of all ranks by job, and what they add to their jobs.
+    fn ranks(&self, jobs: &mut [JobTotals]) -> (Vec<RankRow>, Vec<CallRow>) {
+        let (mut rank_rows, mut call_rows) = (Vec::new(), Vec::new());
+        for (index, job) in self.simulation.jobs.iter().enumerate() {
+            let JobKind::Ranks(ranks) = &job.kind else {
+                continue;
+            };
+            let totals = &mut jobs[index];
+            let name: Arc<str> = job.name.as_str().into();
+            *totals = JobTotals {
+                ranks: ranks.hosts.len() as u64,
+                messages: 0,
+                bytes: 0,
+                time_ps: 0,
+                ..std::mem::take(totals)
+            };
+            for (rank, host) in ranks.hosts.iter().enumerate() {
+                let seat =
+                    &self.host(*host).ranks()[usize::from(self.simulation.seats.slot(job, rank as u32))];
+                let row = self.rank_row(&name, seat, *host, job.start);
+                totals.finished &= row.finished;
+                totals.time_ps = totals.time_ps.max(row.time_ps);
+                totals.compute_sum_ps += u128::from(row.compute_ps);
+                totals.mpi_sum_ps += u128::from(row.mpi_ps);
+                totals.messages += row.messages_sent + row.collective_messages_sent;
+                totals.bytes += row.bytes_sent + row.collective_bytes_sent;
+                rank_rows.push(row);
+                let calls = seat.state.iter().flat_map(|state| state.stats().calls());
+                call_rows.extend(calls.map(|call| CallRow {
+                    job: name.clone(),
+                    rank: rank as u32,
+                    call: call.call.name().into(),
+                    count: call.calls,
+                    time_ps: call.time.ps(),
+                }));
+            }
+        }
+        (rank_rows, call_rows)
+    }
+
+    fn rank_row(&self, job: &Arc<str>, seat: &crate::host::Seat, host: HostId, start: Time) -> RankRow {
+        let stats = seat
+            .state
+            .as_ref()
+            .map(|state| state.stats().clone())
+            .unwrap_or_default();
+        RankRow {
+            job: job.clone(),
+            rank: seat.rank,
+            host: host.0,
+            finished: stats.finished_at.is_some(),
+            time_ps: stats.finished_at.unwrap_or(self.end).saturating_sub(start).ps(),
+            compute_ps: stats.compute.ps(),
+            mpi_ps: stats.communication().ps(),
+            messages_sent: stats.messages_sent,
+            bytes_sent: stats.bytes_sent,
+            messages_received: stats.messages_received,
+            bytes_received: stats.bytes_received,
+            collective_messages_sent: stats.collective_messages_sent,
+            collective_bytes_sent: stats.collective_bytes_sent,
+            collective_messages_received: stats.collective_messages_received,
+            collective_bytes_received: stats.collective_bytes_received,
+        }
+    }
+}

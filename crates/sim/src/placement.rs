@@ -1,0 +1,408 @@
+//! Jobs and their places: which hosts a job gets, and which rank sits on which of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Bytes, Duration, Section};
+use des::{Stream, Time};
+use topology::HostId;
+use workload::Workload;
+use workload::traffic::{Arrival, MeanGap, Pattern, Random};
+
+use crate::Error;
+use crate::experiment::Network;
+
+/// Most ranks that a host can have.
+const MAX_RANKS_PER_HOST: u32 = 4096;
+
+/// One application or one kind of synthetic traffic.
+pub struct Job {
+    /// Name in results.
+    pub name: String,
+    /// When it begins.
+    pub start: Time,
+    /// What it does.
+    pub kind: JobKind,
+}
+
+/// The two kinds of jobs.
+pub enum JobKind {
+    /// MPI ranks; ends by itself.
+    Ranks(RankJob),
+    /// Synthetic traffic; goes on until the run ends.
+    Traffic(TrafficJob),
+}
+
+/// A job of MPI ranks.
+pub struct RankJob {
+    /// What they do.
+    pub workload: Arc<dyn Workload>,
+    /// What they share.
+    pub mpi: Arc<mpi::Job>,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+    /// The place of each rank among the ranks of its host, all jobs counted.
+    slots: Vec<u16>,
+}
+
+/// Synthetic traffic between hosts.
+pub struct TrafficJob {
+    /// Who sends to whom.
+    pattern: Box<dyn Pattern>,
+    /// When.
+    arrival: Box<dyn Arrival>,
+    /// Mean time between two messages of a host.
+    mean_gap: MeanGap,
+    /// Bytes of a message.
+    pub message_bytes: u64,
+    /// Its hosts; none: all of them.
+    hosts: Option<Vec<HostId>>,
+    /// Number of its hosts.
+    pub host_count: u32,
+}
+
+impl Job {
+    /// Number of hosts that it uses.
+    pub fn host_count(&self) -> u32 {
+        match &self.kind {
+            JobKind::Traffic(traffic) => traffic.host_count,
+            JobKind::Ranks(ranks) => {
+                let mut hosts = ranks.hosts.clone();
+                hosts.sort_unstable();
+                hosts.dedup();
+                hosts.len() as u32
+            }
+        }
+    }
+}
+
+impl TrafficJob {
+    /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
+    /// be zero.
+    pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
+        Time(self.arrival.gap_ps(self.mean_gap, index, random))
+    }
+
+    /// Where the next message of the job's host number `index` goes.
+    pub fn destination(&self, index: u32, random: &mut dyn Random) -> HostId {
+        let to = self.pattern.destination(index, self.host_count, random);
+        match &self.hosts {
+            None => HostId(to),
+            Some(hosts) => hosts[to as usize],
+        }
+    }
+}
+
+/// Who sits on a host, looked up by host.
+pub struct Seats {
+    /// First seat of each host, and the number of seats at the end.
+    first: Vec<u32>,
+    /// Job and rank of each seat.
+    seats: Vec<(u16, u32)>,
+    /// By job: the number of each host among the job's, for traffic on part of the hosts.
+    sources: Vec<Sources>,
+}
+
+enum Sources {
+    /// Not a traffic job.
+    None,
+    All,
+    /// By host; `u32::MAX`: not one of the job's.
+    Some(Vec<u32>),
+}
+
+impl Seats {
+    /// Looks through all jobs.
+    pub fn new(jobs: &[Job], hosts: u32) -> Seats {
+        let mut seats: Vec<(HostId, u16, u32)> = Vec::new();
+        let mut sources = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            match &job.kind {
+                JobKind::Ranks(ranks) => {
+                    sources.push(Sources::None);
+                    seats.extend(
+                        ranks
+                            .hosts
+                            .iter()
+                            .enumerate()
+                            .map(|(rank, host)| (*host, index as u16, rank as u32)),
+                    );
+                }
+                JobKind::Traffic(traffic) => sources.push(match &traffic.hosts {
+                    None => Sources::All,
+                    Some(members) => {
+                        let mut numbers = vec![u32::MAX; hosts as usize];
+                        for (number, host) in members.iter().enumerate() {
+                            numbers[host.0 as usize] = number as u32;
+                        }
+                        Sources::Some(numbers)
+                    }
+                }),
+            }
+        }
+        seats.sort_unstable();
+        let first = (0..=hosts)
+            .map(|host| seats.partition_point(|s| s.0.0 < host) as u32)
+            .collect();
+        Seats {
+            first,
+            seats: seats.into_iter().map(|(_, job, rank)| (job, rank)).collect(),
+            sources,
+        }
+    }
+
+    /// Job and rank of all who sit on a host.
+    pub fn ranks(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
+        let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
+        self.seats[from as usize..to as usize].iter().copied()
+    }
+
+    /// Job, and number of the host among the job's, of all traffic that a host makes.
+    pub fn sources(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.sources.iter().enumerate().filter_map(move |(job, sources)| {
+            let number = match sources {
+                Sources::None => return None,
+                Sources::All => host.0,
+                Sources::Some(numbers) => numbers[host.0 as usize],
+            };
+            (number != u32::MAX).then_some((job as u16, number))
+        })
+    }
+
+    /// The place of a rank among those of its host.
+    pub fn slot(&self, job: &Job, rank: u32) -> u16 {
+        match &job.kind {
+            JobKind::Ranks(ranks) => ranks.slots[rank as usize],
+            JobKind::Traffic(_) => unreachable!("only jobs with ranks have seats"),
+        }
+    }
+}
+
+/// Hands out hosts.
+struct Rooms {
+    taken: Vec<bool>,
+    /// Ranks of each host so far.
+    ranks: Vec<u16>,
+    seed: u64,
+}
+
+/// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
+///
+/// # Errors
+/// No job at all, a wrong key or value, a trace that cannot be read, more ranks than fit.
+pub fn read_jobs(
+    root: &Section,
+    network: &Network,
+    mpi: &mpi::Settings,
+    seed: u64,
+    folder: &Path,
+) -> Result<Vec<Job>, Error> {
+    let sections = root.sections("job")?;
+    if sections.is_empty() {
+        return Err(root
+            .error(
+                "job",
+                "missing: nothing runs on this network; expected at least one [[job]]",
+            )
+            .into());
+    }
+    if sections.len() > usize::from(u16::MAX) {
+        return Err(root.error("job", "more than 65535 jobs").into());
+    }
+    let hosts = network.topology.hosts() as usize;
+    let mut rooms = Rooms {
+        taken: vec![false; hosts],
+        ranks: vec![0; hosts],
+        seed,
+    };
+    let mut jobs: Vec<Option<Job>> = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        let ranks = match (section.has("traffic"), section.has("workload")) {
+            (false, true) => Some(read_job(section, index, |s| {
+                rooms.read_ranks(s, index, mpi, folder)
+            })?),
+            (true, false) => None,
+            _ => {
+                let message = "expected either traffic = { pattern = ... } or workload = { otf2 = ... }";
+                return Err(section.error("", message).into());
+            }
+        };
+        jobs.push(ranks);
+    }
+    for (index, section) in sections.iter().enumerate() {
+        if jobs[index].is_none() {
+            jobs[index] = Some(read_job(section, index, |s| {
+                rooms.read_traffic(s, index, network)
+            })?);
+        }
+    }
+    Ok(jobs.into_iter().flatten().collect())
+}
+
+fn read_job(
+    section: &Section,
+    index: usize,
+    kind: impl FnOnce(&Section) -> Result<JobKind, Error>,
+) -> Result<Job, Error> {
+    Ok(Job {
+        name: section.or("name", format!("job{index}"))?,
+        start: Time(section.or("start", Duration { ps: 0 })?.ps),
+        kind: kind(section)?,
+    })
+}
+
+impl Rooms {
+    fn read_ranks(
+        &mut self,
+        section: &Section,
+        index: usize,
+        mpi: &mpi::Settings,
+        folder: &Path,
+    ) -> Result<JobKind, Error> {
+        let source = section.section("workload")?;
+        let path: String = source.required("otf2")?;
+        let workload =
+            workload::open(&in_folder(folder, &path)).map_err(|e| source.error("otf2", e.to_string()))?;
+        let mut settings = mpi.clone();
+        let scale = section.or("compute_scale", 1.0)?;
+        settings
+            .set_compute_scale(scale)
+            .map_err(|message| section.error("compute_scale", message))?;
+        let ranks = workload.ranks();
+        let per_host: u32 = section.or("ranks_per_host", 1)?;
+        if !(1..=MAX_RANKS_PER_HOST).contains(&per_host) {
+            let message = format!("{per_host} is out of range; expected 1 to {MAX_RANKS_PER_HOST}");
+            return Err(section.error("ranks_per_host", message).into());
+        }
+        let free = self.free(section, index)?;
+        let needed = ranks.div_ceil(per_host);
+        if needed as usize > free.len() {
+            let message = format!(
+                "{ranks} ranks at {per_host} per host need {needed} hosts, but only {} of {} are free",
+                free.len(),
+                self.taken.len()
+            );
+            return Err(section.error("workload", message).into());
+        }
+        let hosts: Vec<HostId> = (0..ranks).map(|rank| free[(rank / per_host) as usize]).collect();
+        let mut slots = Vec::with_capacity(hosts.len());
+        for host in &hosts {
+            self.taken[host.0 as usize] = true;
+            slots.push(self.ranks[host.0 as usize]);
+            self.ranks[host.0 as usize] += 1;
+        }
+        let mpi = mpi::Job::new(ranks, workload.communicators(), settings)
+            .map_err(|e| source.error("otf2", e.to_string()))?;
+        Ok(JobKind::Ranks(RankJob {
+            workload,
+            mpi: Arc::new(mpi),
+            hosts,
+            slots,
+        }))
+    }
+
+    fn read_traffic(&mut self, section: &Section, index: usize, network: &Network) -> Result<JobKind, Error> {
+        let traffic = section.section("traffic")?;
+        let pattern = workload::traffic::pattern(traffic)?;
+        let arrival = workload::traffic::arrival(traffic)?;
+        let message = traffic.or(
+            "message",
+            Bytes {
+                bytes: u64::from(network.packet),
+            },
+        )?;
+        if !(1..=1 << 40).contains(&message.bytes) {
+            return Err(traffic
+                .error(
+                    "message",
+                    format!("{message} is out of range; expected 1 B to 1 TiB"),
+                )
+                .into());
+        }
+        let load: f64 = traffic.required("load")?;
+        if !(load > 0.0 && load <= 1.0) {
+            let message = format!(
+                "{load} is out of range; expected a fraction of the injection bandwidth, 0 < load <= 1"
+            );
+            return Err(traffic.error("load", message).into());
+        }
+        let hosts = self.traffic_hosts(section, index)?;
+        let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
+        if host_count < 2 {
+            return Err(section
+                .error(
+                    "hosts",
+                    format!("traffic between {host_count} hosts; expected at least 2"),
+                )
+                .into());
+        }
+        let injection = network.links[usize::from(topology::HOST_LINK.0)]
+            .bandwidth
+            .bits_per_s;
+        Ok(JobKind::Traffic(TrafficJob {
+            pattern,
+            arrival,
+            mean_gap: MeanGap::for_load(message.bytes, injection, load)
+                .map_err(|e| traffic.error("load", e.message))?,
+            message_bytes: message.bytes,
+            hosts,
+            host_count,
+        }))
+    }
+
+    /// `hosts = "all"`, `"free"` (those without ranks) or a number of them.
+    fn traffic_hosts(&mut self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
+        let all = self.taken.len();
+        if section.has("hosts")
+            && let Ok(count) = section.required::<u32>("hosts")
+        {
+            if count as usize > all {
+                return Err(section
+                    .error("hosts", format!("the network has {all} hosts"))
+                    .into());
+            }
+            let mut hosts = self.in_order(section, index, (0..all as u32).map(HostId).collect())?;
+            hosts.truncate(count as usize);
+            return Ok(Some(hosts));
+        }
+        match section.choice("hosts", "all", &["all", "free"])? {
+            "free" => Ok(Some(self.free(section, index)?)),
+            _ => {
+                section.choice("placement", "linear", PLACEMENTS)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Hosts without ranks, in the order of the job's placement.
+    fn free(&self, section: &Section, index: usize) -> Result<Vec<HostId>, Error> {
+        let free = (0..self.taken.len() as u32)
+            .map(HostId)
+            .filter(|host| !self.taken[host.0 as usize]);
+        self.in_order(section, index, free.collect())
+    }
+
+    fn in_order(
+        &self,
+        section: &Section,
+        index: usize,
+        mut hosts: Vec<HostId>,
+    ) -> Result<Vec<HostId>, Error> {
+        if section.choice("placement", "linear", PLACEMENTS)? == "random" {
+            // A stream that no LP has: LPs are numbered from 0.
+            let mut stream = Stream::new(self.seed, u32::MAX - index as u32, 0);
+            for last in (1..hosts.len()).rev() {
+                let other = (u128::from(stream.next_u64()) * (last as u128 + 1)) >> 64;
+                hosts.swap(last, other as usize);
+            }
+        }
+        Ok(hosts)
+    }
+}
+
+/// Names of the placements.
+pub const PLACEMENTS: &[&str] = &["linear", "random"];
+
+fn in_folder(folder: &Path, path: &str) -> PathBuf {
+    folder.join(path)
+}

@@ -1,0 +1,170 @@
+//! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
+
+use des::{Context, Time};
+use fabric::Packet;
+use fabric::router::packet::{Arrival, Outputs, PortSetting, Ready, Router};
+use routing::Random;
+use topology::{Peer, Port, RouterId};
+
+use crate::fact::Fact;
+use crate::model::Simulation;
+use crate::wiring::Wire;
+
+/// A router and what its ports are wired to.
+pub struct RouterProcess {
+    /// The state machine.
+    pub router: Router,
+    /// By port; none: no cable.
+    wires: Box<[Option<Wire>]>,
+}
+
+/// The random stream of the LP at work.
+pub struct Draws<'a, C>(pub &'a mut C);
+
+/// Where a router's outputs go: into events.
+struct Cables<'a, C> {
+    wires: &'a [Option<Wire>],
+    context: &'a mut C,
+}
+
+impl RouterProcess {
+    /// An idle router.
+    pub fn new(simulation: &Simulation, router: RouterId) -> RouterProcess {
+        let network = &simulation.network;
+        let topology = network.topology.as_ref();
+        let vcs = network.routing.vcs();
+        let ports: Vec<PortSetting> = (0..topology.ports(router))
+            .map(|port| PortSetting {
+                rate: network.links[usize::from(topology.link_class(router, Port(port)).0)].rate,
+                to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
+                credits: network.buffer_of_vc(vcs),
+            })
+            .collect();
+        RouterProcess {
+            router: Router::new(router, vcs, &ports, simulation.warmup),
+            wires: (0..topology.ports(router))
+                .map(|port| simulation.numbering.wire(network, router, Port(port)))
+                .collect(),
+        }
+    }
+
+    /// Carries out one event.
+    #[inline]
+    pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+        let now = context.now();
+        match *fact {
+            Fact::PacketArrived { port, vc, packet } => {
+                let arrival = Arrival {
+                    input: port,
+                    vc,
+                    packet,
+                };
+                let hop =
+                    self.router
+                        .route(arrival, simulation.network.routing.as_ref(), &mut Draws(context));
+                let mut cables = Cables {
+                    wires: &self.wires,
+                    context,
+                };
+                self.router.arrived(now, hop, &mut cables);
+            }
+            Fact::PacketReady {
+                input,
+                output,
+                input_vc,
+                output_vc,
+                packet,
+            } => {
+                let ready = Ready {
+                    packet,
+                    input,
+                    output,
+                    input_vc,
+                    output_vc,
+                };
+                let mut cables = Cables {
+                    wires: &self.wires,
+                    context,
+                };
+                self.router.ready(now, ready, &mut cables);
+            }
+            Fact::CreditReturned { port, vc, bytes } => {
+                let mut cables = Cables {
+                    wires: &self.wires,
+                    context,
+                };
+                self.router.credit(now, port, vc, bytes, &mut cables);
+            }
+            Fact::PortFree { port } => {
+                let mut cables = Cables {
+                    wires: &self.wires,
+                    context,
+                };
+                self.router.wake(now, port, &mut cables);
+            }
+            _ => unreachable!("{fact:?} does not happen to a router"),
+        }
+    }
+}
+
+impl<C: Context<Simulation>> Random for Draws<'_, C> {
+    #[inline]
+    fn below(&mut self, bound: u32) -> u32 {
+        // Lemire's multiply-shift: the bias is below bound / 2^64.
+        ((u128::from(self.0.random()) * u128::from(bound)) >> 64) as u32
+    }
+}
+
+impl<C: Context<Simulation>> Cables<'_, C> {
+    #[inline]
+    fn wire(&self, port: u16) -> Wire {
+        self.wires[usize::from(port)].expect("routing uses wired ports only")
+    }
+}
+
+impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
+    #[inline]
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+        let wire = self.wire(port);
+        let delay = if wire.to_host {
+            wire.arrival + serialization
+        } else {
+            wire.arrival
+        };
+        let fact = Fact::PacketArrived {
+            port: wire.port,
+            vc,
+            packet,
+        };
+        self.context.send(wire.lp, delay, fact);
+    }
+
+    #[inline]
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        let wire = self.wire(port);
+        let fact = Fact::CreditReturned {
+            port: wire.port,
+            vc,
+            bytes,
+        };
+        self.context.send(wire.lp, after + wire.credit, fact);
+    }
+
+    #[inline]
+    fn wake(&mut self, port: u16, after: Time) {
+        self.context
+            .send(self.context.lp(), after, Fact::PortFree { port });
+    }
+
+    #[inline]
+    fn ready(&mut self, ready: Ready, after: Time) {
+        let fact = Fact::PacketReady {
+            input: ready.input,
+            output: ready.output,
+            input_vc: ready.input_vc,
+            output_vc: ready.output_vc,
+            packet: ready.packet,
+        };
+        self.context.send(self.context.lp(), after, fact);
+    }
+}

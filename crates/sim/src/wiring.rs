@@ -1,0 +1,142 @@
+//! From routers, ports and hosts to logical processes: who is LP 311, and where does port 7 lead.
+//!
+//! A router is followed by its hosts, so that neighbours are close in memory and share a thread. The
+//! last LP is the overseer, which knows when all ranks have finished.
+
+use des::{LpId, Partition, Time};
+use topology::{HostId, Peer, Port, RouterId, Topology};
+
+use crate::experiment::Network;
+
+/// What an LP is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A router.
+    Router(RouterId),
+    /// A host: its NIC and its ranks.
+    Host(HostId),
+    /// Waits for all ranks to finish.
+    Overseer,
+}
+
+/// The far end of a cable, as seen from one port.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// LP at the far end.
+    pub lp: LpId,
+    /// Port at the far end; 0 at a host.
+    pub port: u16,
+    /// Whether the far end is a host.
+    pub to_host: bool,
+    /// From the start of a packet (from its tail, if the far end is a host) until the far end acts on it:
+    /// the cable, and the router's pipeline.
+    pub arrival: Time,
+    /// From a place becoming free until the far end knows: the cable.
+    pub credit: Time,
+}
+
+/// The numbering of LPs.
+pub struct Numbering {
+    routers: Vec<u32>,
+    hosts: Vec<u32>,
+    identities: Vec<Identity>,
+}
+
+impl Numbering {
+    /// Numbers a topology's routers and hosts.
+    pub fn new(topology: &dyn Topology) -> Numbering {
+        let mut numbering = Numbering {
+            routers: Vec::with_capacity(topology.routers() as usize),
+            hosts: vec![0; topology.hosts() as usize],
+            identities: Vec::with_capacity((topology.routers() + topology.hosts() + 1) as usize),
+        };
+        for router in (0..topology.routers()).map(RouterId) {
+            numbering.routers.push(numbering.identities.len() as u32);
+            numbering.identities.push(Identity::Router(router));
+            for port in 0..topology.ports(router) {
+                if let Peer::Host(host) = topology.peer(router, Port(port)) {
+                    numbering.hosts[host.0 as usize] = numbering.identities.len() as u32;
+                    numbering.identities.push(Identity::Host(host));
+                }
+            }
+        }
+        numbering.identities.push(Identity::Overseer);
+        numbering
+    }
+
+    /// Number of LPs.
+    pub fn lps(&self) -> u32 {
+        self.identities.len() as u32
+    }
+
+    /// What an LP is.
+    pub fn identity(&self, lp: LpId) -> Identity {
+        self.identities[lp.0 as usize]
+    }
+
+    /// The LP of a router.
+    pub fn router(&self, router: RouterId) -> LpId {
+        LpId(self.routers[router.0 as usize])
+    }
+
+    /// The LP of a host.
+    pub fn host(&self, host: HostId) -> LpId {
+        LpId(self.hosts[host.0 as usize])
+    }
+
+    /// The overseer.
+    pub fn overseer(&self) -> LpId {
+        LpId(self.lps() - 1)
+    }
+
+    /// Contiguous parts of about equal work: a router's work grows with its ports, a host has one.
+    pub fn partition(&self, topology: &dyn Topology, parts: usize) -> Partition {
+        Partition::balanced(self.lps(), parts, |lp| match self.identity(lp) {
+            Identity::Router(router) => 2 * u64::from(topology.ports(router)),
+            Identity::Host(_) => 2,
+            Identity::Overseer => 0,
+        })
+    }
+
+    /// Where the cable of a router's port leads; none if it has no cable.
+    pub fn wire(&self, network: &Network, router: RouterId, port: Port) -> Option<Wire> {
+        let topology = network.topology.as_ref();
+        let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
+        match topology.peer(router, port) {
+            Peer::Unwired => None,
+            Peer::Host(host) => {
+                let latency = latency(topology::HOST_LINK);
+                Some(Wire {
+                    lp: self.host(host),
+                    port: 0,
+                    to_host: true,
+                    arrival: latency,
+                    credit: latency,
+                })
+            }
+            Peer::Router(far, far_port) => {
+                let latency = latency(topology.link_class(router, port));
+                Some(Wire {
+                    lp: self.router(far),
+                    port: far_port.0,
+                    to_host: false,
+                    arrival: latency + network.router_delay,
+                    credit: latency,
+                })
+            }
+        }
+    }
+
+    /// The injection link of a host.
+    pub fn injection(&self, network: &Network, host: HostId) -> Wire {
+        let (router, port) = network.topology.attachment(host);
+        let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
+        Wire {
+            lp: self.router(router),
+            port: port.0,
+            to_host: false,
+            arrival: latency + network.router_delay,
+            credit: latency,
+        }
+    }
+}

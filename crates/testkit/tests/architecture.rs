@@ -1,0 +1,99 @@
+//! The map in ARCHITECTURE.md is true: dependencies point down, the kernel knows no networks, and the
+//! paths that the map names exist.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What each crate may use directly. Nothing else may appear, and no crate may be missing.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("config", &[]),
+    ("des", &[]),
+    ("topology", &["config"]),
+    ("routing", &["config", "topology"]),
+    ("results", &[]),
+    ("workload", &["config"]),
+    ("fabric", &["des", "routing", "topology"]),
+    ("mpi", &["config", "des", "workload"]),
+    (
+        "sim",
+        &["config", "des", "fabric", "mpi", "results", "routing", "topology", "workload"],
+    ),
+    ("cli", &["config", "results", "sim", "workload"]),
+    ("py", &["cli", "config", "results", "sim", "workload"]),
+    ("testkit", &["des"]),
+];
+
+/// Words of networks, none of which the kernel may know.
+const FOREIGN: &[&str] = &[
+    "router", "packet", "topolog", "dragonfly", "torus", "credit", "bandwidth", "switch", " host", "nic ", "mpi_",
+    " rank", "message",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
+}
+
+#[test]
+fn dependencies_point_down() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let short = |name: &Value| name.as_str().and_then(|n| n.strip_prefix("fabricsim-")).map(str::to_string);
+    let seen: BTreeSet<String> = packages.iter().filter_map(|p| short(&p["name"])).collect();
+    let known: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(seen, known, "crates of the workspace and crates of the map");
+    for package in packages {
+        let name = short(&package["name"]).expect("all crates are called fabricsim-NAME");
+        let (_, allowed) = ALLOWED.iter().find(|(n, _)| *n == name).expect("just compared");
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let Some(used) = short(&dependency["name"]) else { continue };
+            let for_tests = dependency["kind"] == "dev";
+            assert!(
+                for_tests || allowed.contains(&used.as_str()),
+                "crate {name} uses {used}; it may use {allowed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_kernel_knows_nothing_of_networks() {
+    let mut folders = vec![root().join("crates/des/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("readable") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("readable").to_lowercase();
+            for word in FOREIGN {
+                assert!(!text.contains(word), "{} speaks of '{word}'", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_map_names_what_exists() {
+    for page in ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
+        let mut paths = 0;
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '<', '$', ':', '=']);
+            let made = ["target/", "results/", "http"].iter().any(|p| quoted.starts_with(p));
+            if is_path && !made {
+                assert!(root().join(quoted).exists(), "{page} names `{quoted}`, which does not exist");
+                paths += 1;
+            }
+        }
+        assert!(paths > 0 || page == "CONTRIBUTING.md", "{page} names no path at all");
+    }
+}
