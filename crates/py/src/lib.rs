@@ -1,1 +1,69 @@
-//! FabricSim: the Python extension module
+//! The extension module `fabricsim._core`: a skin over `sim`, `results` and the command line, without
+//! logic of its own. The Python package around it gives types, documentation and Arrow tables; what
+//! crosses the border is text: TOML in, JSON out, paths of Parquet files.
+
+mod error;
+mod experiment;
+
+use pyo3::prelude::*;
+
+/// FabricSim's simulation core.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::experiment::Experiment;
+    #[pymodule_export]
+    use super::{compare, list_parts, main, regenerate_report, trace_info};
+
+    /// Version of the core.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// Runs the command line; returns the exit status. `arguments` begin with the program's name.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
+    py.detach(|| cli::main(arguments))
+}
+
+/// All parts that an experiment can name, as JSON: {kind: [{name, summary, parameters}]}.
+#[pyfunction]
+fn list_parts() -> String {
+    let parts = sim::PART_KINDS
+        .iter()
+        .filter_map(|kind| Some((*kind, sim::listing(kind)?)));
+    json(&parts.collect::<std::collections::BTreeMap<_, _>>())
+}
+
+/// What a trace holds, as JSON.
+#[pyfunction]
+fn trace_info(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
+    let info = py.detach(|| workload::info(&path));
+    info.map(|info| json(&info))
+        .map_err(|e| error::of_class(py, "TraceError", &e.to_string()))
+}
+
+/// Writes report.html of a result folder anew; returns its path.
+#[pyfunction]
+fn regenerate_report(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<std::path::PathBuf> {
+    let written = py.detach(|| results::regenerate_report(&folder));
+    written.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))
+}
+
+/// A table that compares results, given as pairs of a name and a folder.
+#[pyfunction]
+fn compare(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResult<String> {
+    let mut runs = Vec::new();
+    for (name, folder) in &folders {
+        let summary = results::Summary::load(folder);
+        let summary = summary.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+        runs.push((name.as_str(), summary));
+    }
+    Ok(results::compare(&runs))
+}
+
+/// As JSON; what is passed here is plain data, which always has a JSON form.
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("plain data")
+}

@@ -1,0 +1,43 @@
+//! Rust errors as the exceptions of `fabricsim._errors`, with the same message.
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+/// An exception of this class with this message.
+pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    match find(py, class) {
+        Ok(class) => PyErr::from_type(class, (message.to_string(),)),
+        Err(broken) => broken,
+    }
+}
+
+/// The exception for what can go wrong between an experiment and its result.
+pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
+    let class = match error {
+        sim::Error::Config(wrong) => return of_config(py, wrong),
+        sim::Error::File { .. } => "ExperimentError",
+        sim::Error::Trace(_) => "TraceError",
+        sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
+        sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+        sim::Error::Audit(_) => "FabricSimError",
+    };
+    of_class(py, class, &error.to_string())
+}
+
+/// An `ExperimentError` that knows where the offending setting stands.
+fn of_config(py: Python<'_>, wrong: &config::Error) -> PyErr {
+    let file = wrong.location.as_ref().map(|l| l.file.to_string());
+    let line = wrong.location.as_ref().map(|l| l.line).filter(|line| *line > 0);
+    let key = Some(wrong.key.clone()).filter(|key| !key.is_empty());
+    match find(py, "ExperimentError") {
+        Ok(class) => PyErr::from_type(class, (wrong.to_string(), file, line, key)),
+        Err(broken) => broken,
+    }
+}
+
+fn find<'py>(py: Python<'py>, class: &str) -> PyResult<Bound<'py, PyType>> {
+    Ok(py
+        .import("fabricsim._errors")?
+        .getattr(class)?
+        .cast_into::<PyType>()?)
+}

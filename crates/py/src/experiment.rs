@@ -1,0 +1,135 @@
+//! Running an experiment while Python stays alive: the interpreter's lock is released, Ctrl-C is
+//! noticed, progress is reported.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sim::Control;
+
+use crate::{error, json};
+
+/// How often a waiting Python thread looks for signals and reports progress.
+const STEP: Duration = Duration::from_millis(50);
+
+/// A checked experiment: the network is built, the jobs have their places.
+#[pyclass(frozen, module = "fabricsim._core")]
+pub(crate) struct Experiment {
+    inner: sim::Experiment,
+}
+
+/// Why a run gave no result.
+enum Failure {
+    Simulation(sim::Error),
+    Write(results::WriteError),
+    /// A bug of the simulator; the panic's message.
+    Panic(String),
+    /// A signal, or the progress callback raised.
+    Python(PyErr),
+}
+
+#[pymethods]
+impl Experiment {
+    /// Reads an experiment file; paths in it are relative to its folder. `set` are pairs of a key and a
+    /// value in TOML.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
+        let inner = py.detach(|| sim::Experiment::load(&path, &set));
+        Ok(Experiment {
+            inner: inner.map_err(|e| error::of_sim(py, &e))?,
+        })
+    }
+
+    /// Reads an experiment in TOML; `name` stands for the file in messages, and paths are relative to the
+    /// current folder.
+    #[staticmethod]
+    fn from_toml(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        set: Vec<(String, String)>,
+    ) -> PyResult<Experiment> {
+        let inner = py.detach(|| sim::Experiment::from_toml(&text, &name, &set));
+        Ok(Experiment {
+            inner: inner.map_err(|e| error::of_sim(py, &e))?,
+        })
+    }
+
+    /// What the experiment amounts to, as JSON, and the same for people.
+    fn check(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let report = py
+            .detach(|| sim::check(&self.inner))
+            .map_err(|e| error::of_sim(py, &e))?;
+        Ok((json(&report), report.to_string()))
+    }
+
+    /// Runs the experiment, writes the result folder `out`, returns its summary as JSON. `progress` is
+    /// called with the simulated time and the end, if it is known, in nanoseconds.
+    #[pyo3(signature = (out, progress=None))]
+    fn run(&self, py: Python<'_>, out: PathBuf, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+        let until_ns = self.inner.run.until.map(|until| until.ps() as f64 / 1000.0);
+        let report = |control: &Control| match &progress {
+            Some(callback) => callback
+                .call1((control.now_ps() as f64 / 1000.0, until_ns))
+                .map(drop),
+            None => Ok(()),
+        };
+        run(py, &self.inner, &out, report).map_err(|failure| match failure {
+            Failure::Simulation(e) => error::of_sim(py, &e),
+            Failure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
+            Failure::Panic(message) => {
+                let message = format!("the simulator failed, please report this: {message}");
+                error::of_class(py, "FabricSimError", &message)
+            }
+            Failure::Python(e) => e,
+        })
+    }
+}
+
+/// Runs in a thread of its own; this one waits without the interpreter's lock, in short steps.
+fn run(
+    py: Python<'_>,
+    experiment: &sim::Experiment,
+    out: &Path,
+    report: impl Fn(&Control) -> PyResult<()>,
+) -> Result<String, Failure> {
+    results::may_write(out).map_err(Failure::Write)?;
+    let control = Control::new();
+    let (sender, receiver) = mpsc::channel::<()>();
+    let receiver = Mutex::new(receiver);
+    let wait = || match receiver.lock() {
+        Ok(receiver) => receiver.recv_timeout(STEP),
+        Err(_) => Err(RecvTimeoutError::Disconnected),
+    };
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            // Dropped at the end, also of a panic: that is what the waiting thread notices.
+            let _running = sender;
+            let result = sim::run(experiment, &control).map_err(Failure::Simulation)?;
+            result.write(out, true).map_err(Failure::Write)?;
+            Ok(json(&result.summary))
+        });
+        while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
+            if let Err(e) = py.check_signals().and_then(|()| report(&control)) {
+                control.stop();
+                // Whether it was stopped in time does not matter: the exception is what is raised.
+                let _ = py.detach(|| worker.join());
+                return Err(Failure::Python(e));
+            }
+        }
+        match py.detach(|| worker.join()) {
+            Ok(result) => result,
+            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
+        }
+    })
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+        .to_string()
+}
