@@ -1,0 +1,50 @@
+"""Exceptions of FabricSim. All messages are those of the simulation core."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ApplicationError",
+    "ExperimentError",
+    "FabricSimError",
+    "ResultError",
+    "TraceError",
+]
+
+
+class FabricSimError(Exception):
+    """Base of all exceptions of this package; by itself, a failed internal check: please report it."""
+
+
+class ExperimentError(FabricSimError, ValueError):
+    """The experiment asks for something that does not exist or cannot be built.
+
+    Attributes
+    ----------
+    file : str or None
+        Where the setting stands: the experiment file, ``"--set"``, or ``"<dict>"`` for experiments that
+        are no file.
+    line : int or None
+        Its line, counted from 1.
+    key : str or None
+        Full key, for example ``"network.topology.levels"``.
+    """
+
+    def __init__(
+        self, message: str, file: str | None = None, line: int | None = None, key: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.key = key
+
+
+class TraceError(FabricSimError):
+    """A trace is missing, damaged, of another kind, or needs a library that this build lacks."""
+
+
+class ApplicationError(FabricSimError):
+    """The application cannot go on: its ranks wait for ever, or break MPI's rules."""
+
+
+class ResultError(FabricSimError):
+    """A result folder cannot be read or written."""

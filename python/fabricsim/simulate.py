@@ -1,0 +1,177 @@
+"""Running and checking experiments."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fabricsim import _core
+from fabricsim.experiment import ExperimentLike, build
+from fabricsim.record import Record, parse
+from fabricsim.result import Result
+
+__all__ = ["Check", "check", "list_parts", "run", "trace_info"]
+
+
+def run(
+    experiment: ExperimentLike,
+    *,
+    set: Mapping[str, Any] | None = None,
+    out: str | PathLike[str] | None = None,
+    executor: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[float, float | None], object] | None = None,
+) -> Result:
+    """Run one experiment.
+
+    Other Python threads go on while it runs, and Ctrl-C stops it.
+
+    Parameters
+    ----------
+    experiment : path, dict or Experiment
+        The path of a TOML file; nested dicts with the same keys; or a typed object. Paths of traces are
+        relative to the file's folder, or to the current folder where there is no file.
+    set : mapping
+        Values that override keys, for example ``{"run.seed": 7}`` or ``{"network": {"packet": "1 KiB"}}``.
+        Jobs are numbered: ``"job.0.traffic.load"``.
+    out : path
+        Result folder; an earlier result there is replaced, anything else is left alone. Without it, a
+        temporary folder that lives as long as the result.
+    executor : str
+        ``"sequential"`` or ``"conservative"``; overrides ``run.executor``. The results are the same.
+    threads : int
+        Threads; overrides ``run.threads``. The results are the same.
+    progress : callable
+        Called about twenty times a second with the simulated time and the end of the simulation (None if
+        it is not known), both in nanoseconds. An exception stops the run.
+
+    Returns
+    -------
+    Result
+        Summary, Arrow tables, report.
+
+    Raises
+    ------
+    ExperimentError
+        The experiment is wrong; the message names file, line, key, and what was expected.
+    TraceError
+        A trace cannot be read.
+    ApplicationError
+        The application cannot go on, for example waits for ever.
+    ResultError
+        The result cannot be written.
+    KeyboardInterrupt
+        Ctrl-C; nothing is written.
+
+    Examples
+    --------
+    >>> result = fabricsim.run("examples/uniform-dragonfly.toml", threads=2)  # doctest: +SKIP
+    >>> result.summary.network.latency_ns.p99  # doctest: +SKIP
+    """
+    overrides = dict(set or {})
+    if executor is not None:
+        overrides["run.executor"] = executor
+    if threads is not None:
+        overrides["run.threads"] = threads
+    built = build(experiment, overrides)
+    temporary = None
+    if out is None:
+        temporary = tempfile.TemporaryDirectory(prefix="fabricsim-")
+        out = Path(temporary.name) / "result"
+    folder = Path(out)
+    try:
+        summary = parse(built.run(folder, progress))
+    except BaseException:
+        if temporary is not None:
+            temporary.cleanup()
+        raise
+    return Result(folder, summary, temporary)
+
+
+class Check(Record):
+    """What an experiment amounts to: sizes, memory in bytes, what is known of deadlocks, all defaults.
+
+    Prints as the command line's ``fabricsim check`` does.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -> Check:
+    """Do everything but the run: build the network, place the jobs, look for deadlocks.
+
+    Parameters
+    ----------
+    experiment, set
+        As in :func:`run`.
+
+    Returns
+    -------
+    Check
+        ``topology``, ``hosts``, ``routers``, ``router_links``, ``virtual_channels``, ``jobs``,
+        ``memory_bytes``, ``deadlock`` (in words), ``deadlock_free`` (None: too large to prove),
+        ``experiment`` (with every default).
+
+    Raises
+    ------
+    ExperimentError, TraceError
+        As :func:`run`.
+    """
+    found, text = build(experiment, set or {}).check()
+    checked = Check(parse(found))
+    checked.text = text
+    return checked
+
+
+def list_parts(kind: str | None = None) -> Record | list[Record]:
+    """What an experiment can name.
+
+    Parameters
+    ----------
+    kind : str
+        For example ``"topologies"``; without it, all kinds.
+
+    Returns
+    -------
+    list of Record, or Record of kind to list
+        Each part has ``name``, ``summary``, and ``parameters``: pairs of a name and its meaning.
+
+    Raises
+    ------
+    ValueError
+        There is no such kind of parts.
+    """
+    parts = parse(_core.list_parts())
+    if kind is None:
+        return parts
+    if kind not in parts:
+        raise ValueError(f"unknown kind of parts {kind!r}; the kinds are: {', '.join(parts)}")
+    return parts[kind]
+
+
+def trace_info(path: str | PathLike[str]) -> Record:
+    """What a recorded trace holds.
+
+    Parameters
+    ----------
+    path : path
+        An OTF2 anchor file (``*.otf2``) or its folder.
+
+    Returns
+    -------
+    Record
+        ``ranks``, ``span_ps``, ``compute_share`` (0 to 1), ``mpi_calls_by_name``, ``messages`` (count and
+        sizes in bytes), ``collectives``, ``communicators``, ``notes``.
+
+    Raises
+    ------
+    TraceError
+        The trace cannot be read, or this build has no OTF2 library.
+    """
+    return parse(_core.trace_info(Path(path)))

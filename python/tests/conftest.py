@@ -1,0 +1,56 @@
+"""Small experiments that all tests use."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricsim
+
+TRAFFIC: dict[str, Any] = {
+    "network": {
+        "topology": {"kind": "torus", "sizes": [4, 4]},
+        "routing": {"algorithm": "dimension-order"},
+        "link": {"bandwidth": "100 Gbps", "latency": "50 ns"},
+        "packet": "256 B",
+    },
+    "job": [{"name": "noise", "traffic": {"pattern": "uniform", "load": 0.2}}],
+    "run": {"until": "20 us", "warmup": "2 us", "seed": 3},
+}
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def traffic() -> dict[str, Any]:
+    """Uniform traffic on a small torus, as nested dicts."""
+    return copy.deepcopy(TRAFFIC)
+
+
+@pytest.fixture
+def endless(traffic: dict[str, Any]) -> dict[str, Any]:
+    """The same for an hour of simulated time, which nobody waits for."""
+    traffic["run"]["until"] = "3600 s"
+    return traffic
+
+
+@pytest.fixture(scope="session")
+def result() -> fabricsim.Result:
+    """The result of the small experiment."""
+    return fabricsim.run(TRAFFIC)
+
+
+@pytest.fixture(scope="session")
+def replay() -> fabricsim.Result:
+    """The recorded LAMMPS run, which has ranks and calls."""
+    if not (EXAMPLES / "lammps-fat-tree.toml").is_file():
+        pytest.skip("the examples are not here")
+    try:
+        return fabricsim.run(EXAMPLES / "lammps-fat-tree.toml", threads=1)
+    except fabricsim.FabricSimError as error:
+        if "library" in str(error) and "OTF2" in str(error):
+            pytest.skip(f"this build reads no OTF2: {error}")
+        raise

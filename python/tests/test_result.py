@@ -1,0 +1,115 @@
+"""What a run gives: folder, summary, tables, report."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.compute
+import pytest
+
+import fabricsim
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(fabricsim.ResultError, match="thesis.tex"):
+        fabricsim.run(traffic, out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_is_no_result_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(fabricsim.ResultError, match="not a FabricSim result"):
+        fabricsim.load(tmp_path)
+    (tmp_path / "summary.json").write_text("[]")
+    with pytest.raises(fabricsim.ResultError, match="damaged"):
+        fabricsim.load(tmp_path)
+    (tmp_path / "summary.json").write_text('{"schema": "fabricsim/summary/99"}')
+    with pytest.raises(fabricsim.ResultError, match="summary/99"):
+        fabricsim.load(tmp_path)
+
+
+def test_a_table_or_key_that_is_not_there_says_what_is(result: fabricsim.Result) -> None:
+    with pytest.raises(fabricsim.ResultError, match="no table 'ranks'; it has: .*links"):
+        _ = result.ranks
+    with pytest.raises(KeyError):
+        _ = result.tables["nothing"]
+    with pytest.raises(AttributeError, match="the keys are: .*network"):
+        _ = result.summary.netwrok
+
+
+def test_the_summary_adds_up(result: fabricsim.Result) -> None:
+    network = result.summary.network
+    assert result.summary["schema"] == "fabricsim/summary/1"
+    assert network.packets_injected == network.packets_delivered + network.packets_in_flight
+    assert 0.1 < network.accepted_load < 0.3
+    assert network.latency_ns.p50 <= network.latency_ns.p99 <= network.latency_ns.max
+    assert "network" in dir(result.summary)
+
+
+def test_tables_are_arrow_tables(result: fabricsim.Result) -> None:
+    assert set(result.tables) >= {"jobs", "links", "latency_histogram", "hops_histogram"}
+    links = result.links
+    assert isinstance(links, pyarrow.Table)
+    assert links.num_rows == result.summary.network.links
+    assert 0 < pyarrow.compute.max(links["busy_fraction"]).as_py() <= 1
+    histogram = result.latency_histogram.to_pydict()
+    all_packets = sum(n for job, n in zip(histogram["job"], histogram["packets"]) if job is None)
+    assert all_packets == result.summary.jobs[0].packets
+    assert len(result.hops_histogram) > 0
+    assert result.jobs["job"].to_pylist() == ["noise"]
+    assert result.tables["links"] is links, "read once"
+
+
+def test_a_replay_has_ranks_whose_time_is_all_accounted_for(replay: fabricsim.Result) -> None:
+    ranks = replay.ranks.to_pydict()
+    assert len(ranks["rank"]) == 27
+    for time, compute, mpi in zip(ranks["time_ps"], ranks["compute_ps"], ranks["mpi_ps"]):
+        assert time == compute + mpi
+    calls = replay.calls.to_pydict()
+    assert sum(calls["time_ps"]) == sum(ranks["mpi_ps"])
+    assert replay.summary.jobs[0].time_ns == max(ranks["time_ps"]) / 1000
+
+
+def test_a_result_folder_can_be_loaded_and_replaced(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    out = tmp_path / "a" / "result"
+    first = fabricsim.run(traffic, out=out)
+    assert first.folder == out
+    second = fabricsim.run(traffic, set={"run.seed": 9}, out=str(out))
+    loaded = fabricsim.load(out)
+    assert loaded.digest == second.digest != first.digest
+    assert loaded.summary == second.summary
+    assert loaded.links == second.links
+
+
+def test_a_temporary_folder_lives_as_long_as_its_result(traffic: dict[str, Any]) -> None:
+    result = fabricsim.run(traffic)
+    folder = result.folder
+    assert (folder / "summary.json").is_file()
+    del result
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_the_report_is_one_file_and_can_be_made_again(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    result = fabricsim.run(traffic, out=tmp_path / "result")
+    page = result.report()
+    text = page.read_text(encoding="utf-8")
+    assert "Hottest links" in text
+    assert result.digest in text
+    page.unlink()
+    assert result.report().read_text(encoding="utf-8") == text
+
+
+def test_a_notebook_shows_names_as_they_are(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    traffic["job"][0]["name"] = "<b>bold</b>"
+    result = fabricsim.run(traffic)
+    assert "&lt;b&gt;bold&lt;/b&gt;" in result._repr_html_()
+    assert "<b>bold</b>" in repr(result)
+
+
+def test_results_are_compared(result: fabricsim.Result, replay: fabricsim.Result) -> None:
+    text = fabricsim.compare({"torus": result, "fat tree": replay})
+    assert "torus" in text and "fat tree" in text and "lammps" in text
