@@ -187,7 +187,8 @@ class Experiment:
     def to_dict(self) -> dict[str, Any]:
         """The experiment as nested dicts with the keys of the file, without what is ``None``."""
         parts = {"network": self.network, "job": list(self.jobs), "mpi": self.mpi, "run": self.run}
-        return _plain(parts)
+        plain: dict[str, Any] = _plain(parts)
+        return plain
 
     def to_toml(self) -> str:
         """The experiment as the text of a file."""

@@ -147,12 +147,13 @@ def list_parts(kind: str | None = None) -> Record | list[Record]:
     ValueError
         There is no such kind of parts.
     """
-    parts = parse(_core.list_parts())
+    parts: Record = parse(_core.list_parts())
     if kind is None:
         return parts
     if kind not in parts:
         raise ValueError(f"unknown kind of parts {kind!r}; the kinds are: {', '.join(parts)}")
-    return parts[kind]
+    known: list[Record] = parts[kind]
+    return known
 
 
 def trace_info(path: str | PathLike[str]) -> Record:
@@ -174,4 +175,5 @@ def trace_info(path: str | PathLike[str]) -> Record:
     TraceError
         The trace cannot be read, or this build has no OTF2 library.
     """
-    return parse(_core.trace_info(Path(path)))
+    info: Record = parse(_core.trace_info(Path(path)))
+    return info

@@ -56,7 +56,7 @@ def test_tables_are_arrow_tables(result: fabricsim.Result) -> None:
     assert links.num_rows == result.summary.network.links
     assert 0 < pyarrow.compute.max(links["busy_fraction"]).as_py() <= 1
     histogram = result.latency_histogram.to_pydict()
-    all_packets = sum(n for job, n in zip(histogram["job"], histogram["packets"]) if job is None)
+    all_packets = sum(n for job, n in zip(histogram["job"], histogram["packets"], strict=True) if job is None)
     assert all_packets == result.summary.jobs[0].packets
     assert len(result.hops_histogram) > 0
     assert result.jobs["job"].to_pylist() == ["noise"]
@@ -66,7 +66,7 @@ def test_tables_are_arrow_tables(result: fabricsim.Result) -> None:
 def test_a_replay_has_ranks_whose_time_is_all_accounted_for(replay: fabricsim.Result) -> None:
     ranks = replay.ranks.to_pydict()
     assert len(ranks["rank"]) == 27
-    for time, compute, mpi in zip(ranks["time_ps"], ranks["compute_ps"], ranks["mpi_ps"]):
+    for time, compute, mpi in zip(ranks["time_ps"], ranks["compute_ps"], ranks["mpi_ps"], strict=True):
         assert time == compute + mpi
     calls = replay.calls.to_pydict()
     assert sum(calls["time_ps"]) == sum(ranks["mpi_ps"])

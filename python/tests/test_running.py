@@ -53,9 +53,7 @@ def test_ctrl_c_stops_a_run_and_leaves_nothing(tmp_path: Path, endless: dict[str
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_exception_of_the_progress_callback_stops_the_run(
-    tmp_path: Path, endless: dict[str, Any]
-) -> None:
+def test_an_exception_of_the_progress_callback_stops_the_run(tmp_path: Path, endless: dict[str, Any]) -> None:
     seen: list[tuple[float, float | None]] = []
 
     def progress(now_ns: float, end_ns: float | None) -> None:

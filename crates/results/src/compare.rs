@@ -9,7 +9,15 @@ pub fn compare(runs: &[(&str, Summary)]) -> String {
     rows.extend(jobs(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows)
+    aligned(&rows) + &topologies(runs)
+}
+
+/// The networks in words, below the table, where they may be long.
+fn topologies(runs: &[(&str, Summary)]) -> String {
+    let lines = runs
+        .iter()
+        .map(|(name, run)| format!("\n{name}: {}", run.network.topology));
+    lines.collect::<String>() + "\n"
 }
 
 struct Row {
@@ -85,7 +93,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         )
     };
     vec![
-        Row::new("network", text(&|n| n.topology.clone())),
+        Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&|n| show::count(n.hosts))),
         Row::new("  routers", text(&|n| show::count(n.routers))),
         Row::new("  links", text(&|n| show::count(n.links))),

@@ -148,6 +148,18 @@ fn an_empty_run_has_a_summary_without_nonsense() {
     assert_eq!(Histogram::new().mean(), 0.0);
 }
 
+proptest::proptest! {
+    #[test]
+    fn numbers_come_back_from_json_to_the_last_bit(wall_s in 0.0f64..1e6, mean_hops in 0.0f64..1.0) {
+        let mut summary = sample::result().summary;
+        summary.run.wall_s = wall_s;
+        summary.network.mean_hops = mean_hops;
+        let text = serde_json::to_string(&summary).unwrap();
+        let read: Summary = serde_json::from_str(&text).unwrap();
+        proptest::prop_assert_eq!(read, summary);
+    }
+}
+
 #[test]
 fn nothing_to_compare_is_no_panic() {
     compare(&[]);
@@ -174,4 +186,5 @@ fn runs_are_compared_to_the_first_and_missing_jobs_are_dashes() {
         "{text}"
     );
     assert!(text.lines().all(|l| l == l.trim_end()));
+    assert!(text.contains("dragonfly: fat tree: 2 levels"), "{text}");
 }

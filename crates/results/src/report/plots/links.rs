@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plotly::Bar;
 use plotly::common::{ConstrainText, Font, HoverInfo, Marker, Orientation, TextAnchor, TextPosition};
-use plotly::layout::Axis;
+use plotly::layout::{Axis, RangeMode};
 
 use super::{Figure, Height, curve, escape, plot, series_colour, x_axis, y_axis};
 use crate::{Table, show};
@@ -109,7 +109,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
 pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let busy = links.f64s("busy_fraction")?;
     let mut plot = plot(
-        x_axis("busy (% of the measured time)"),
+        x_axis("busy (% of the measured time)").range_mode(RangeMode::ToZero),
         y_axis("share of the links (%)").range(vec![0.0, 101.0]),
     );
     for (c, (class, members)) in classes(links)?.iter().enumerate() {
