@@ -1,5 +1,7 @@
 //! Events and their total order.
 
+use std::cmp::Ordering;
+
 use crate::Time;
 
 /// Address of a logical process: dense, from 0.
@@ -30,7 +32,7 @@ pub struct Event<P> {
 /// Nothing of it depends on threads, partitions or arrival order. The counter may wrap: two events of
 /// one source with the same counter are 2^32 sends apart and cannot share a time stamp, and the order of
 /// a pair that straddles the wrap is as fixed as any other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Time stamp.
     pub time: Time,
@@ -42,6 +44,60 @@ impl Key {
         time: Time::ZERO,
         tie: 0,
     };
+}
+
+impl Key {
+    #[inline]
+    fn as_number(self) -> u128 {
+        u128::from(self.time.0) << 64 | u128::from(self.tie)
+    }
+}
+
+impl Ord for Key {
+    /// One comparison of 128 bits: keys are compared several times per event.
+    #[inline]
+    fn cmp(&self, other: &Key) -> Ordering {
+        self.as_number().cmp(&other.as_number())
+    }
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+    #[inline]
+    fn lt(&self, other: &Key) -> bool {
+        self.as_number() < other.as_number()
+    }
+}
+
+/// The place of an event in a list, with its key: what sorting and heaps move about instead of events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indexed {
+    pub(crate) key: Key,
+    pub(crate) index: u32,
+}
+
+impl PartialEq for Indexed {
+    #[inline]
+    fn eq(&self, other: &Indexed) -> bool {
+        self.key == other.key
+    }
+}
+impl Eq for Indexed {}
+impl PartialOrd for Indexed {
+    #[inline]
+    fn partial_cmp(&self, other: &Indexed) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Indexed {
+    /// Latest first: the top of a binary heap is the earliest.
+    #[inline]
+    fn cmp(&self, other: &Indexed) -> Ordering {
+        other.key.cmp(&self.key)
+    }
 }
 
 impl<P> Event<P> {

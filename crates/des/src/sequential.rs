@@ -1,10 +1,9 @@
 //! The reference executor: one priority queue, one event after the other.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-use crate::event::Key;
+use crate::event::Indexed;
 use crate::run::{Anatomy, End, Finished, Settings, ThreadSeconds, seconds};
 use crate::{Context, Control, Event, LpId, Model, Stream, Time};
 
@@ -13,7 +12,7 @@ const CONTROL_INTERVAL: u64 = 4096;
 
 /// Pending events: a heap of keys over a slab, so that sifting moves 24 bytes and not whole events.
 struct Queue<P> {
-    heap: BinaryHeap<Reverse<(Key, u32)>>,
+    heap: BinaryHeap<Indexed>,
     slab: Vec<Event<P>>,
     free: Vec<u32>,
 }
@@ -21,7 +20,7 @@ struct Queue<P> {
 impl<P: Copy> Queue<P> {
     fn push(&mut self, event: Event<P>) {
         let key = event.key();
-        let slot = match self.free.pop() {
+        let index = match self.free.pop() {
             Some(slot) => {
                 self.slab[slot as usize] = event;
                 slot
@@ -31,16 +30,16 @@ impl<P: Copy> Queue<P> {
                 (self.slab.len() - 1) as u32
             }
         };
-        self.heap.push(Reverse((key, slot)));
+        self.heap.push(Indexed { key, index });
     }
 
     fn pop_before(&mut self, limit: Time) -> Option<Event<P>> {
-        if self.heap.peek()?.0.0.time >= limit {
+        if self.heap.peek()?.key.time >= limit {
             return None;
         }
-        let Reverse((_, slot)) = self.heap.pop()?;
-        self.free.push(slot);
-        Some(self.slab[slot as usize])
+        let Indexed { index, .. } = self.heap.pop()?;
+        self.free.push(index);
+        Some(self.slab[index as usize])
     }
 }
 
@@ -191,7 +190,7 @@ pub(crate) fn run<M: Model>(
         pending: queue
             .heap
             .iter()
-            .map(|Reverse((_, slot))| queue.slab[*slot as usize])
+            .map(|pending| queue.slab[pending.index as usize])
             .collect(),
         anatomy: Anatomy {
             processed,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use des::{End, Executor, Partition, Settings, Time};
 use results::{Digest, Run, RunResult, ThreadSeconds};
 
@@ -167,14 +168,14 @@ fn ranks(simulation: &Simulation) -> impl Iterator<Item = (u16, u32, topology::H
 /// Wall and processor time since a moment.
 struct Meter {
     wall: Instant,
-    cpu: f64,
+    cpu: ProcessTime,
 }
 
 impl Meter {
     fn start() -> Meter {
         Meter {
             wall: Instant::now(),
-            cpu: cpu_seconds(),
+            cpu: ProcessTime::now(),
         }
     }
 
@@ -183,13 +184,8 @@ impl Meter {
     }
 
     fn cpu(&self) -> f64 {
-        cpu_seconds() - self.cpu
+        self.cpu.elapsed().as_secs_f64()
     }
-}
-
-fn cpu_seconds() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Largest resident memory of this process so far; 0 where the system does not tell.

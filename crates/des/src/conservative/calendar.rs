@@ -1,23 +1,48 @@
-//! Pending events of one worker, by window.
+//! Pending events of one worker, by window and by neighbourhood of LPs.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::{Event, Time};
 
 /// Windows that have a bucket of their own; what lies further ahead waits in a heap.
 const BUCKETS: usize = 1024;
 
+/// Blocks of LPs at most; a power of two.
+const MAX_BLOCKS: u32 = 1024;
+
+/// LPs of a block at least, as a power of two: with fewer, blocks would hold too few events.
+const MIN_BLOCK_BITS: u32 = 4;
+
 /// A ring of buckets, one per window, and a heap for the far future. Events of one window come out
-/// together, unsorted.
+/// together, unsorted but for the block of LPs that they go to: a window of a large model does not fit
+/// the cache, a block of it does.
 pub(crate) struct Calendar<P> {
     width: u64,
+    /// First LP.
+    first: u32,
+    /// LPs per block, as a power of two.
+    block_bits: u32,
+    blocks: usize,
     /// Index of the window that the next `take` looks at first.
     window: u64,
-    ring: Vec<Vec<Event<P>>>,
+    ring: Box<[Option<Window<P>>; BUCKETS]>,
+    /// Memory of windows that are done, for those to come: few windows hold events at any time, and
+    /// theirs stays in the cache.
+    spare: Vec<Window<P>>,
     /// Events in the ring.
     near: usize,
     far: BinaryHeap<Far<P>>,
+}
+
+/// The events of one window.
+pub(crate) struct Window<P> {
+    /// By block of LPs.
+    pub(crate) blocks: Vec<Vec<Event<P>>>,
+    /// Blocks that are not empty, in the order in which they got their first event.
+    pub(crate) active: Vec<u32>,
+    events: usize,
 }
 
 /// An event in the heap; the earliest is the greatest.
@@ -41,14 +66,30 @@ impl<P> Ord for Far<P> {
 }
 
 impl<P: Copy> Calendar<P> {
-    pub(crate) fn new(width: Time) -> Self {
+    /// An empty calendar of windows as long as `width`, for events of these LPs.
+    pub(crate) fn new(width: Time, lps: &Range<u32>) -> Self {
+        let count = lps.len() as u32;
+        let block_bits = count
+            .div_ceil(MAX_BLOCKS)
+            .next_power_of_two()
+            .ilog2()
+            .max(MIN_BLOCK_BITS);
         Calendar {
             width: width.0,
+            first: lps.start,
+            block_bits,
+            blocks: (count as usize).div_ceil(1 << block_bits),
             window: 0,
-            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            ring: Box::new([const { None }; BUCKETS]),
+            spare: Vec::new(),
             near: 0,
             far: BinaryHeap::new(),
         }
+    }
+
+    /// LPs of a block, counted from the calendar's first LP.
+    pub(crate) fn block_size(&self) -> usize {
+        1 << self.block_bits
     }
 
     /// End of the window that holds `time`.
@@ -57,23 +98,36 @@ impl<P: Copy> Calendar<P> {
     }
 
     /// Adds an event of a window that has not been taken yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event<P>) {
         let window = event.time.0 / self.width;
         debug_assert!(window >= self.window);
         if window - self.window < BUCKETS as u64 {
-            self.ring[window as usize % BUCKETS].push(event);
-            self.near += 1;
+            self.push_near(window, event);
         } else {
             self.far.push(Far(event));
         }
+    }
+
+    #[inline(always)]
+    fn push_near(&mut self, window: u64, event: Event<P>) {
+        let slot = &mut self.ring[window as usize % BUCKETS];
+        let bucket = slot.get_or_insert_with(|| self.spare.pop().unwrap_or_else(|| Window::new(self.blocks)));
+        let block = (event.target.0 - self.first) >> self.block_bits;
+        let events = &mut bucket.blocks[block as usize];
+        if events.is_empty() {
+            bucket.active.push(block);
+        }
+        events.push(event);
+        bucket.events += 1;
+        self.near += 1;
     }
 
     /// A time not after the earliest event, and in the same window; [`Time::MAX`] if there is none.
     pub(crate) fn next(&self) -> Time {
         if self.near > 0 {
             let ahead = (self.window..self.window + BUCKETS as u64)
-                .find(|w| !self.ring[*w as usize % BUCKETS].is_empty())
+                .find(|w| self.ring[*w as usize % BUCKETS].is_some())
                 .expect("the ring is not empty");
             return Time(ahead * self.width);
         }
@@ -81,9 +135,8 @@ impl<P: Copy> Calendar<P> {
     }
 
     /// Moves on to the window that holds `time`, which is not after the earliest event's, and takes its
-    /// events into `out`, which must be empty (and whose memory serves the ring from then on).
-    pub(crate) fn take(&mut self, time: Time, out: &mut Vec<Event<P>>) {
-        debug_assert!(out.is_empty());
+    /// events. To be given back with [`Calendar::recycle`].
+    pub(crate) fn take(&mut self, time: Time) -> Option<Window<P>> {
         self.window = time.0 / self.width;
         while self
             .far
@@ -91,20 +144,40 @@ impl<P: Copy> Calendar<P> {
             .is_some_and(|far| far.0.time.0 / self.width - self.window < BUCKETS as u64)
         {
             let Far(event) = self.far.pop().expect("just seen");
-            self.ring[(event.time.0 / self.width) as usize % BUCKETS].push(event);
-            self.near += 1;
+            self.push_near(event.time.0 / self.width, event);
         }
-        std::mem::swap(out, &mut self.ring[self.window as usize % BUCKETS]);
-        self.near -= out.len();
+        let window = self.ring[self.window as usize % BUCKETS].take();
+        self.near -= window.as_ref().map_or(0, |w| w.events);
         self.window += 1;
+        window
+    }
+
+    /// Takes back a window that is done; all its blocks are empty.
+    pub(crate) fn recycle(&mut self, mut window: Window<P>) {
+        debug_assert!(window.blocks.iter().all(Vec::is_empty));
+        window.active.clear();
+        window.events = 0;
+        self.spare.push(window);
     }
 
     /// All events that are left.
     pub(crate) fn into_events(self) -> impl Iterator<Item = Event<P>> {
-        self.ring
+        let near = self
+            .ring
             .into_iter()
             .flatten()
-            .chain(self.far.into_iter().map(|far| far.0))
+            .flat_map(|window| window.blocks.into_iter().flatten());
+        near.chain(self.far.into_iter().map(|far| far.0))
+    }
+}
+
+impl<P> Window<P> {
+    fn new(blocks: usize) -> Self {
+        Window {
+            blocks: (0..blocks).map(|_| Vec::new()).collect(),
+            active: Vec::new(),
+            events: 0,
+        }
     }
 }
 
@@ -117,23 +190,32 @@ mod tests {
     proptest! {
         #[test]
         fn windows_come_out_in_order_and_whole(times in proptest::collection::vec(0u64..500_000, 1..300), width in 1u64..200) {
-            let mut calendar = Calendar::new(Time(width));
+            let lps = 100..217;
+            let mut calendar = Calendar::new(Time(width), &lps);
             for (i, time) in times.iter().enumerate() {
-                calendar.push(Event { time: Time(*time), source: LpId(0), sequence: i as u32, target: LpId(0), payload: () });
+                let target = LpId(100 + (*time % 117) as u32);
+                calendar.push(Event { time: Time(*time), source: LpId(0), sequence: i as u32, target, payload: () });
             }
             let mut expected = times.clone();
             expected.sort_unstable();
-            let mut out = Vec::new();
             let mut seen = Vec::new();
             while calendar.next() != Time::MAX {
                 let next = calendar.next();
                 let end = calendar.window_end(next);
-                calendar.take(next, &mut out);
-                prop_assert!(!out.is_empty());
-                let mut window: Vec<u64> = out.drain(..).map(|e| e.time.0).collect();
-                window.sort_unstable();
-                prop_assert!(window.iter().all(|t| *t < end.0 && *t >= end.0 - width));
-                seen.extend(window);
+                let mut window = calendar.take(next).unwrap();
+                let mut times = Vec::new();
+                for block in window.active.clone() {
+                    let events = &mut window.blocks[block as usize];
+                    prop_assert!(!events.is_empty());
+                    for event in events.drain(..) {
+                        prop_assert_eq!((event.target.0 - 100) as usize / calendar.block_size(), block as usize);
+                        times.push(event.time.0);
+                    }
+                }
+                calendar.recycle(window);
+                prop_assert!(times.iter().all(|t| *t < end.0 && *t >= end.0 - width));
+                times.sort_unstable();
+                seen.extend(times);
             }
             prop_assert_eq!(seen, expected);
         }

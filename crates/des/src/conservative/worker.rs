@@ -1,13 +1,12 @@
 //! One thread of the conservative executor: its LPs, their pending events, and the loop over windows.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::time::Instant;
 
 use super::calendar::Calendar;
 use super::{Committer, Emitted, Shared};
-use crate::event::Key;
+use crate::event::{Indexed, Key};
 use crate::run::{Partition, Settings, ThreadSeconds, seconds};
 use crate::{Context, Control, Event, LpId, Model, Stream, Time};
 
@@ -43,7 +42,7 @@ struct Desk<'a, M: Model> {
     seed: u64,
     calendar: Calendar<M::Payload>,
     /// Events that the LP at work sent itself within the current window.
-    soon: BinaryHeap<Reverse<(Key, u32)>>,
+    soon: BinaryHeap<Indexed>,
     soon_events: Vec<Event<M::Payload>>,
     outboxes: Vec<Vec<Event<M::Payload>>>,
     records: Vec<Emitted<M::Record>>,
@@ -72,7 +71,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     fn lp(&self) -> LpId {
         self.lp
     }
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
         let least = if target == self.lp {
             self.least
@@ -95,8 +94,10 @@ impl<M: Model> Context<M> for Desk<'_, M> {
         self.sequence = self.sequence.wrapping_add(1);
         if event.time < self.window_end {
             // Only an LP itself can be reached within the window.
-            self.soon
-                .push(Reverse((event.key(), self.soon_events.len() as u32)));
+            self.soon.push(Indexed {
+                key: event.key(),
+                index: self.soon_events.len() as u32,
+            });
             self.soon_events.push(event);
         } else if self.range.contains(&target.0) {
             self.calendar.push(event);
@@ -140,14 +141,13 @@ pub(super) struct Worker<'a, M: Model> {
     until: Time,
     desk: Desk<'a, M>,
     slots: Vec<Slot<M::Lp>>,
-    /// First event of each LP in the current window, as a list through `chain`.
+    /// First event of each LP of the block at work, as a list through `chain`.
     heads: Vec<u32>,
-    /// LPs with events in the current window, one bit each.
+    /// LPs of the block that have events, one bit each.
     active: Vec<u64>,
     chain: Vec<u32>,
-    events: Vec<Event<M::Payload>>,
     /// One LP's events of the window in the total order.
-    turn: Vec<(Key, u32)>,
+    turn: Vec<Indexed>,
     /// Events of the last window at or after the end of the run.
     leftover: Vec<Event<M::Payload>>,
     processed: u64,
@@ -163,7 +163,8 @@ impl<'a, M: Model> Worker<'a, M> {
         me: usize,
     ) -> Self {
         let range = settings.partition.range(me);
-        let lps = range.len();
+        let calendar = Calendar::new(model.lookahead(), &range);
+        let block = calendar.block_size();
         Worker {
             model,
             control,
@@ -183,7 +184,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 partition: &settings.partition,
                 lookahead: model.lookahead(),
                 seed: settings.seed,
-                calendar: Calendar::new(model.lookahead()),
+                calendar,
                 soon: BinaryHeap::new(),
                 soon_events: Vec::new(),
                 outboxes: (0..settings.partition.parts()).map(|_| Vec::new()).collect(),
@@ -200,10 +201,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 sequence: 0,
                 least: Time::ZERO,
             },
-            heads: vec![NONE; lps],
-            active: vec![0; lps.div_ceil(64)],
+            heads: vec![NONE; block],
+            active: vec![0; block.div_ceil(64)],
             chain: Vec::new(),
-            events: Vec::new(),
             turn: Vec::new(),
             leftover: Vec::new(),
             processed: 0,
@@ -299,76 +299,95 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Carries out the window that holds `next`, up to `limit`.
     fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
-        let mut events = std::mem::take(&mut self.events);
-        self.desk.calendar.take(next, &mut events);
+        let window = self.desk.calendar.take(next);
         self.desk.window_end = self.desk.calendar.window_end(next);
-        self.sort_by_lp(&events);
+        let Some(mut window) = window else { return };
+        window.active.sort_unstable();
         clock.lap(|s| &mut s.queue);
-        for word in 0..self.active.len() {
-            let mut bits = std::mem::take(&mut self.active[word]);
-            while bits != 0 {
-                let local = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                self.turn(local, &events, limit);
+        for block in &window.active {
+            let events = &mut window.blocks[*block as usize];
+            let first = *block as usize * self.desk.calendar.block_size();
+            self.sort_by_lp(first, events);
+            for word in 0..self.active.len() {
+                let mut bits = std::mem::take(&mut self.active[word]);
+                while bits != 0 {
+                    let inside = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let head = std::mem::replace(&mut self.heads[inside], NONE);
+                    self.turn(first + inside, head, events, limit);
+                }
             }
+            events.clear();
         }
-        events.clear();
-        self.events = events;
+        self.desk.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }
 
-    /// Chains the events of each LP; the chains need no memory but one number per event.
-    fn sort_by_lp(&mut self, events: &[Event<M::Payload>]) {
+    /// Chains the events of each LP of a block whose LPs begin at `first`; the chains need no memory but
+    /// one number per event.
+    fn sort_by_lp(&mut self, first: usize, events: &[Event<M::Payload>]) {
         assert!(
             events.len() < NONE as usize,
             "more than 2^32 events in one window"
         );
+        let first = self.desk.range.start + first as u32;
         self.chain.clear();
         for (i, event) in events.iter().enumerate() {
-            let local = (event.target.0 - self.desk.range.start) as usize;
-            self.active[local / 64] |= 1 << (local % 64);
+            let inside = (event.target.0 - first) as usize;
+            self.active[inside / 64] |= 1 << (inside % 64);
             self.chain
-                .push(std::mem::replace(&mut self.heads[local], i as u32));
+                .push(std::mem::replace(&mut self.heads[inside], i as u32));
         }
     }
 
     /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
-    fn turn(&mut self, local: usize, events: &[Event<M::Payload>], limit: Time) {
-        self.turn.clear();
-        let mut i = std::mem::replace(&mut self.heads[local], NONE);
-        while i != NONE {
-            self.turn.push((events[i as usize].key(), i));
-            i = self.chain[i as usize];
+    fn turn(&mut self, local: usize, head: u32, events: &[Event<M::Payload>], limit: Time) {
+        let mut plan = std::mem::take(&mut self.turn);
+        plan.clear();
+        let mut index = head;
+        while index != NONE {
+            plan.push(Indexed {
+                key: events[index as usize].key(),
+                index,
+            });
+            index = self.chain[index as usize];
         }
-        self.turn.sort_unstable();
+        sort_plan(&mut plan);
 
-        let slot = &mut self.slots[local];
-        self.desk.open(slot, LpId(self.desk.range.start + local as u32));
-        let mut position = 0;
-        loop {
-            let planned = self.turn.get(position).copied();
-            let event = match (planned, self.desk.soon.peek()) {
-                (Some((key, _)), Some(Reverse((soon, _)))) if *soon < key => self.desk.pop_soon(),
-                (Some((_, i)), _) => {
-                    position += 1;
-                    events[i as usize]
-                }
-                (None, Some(_)) => self.desk.pop_soon(),
-                (None, None) => break,
-            };
+        let (model, slot, desk) = (self.model, &mut self.slots[local], &mut self.desk);
+        desk.open(slot, LpId(desk.range.start + local as u32));
+        let mut carry_out = |desk: &mut Desk<'_, M>, event: &Event<M::Payload>| {
             if event.time >= limit {
                 // The run ends inside this window.
-                self.leftover.push(event);
-                continue;
+                self.leftover.push(*event);
+                return;
             }
-            self.desk.key = event.key();
-            self.desk.emitted = 0;
-            self.model.handle(&mut slot.lp, &event, &mut self.desk);
+            desk.key = event.key();
+            desk.emitted = 0;
+            model.handle(&mut slot.lp, event, desk);
             self.processed += 1;
+        };
+        let mut planned = plan.iter();
+        let mut next = planned.next();
+        loop {
+            match next {
+                Some(plan) if desk.soon.peek().is_none_or(|soon| plan.key < soon.key) => {
+                    carry_out(desk, &events[plan.index as usize]);
+                    next = planned.next();
+                }
+                _ => match desk.soon.pop() {
+                    Some(soon) => {
+                        let event = desk.soon_events[soon.index as usize];
+                        carry_out(desk, &event);
+                    }
+                    None => break,
+                },
+            }
         }
-        self.last = self.last.max(self.desk.key.time);
-        self.desk.soon_events.clear();
-        self.desk.close(slot);
+        self.last = self.last.max(desk.key.time);
+        desk.soon_events.clear();
+        desk.close(slot);
+        self.turn = plan;
     }
 }
 
@@ -386,10 +405,24 @@ impl<M: Model> Desk<'_, M> {
         slot.draws = self.draws;
         slot.sequence = self.sequence;
     }
+}
 
-    fn pop_soon(&mut self) -> Event<M::Payload> {
-        let Reverse((_, i)) = self.soon.pop().expect("just seen");
-        self.soon_events[i as usize]
+/// Up to so many events are sorted by insertion, which beats the general sort on a turn's usual handful.
+const FEW: usize = 24;
+
+fn sort_plan(plan: &mut [Indexed]) {
+    if plan.len() > FEW {
+        plan.sort_unstable_by_key(|indexed| indexed.key);
+        return;
+    }
+    for end in 1..plan.len() {
+        let moving = plan[end];
+        let mut hole = end;
+        while hole > 0 && moving.key < plan[hole - 1].key {
+            plan[hole] = plan[hole - 1];
+            hole -= 1;
+        }
+        plan[hole] = moving;
     }
 }
 
