@@ -18,29 +18,60 @@ pub struct LinkUse {
     pub buffer_full: Time,
 }
 
-impl LinkUse {
+/// Counters that every packet touches; small, so that they fit the cache line of their port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carried {
+    packets: u64,
+    bytes: u64,
+    busy: Time,
+}
+
+/// Counters that packets seldom touch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    packets_before_warmup: u64,
+    buffer_full: Time,
+}
+
+impl Carried {
     /// A packet begins now and takes `serialization`; measuring begins at `warmup`.
     #[inline]
-    pub(crate) fn depart(&mut self, now: Time, serialization: Time, bytes: u32, warmup: Time) {
-        self.packets_total += 1;
+    pub(crate) fn depart(
+        &mut self,
+        now: Time,
+        serialization: Time,
+        bytes: u32,
+        warmup: Time,
+        held: &mut Held,
+    ) {
         if now >= warmup {
             self.packets += 1;
             self.bytes += u64::from(bytes);
             self.busy += serialization;
         } else {
+            held.packets_before_warmup += 1;
             self.busy += (now + serialization).saturating_sub(warmup);
         }
     }
+}
 
+impl Held {
     /// The link's packets had no room from `since` until now.
     #[inline]
     pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full += now.saturating_sub(since.max(warmup));
     }
+}
 
-    /// Ends measuring at `end`, while the wire is busy until `busy_until`.
-    pub(crate) fn close(mut self, end: Time, busy_until: Time) -> LinkUse {
-        self.busy = self.busy.saturating_sub(busy_until.saturating_sub(end));
-        self
+impl LinkUse {
+    /// All that was counted up to `end`, while the wire is busy until `busy_until`.
+    pub(crate) fn new(carried: Carried, held: Held, end: Time, busy_until: Time) -> LinkUse {
+        LinkUse {
+            packets_total: held.packets_before_warmup + carried.packets,
+            packets: carried.packets,
+            bytes: carried.bytes,
+            busy: carried.busy.saturating_sub(busy_until.saturating_sub(end)),
+            buffer_full: held.buffer_full,
+        }
     }
 }

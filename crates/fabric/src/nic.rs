@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use des::Time;
 use topology::HostId;
 
+use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
 
 /// A message on its way into the network. `T` identifies it to the layer above.
@@ -54,7 +55,8 @@ pub struct Nic<T> {
     wake_pending: bool,
     blocked_since: Option<Time>,
     next_message: u32,
-    used: LinkUse,
+    carried: Carried,
+    held: Held,
 }
 
 impl<T: Copy> Nic<T> {
@@ -71,7 +73,8 @@ impl<T: Copy> Nic<T> {
             wake_pending: false,
             blocked_since: None,
             next_message: 0,
-            used: LinkUse::default(),
+            carried: Carried::default(),
+            held: Held::default(),
         }
     }
 
@@ -117,12 +120,13 @@ impl<T: Copy> Nic<T> {
             return;
         }
         if let Some(since) = self.blocked_since.take() {
-            self.used.unblock(since, now, self.warmup);
+            self.held.unblock(since, now, self.warmup);
         }
         let serialization = self.rate.serialization(bytes);
         self.credits -= bytes;
         self.busy_until = now + serialization;
-        self.used.depart(now, serialization, bytes, self.warmup);
+        self.carried
+            .depart(now, serialization, bytes, self.warmup, &mut self.held);
 
         let mut packet = Packet::new(
             self.host,
@@ -160,11 +164,11 @@ impl<T: Copy> Nic<T> {
 
     /// Use of the injection link up to `end`.
     pub fn used(&self, end: Time) -> LinkUse {
-        let mut used = self.used;
+        let mut held = self.held;
         if let Some(since) = self.blocked_since {
-            used.unblock(since, end, self.warmup);
+            held.unblock(since, end, self.warmup);
         }
-        used.close(end, self.busy_until)
+        LinkUse::new(self.carried, held, end, self.busy_until)
     }
 }
 

@@ -28,8 +28,8 @@ pub struct Host {
     inbox: Inbox<Message>,
     ranks: Vec<Seat>,
     sources: Vec<Source>,
-    /// By job; empty for jobs that this host has nothing to do with.
-    counts: Vec<Option<Box<JobCounts>>>,
+    /// Of the jobs that this host has had to do with: few, and looked for from the front.
+    counts: Vec<JobCounts>,
     actions: Vec<Action>,
 }
 
@@ -55,6 +55,7 @@ struct Source {
 /// What one job has sent and received at one host.
 #[derive(Clone, Debug, Default)]
 pub struct JobCounts {
+    job: u16,
     /// Messages handed to the NIC (or to memory).
     pub messages: u64,
     /// Bytes of those.
@@ -79,7 +80,7 @@ pub struct JobCounts {
 /// Where a NIC's outputs go: into events.
 struct Cable<'a, C> {
     wire: Wire,
-    counts: &'a mut [Option<Box<JobCounts>>],
+    counts: &'a mut Vec<JobCounts>,
     context: &'a mut C,
 }
 
@@ -111,7 +112,7 @@ impl Host {
             inbox: Inbox::default(),
             ranks: ranks.collect(),
             sources: sources.collect(),
-            counts: simulation.jobs.iter().map(|_| None).collect(),
+            counts: Vec::new(),
             actions: Vec::new(),
         }
     }
@@ -186,7 +187,7 @@ impl Host {
     /// A packet's tail has come in.
     fn packet(&mut self, simulation: &Simulation, packet: Packet, context: &mut impl Context<Simulation>) {
         let now = context.now();
-        let counts = self.counts[usize::from(packet.job)].get_or_insert_default();
+        let counts = counts_of(&mut self.counts, packet.job);
         counts.packets_delivered += 1;
         counts.bytes_delivered += u64::from(packet.bytes);
         if now >= simulation.warmup {
@@ -231,7 +232,7 @@ impl Host {
     }
 
     fn count_message(&mut self, simulation: &Simulation, job: u16, bytes: u64, network: bool, now: Time) {
-        let counts = self.counts[usize::from(job)].get_or_insert_default();
+        let counts = counts_of(&mut self.counts, job);
         counts.messages += 1;
         counts.bytes += bytes;
         if network && now >= simulation.warmup {
@@ -363,7 +364,7 @@ impl Host {
 
     /// What a job has sent and received here.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
-        self.counts[job].as_deref()
+        self.counts.iter().find(|counts| usize::from(counts.job) == job)
     }
 
     /// Credits of its NIC, in bytes.
@@ -375,6 +376,19 @@ impl Host {
     pub fn injection_use(&self, end: Time) -> LinkUse {
         self.nic.used(end)
     }
+}
+
+/// The counts of a job, new ones if it has none yet.
+#[inline]
+fn counts_of(counts: &mut Vec<JobCounts>, job: u16) -> &mut JobCounts {
+    let index = counts.iter().position(|c| c.job == job).unwrap_or_else(|| {
+        counts.push(JobCounts {
+            job,
+            ..JobCounts::default()
+        });
+        counts.len() - 1
+    });
+    &mut counts[index]
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
@@ -401,9 +415,7 @@ impl<C: Context<Simulation>> workload::traffic::Random for Random<'_, C> {
 impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, _serialization: Time) {
-        self.counts[usize::from(packet.job)]
-            .get_or_insert_default()
-            .packets_injected += 1;
+        counts_of(self.counts, packet.job).packets_injected += 1;
         let fact = Fact::PacketArrived {
             port: self.wire.port,
             vc: 0,

@@ -54,7 +54,7 @@ impl Remains<'_> {
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.processes.iter().filter_map(|process| match process {
-            Process::Host(host) => Some(host.as_ref()),
+            Process::Host(host) => Some(host),
             _ => None,
         })
     }

@@ -100,12 +100,25 @@ impl<P: Copy> Calendar<P> {
     /// Adds an event of a window that has not been taken yet.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event<P>) {
-        let window = event.time.0 / self.width;
-        debug_assert!(window >= self.window);
-        if window - self.window < BUCKETS as u64 {
-            self.push_near(window, event);
+        let ahead = self.windows_ahead(event.time);
+        if ahead < BUCKETS as u64 {
+            self.push_near(self.window + ahead, event);
         } else {
             self.far.push(Far(event));
+        }
+    }
+
+    /// Whole windows between the next to be taken and that of `time`. Most events are for the next two
+    /// or three, which are found without a division.
+    #[inline(always)]
+    fn windows_ahead(&self, time: Time) -> u64 {
+        debug_assert!(time.0 >= self.window * self.width);
+        let ahead = time.0 - self.window * self.width;
+        match () {
+            () if ahead < self.width => 0,
+            () if ahead < 2 * self.width => 1,
+            () if ahead < 3 * self.width => 2,
+            () => ahead / self.width,
         }
     }
 

@@ -16,6 +16,7 @@ use des::Time;
 use routing::{At, Congestion, Random, Routing};
 use topology::{Port, RouterId};
 
+use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
 
 /// End of a chain in the pool.
@@ -62,7 +63,7 @@ pub struct Arrival {
 
 /// Memory of one port with so many virtual channels, in bytes.
 pub fn bytes_per_port(vcs: u64) -> u64 {
-    size_of::<Output>() as u64 + vcs * size_of::<Lane>() as u64
+    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * size_of::<Lane>() as u64
 }
 
 /// What a port of a router is wired to, as far as the router needs to know.
@@ -76,8 +77,9 @@ pub struct PortSetting {
     pub credits: u32,
 }
 
-/// An output port: what serving it touches.
+/// An output port: what sending a packet touches, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Output {
     busy_until: Time,
     rate: Rate,
@@ -90,8 +92,10 @@ struct Output {
     to_host: bool,
     blocked: bool,
     blocked_since: Time,
-    used: LinkUse,
+    carried: Carried,
 }
+
+const _: () = assert!(size_of::<Output>() == 64);
 
 /// The queue of packets for one VC of one output, and the room at the far end.
 #[derive(Clone, Debug)]
@@ -113,8 +117,12 @@ struct Place {
 pub struct Router {
     id: RouterId,
     vcs: u8,
+    /// Whether all cables have one speed, so that no packet can run dry.
+    one_rate: bool,
     warmup: Time,
     outputs: Vec<Output>,
+    /// By output.
+    held: Vec<Held>,
     /// By output, then VC.
     lanes: Vec<Lane>,
     pool: Vec<Place>,
@@ -143,7 +151,7 @@ impl Router {
             to_host: p.to_host,
             blocked: false,
             blocked_since: Time::ZERO,
-            used: LinkUse::default(),
+            carried: Carried::default(),
         };
         let lane = |p: &PortSetting| Lane {
             head: NONE,
@@ -153,7 +161,9 @@ impl Router {
         Router {
             id,
             vcs,
+            one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
             warmup,
+            held: vec![Held::default(); ports.len()],
             outputs: ports.iter().map(output).collect(),
             lanes: ports
                 .iter()
@@ -192,16 +202,13 @@ impl Router {
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
     pub fn arrived(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
-        let slow = self.outputs[usize::from(ready.input)].rate;
-        let output = &mut self.outputs[usize::from(ready.output)];
-        output.load += ready.packet.bytes;
-        if slow != output.rate {
-            let bytes = ready.packet.bytes;
-            let gap = slow
-                .serialization(bytes)
-                .saturating_sub(output.rate.serialization(bytes));
-            if gap > Time::ZERO {
-                out.ready(ready, gap);
+        let bytes = ready.packet.bytes;
+        self.outputs[usize::from(ready.output)].load += bytes;
+        if !self.one_rate {
+            let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
+            let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
+            if slow > fast {
+                out.ready(ready, slow - fast);
                 return;
             }
         }
@@ -282,10 +289,13 @@ impl Router {
         let serialization = output.rate.serialization(bytes);
         if output.blocked {
             output.blocked = false;
-            output.used.unblock(output.blocked_since, now, self.warmup);
+            self.held[usize::from(ready.output)].unblock(output.blocked_since, now, self.warmup);
         }
         output.busy_until = now + serialization;
-        output.used.depart(now, serialization, bytes, self.warmup);
+        let held = &mut self.held[usize::from(ready.output)];
+        output
+            .carried
+            .depart(now, serialization, bytes, self.warmup, held);
         if output.to_host {
             output.load -= bytes;
         } else {
@@ -362,11 +372,11 @@ impl Router {
     /// Use of the link at `port` up to `end`.
     pub fn used(&self, port: u16, end: Time) -> LinkUse {
         let output = &self.outputs[usize::from(port)];
-        let mut used = output.used;
+        let mut held = self.held[usize::from(port)];
         if output.blocked {
-            used.unblock(output.blocked_since, end, self.warmup);
+            held.unblock(output.blocked_since, end, self.warmup);
         }
-        used.close(end, output.busy_until)
+        LinkUse::new(output.carried, held, end, output.busy_until)
     }
 }
 
