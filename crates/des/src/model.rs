@@ -34,6 +34,13 @@ pub trait Model: Sync {
     /// Carries out one event.
     fn handle(&self, lp: &mut Self::Lp, event: &Event<Self::Payload>, context: &mut impl Context<Self>);
 
+    /// Asks for memory that the LP's next events will touch, by [`crate::prefetch`]; called shortly
+    /// before some of them are carried out. By default for nothing.
+    #[inline]
+    fn prefetch(&self, lp: &Self::Lp) {
+        let _ = lp;
+    }
+
     /// Takes back one step that a handler gave to [`Context::undo`]; called in reverse order.
     fn undo(&self, lp: &mut Self::Lp, step: Self::Undo);
 }

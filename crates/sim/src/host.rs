@@ -136,6 +136,14 @@ impl Host {
         }
     }
 
+    /// Asks for the memory that its next events will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Some(counts) = self.counts.first() {
+            des::prefetch(counts);
+        }
+    }
+
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {

@@ -99,6 +99,15 @@ impl Model for Simulation {
         }
     }
 
+    #[inline]
+    fn prefetch(&self, process: &Process) {
+        match process {
+            Process::Router(router) => router.prefetch(),
+            Process::Host(host) => host.prefetch(),
+            Process::Overseer(..) => {}
+        }
+    }
+
     fn undo(&self, _: &mut Process, step: Infallible) {
         match step {}
     }

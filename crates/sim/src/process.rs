@@ -48,6 +48,12 @@ impl RouterProcess {
         }
     }
 
+    /// Asks for the memory that its next events will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.router.prefetch();
+    }
+
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {

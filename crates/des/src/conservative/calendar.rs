@@ -92,9 +92,10 @@ impl<P: Copy> Calendar<P> {
         1 << self.block_bits
     }
 
-    /// End of the window that holds `time`.
-    pub(crate) fn window_end(&self, time: Time) -> Time {
-        Time((time.0 / self.width + 1).saturating_mul(self.width))
+    /// Begin and end of the window that holds `time`.
+    pub(crate) fn bounds(&self, time: Time) -> (Time, Time) {
+        let begin = time.0 / self.width * self.width;
+        (Time(begin), Time(begin.saturating_add(self.width)))
     }
 
     /// Adds an event of a window that has not been taken yet.
@@ -214,7 +215,7 @@ mod tests {
             let mut seen = Vec::new();
             while calendar.next() != Time::MAX {
                 let next = calendar.next();
-                let end = calendar.window_end(next);
+                let (_, end) = calendar.bounds(next);
                 let mut window = calendar.take(next).unwrap();
                 let mut times = Vec::new();
                 for block in window.active.clone() {

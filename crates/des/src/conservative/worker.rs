@@ -8,10 +8,13 @@ use super::calendar::Calendar;
 use super::{Committer, Emitted, Shared};
 use crate::event::{Indexed, Key};
 use crate::run::{Partition, Settings, ThreadSeconds, seconds};
-use crate::{Context, Control, Event, LpId, Model, Stream, Time};
+use crate::{Context, Control, Event, LpId, Model, Stream, Time, prefetch};
 
 /// No event: the end of an LP's list.
 const NONE: u32 = u32::MAX;
+
+/// Events of a block are asked for so many before they are looked at.
+const AHEAD: usize = 8;
 
 /// What a worker leaves behind.
 pub(super) struct Report<M: Model> {
@@ -51,6 +54,7 @@ struct Desk<'a, M: Model> {
     remote: u64,
     /// Earliest event in the outboxes.
     sent: Time,
+    window_begin: Time,
     window_end: Time,
     key: Key,
     emitted: u32,
@@ -146,8 +150,12 @@ pub(super) struct Worker<'a, M: Model> {
     /// LPs of the block that have events, one bit each.
     active: Vec<u64>,
     chain: Vec<u32>,
-    /// One LP's events of the window in the total order.
-    turn: Vec<Indexed>,
+    /// Those LPs, in their order.
+    order: Vec<u32>,
+    /// One LP's events of the window in the total order: see [`sort_plan`].
+    turn: Vec<u64>,
+    /// Makes offsets into a window fit 32 bits.
+    shift: u32,
     /// Events of the last window at or after the end of the run.
     leftover: Vec<Event<M::Payload>>,
     processed: u64,
@@ -193,6 +201,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 stop: Time::MAX,
                 remote: 0,
                 sent: Time::MAX,
+                window_begin: Time::ZERO,
                 window_end: Time::ZERO,
                 key: Key::FIRST,
                 emitted: 0,
@@ -204,7 +213,9 @@ impl<'a, M: Model> Worker<'a, M> {
             heads: vec![NONE; block],
             active: vec![0; block.div_ceil(64)],
             chain: Vec::new(),
+            order: Vec::new(),
             turn: Vec::new(),
+            shift: (64 - model.lookahead().ps().leading_zeros()).saturating_sub(32),
             leftover: Vec::new(),
             processed: 0,
             last: Time::ZERO,
@@ -300,7 +311,7 @@ impl<'a, M: Model> Worker<'a, M> {
     /// Carries out the window that holds `next`, up to `limit`.
     fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
         let window = self.desk.calendar.take(next);
-        self.desk.window_end = self.desk.calendar.window_end(next);
+        (self.desk.window_begin, self.desk.window_end) = self.desk.calendar.bounds(next);
         let Some(mut window) = window else { return };
         window.active.sort_unstable();
         clock.lap(|s| &mut s.queue);
@@ -308,14 +319,11 @@ impl<'a, M: Model> Worker<'a, M> {
             let events = &mut window.blocks[*block as usize];
             let first = *block as usize * self.desk.calendar.block_size();
             self.sort_by_lp(first, events);
-            for word in 0..self.active.len() {
-                let mut bits = std::mem::take(&mut self.active[word]);
-                while bits != 0 {
-                    let inside = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    let head = std::mem::replace(&mut self.heads[inside], NONE);
-                    self.turn(first + inside, head, events, limit);
-                }
+            for i in 0..self.order.len() {
+                self.look_ahead(first, i);
+                let inside = self.order[i] as usize;
+                let head = std::mem::replace(&mut self.heads[inside], NONE);
+                self.turn(first + inside, head, events, limit);
             }
             events.clear();
         }
@@ -333,26 +341,53 @@ impl<'a, M: Model> Worker<'a, M> {
         let first = self.desk.range.start + first as u32;
         self.chain.clear();
         for (i, event) in events.iter().enumerate() {
+            if let Some(soon) = events.get(i + AHEAD) {
+                prefetch(soon);
+            }
             let inside = (event.target.0 - first) as usize;
             self.active[inside / 64] |= 1 << (inside % 64);
             self.chain
                 .push(std::mem::replace(&mut self.heads[inside], i as u32));
         }
+        self.order.clear();
+        for (word, bits) in self.active.iter_mut().enumerate() {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                self.order.push(word as u32 * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Asks for the memory of the LPs whose turns come next: of the one after the next itself, of the
+    /// next what it points to.
+    #[inline]
+    fn look_ahead(&self, first: usize, turn: usize) {
+        let slot = |i: usize| {
+            self.order
+                .get(i)
+                .map(|inside| &self.slots[first + *inside as usize])
+        };
+        if let Some(slot) = slot(turn + 2) {
+            prefetch(slot);
+        }
+        if let Some(slot) = slot(turn + 1) {
+            self.model.prefetch(&slot.lp);
+        }
     }
 
     /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
     fn turn(&mut self, local: usize, head: u32, events: &[Event<M::Payload>], limit: Time) {
+        let begin = self.desk.window_begin;
         let mut plan = std::mem::take(&mut self.turn);
         plan.clear();
         let mut index = head;
         while index != NONE {
-            plan.push(Indexed {
-                key: events[index as usize].key(),
-                index,
-            });
+            let offset = (events[index as usize].time - begin).ps() >> self.shift;
+            plan.push(offset << 32 | u64::from(index));
             index = self.chain[index as usize];
         }
-        sort_plan(&mut plan);
+        sort_plan(&mut plan, events);
 
         let (model, slot, desk) = (self.model, &mut self.slots[local], &mut self.desk);
         desk.open(slot, LpId(desk.range.start + local as u32));
@@ -367,12 +402,12 @@ impl<'a, M: Model> Worker<'a, M> {
             model.handle(&mut slot.lp, event, desk);
             self.processed += 1;
         };
-        let mut planned = plan.iter();
+        let mut planned = plan.iter().map(|entry| &events[*entry as u32 as usize]);
         let mut next = planned.next();
         loop {
             match next {
-                Some(plan) if desk.soon.peek().is_none_or(|soon| plan.key < soon.key) => {
-                    carry_out(desk, &events[plan.index as usize]);
+                Some(event) if desk.soon.peek().is_none_or(|soon| event.key() < soon.key) => {
+                    carry_out(desk, event);
                     next = planned.next();
                 }
                 _ => match desk.soon.pop() {
@@ -407,18 +442,15 @@ impl<M: Model> Desk<'_, M> {
     }
 }
 
-/// Up to so many events are sorted by insertion, which beats the general sort on a turn's usual handful.
-const FEW: usize = 24;
-
-fn sort_plan(plan: &mut [Indexed]) {
-    if plan.len() > FEW {
-        plan.sort_unstable_by_key(|indexed| indexed.key);
-        return;
-    }
+/// Brings entries of time offset (upper half) and place in `events` (lower half) into the total order.
+/// Times alone nearly always decide, so that whole keys are looked at for ties only.
+fn sort_plan<P>(plan: &mut [u64], events: &[Event<P>]) {
+    plan.sort_unstable();
+    let key = |entry: u64| events[entry as u32 as usize].key();
     for end in 1..plan.len() {
         let moving = plan[end];
         let mut hole = end;
-        while hole > 0 && moving.key < plan[hole - 1].key {
+        while hole > 0 && plan[hole - 1] >> 32 == moving >> 32 && key(moving) < key(plan[hole - 1]) {
             plan[hole] = plan[hole - 1];
             hole -= 1;
         }

@@ -22,6 +22,9 @@ use crate::{LinkUse, Packet, Rate};
 /// End of a chain in the pool.
 const NONE: u32 = u32::MAX;
 
+/// Up to so many ports, most of them take part in a turn; of more, it is better not to guess.
+const FEW_PORTS: usize = 32;
+
 /// What a router makes happen.
 pub trait Outputs {
     /// The packet starts onto the link of `port` now, bound for VC `vc`; its tail leaves after
@@ -346,6 +349,15 @@ impl Router {
         let ready = place.ready;
         self.outputs[usize::from(ready.output)].waiting -= 1;
         ready
+    }
+
+    /// Asks for the memory that its next packets and credits will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        if self.outputs.len() <= FEW_PORTS {
+            des::prefetch(self.outputs.as_slice());
+            des::prefetch(self.lanes.as_slice());
+        }
     }
 
     /// Its id.

@@ -1,0 +1,41 @@
+//! Asking for memory before it is needed.
+
+/// Cache line in bytes; where it is another, a hint is wasted and nothing else.
+const LINE: usize = 64;
+
+/// Asks the processor to load all lines of a value. Only a hint: does nothing where there is none to
+/// give.
+#[inline(always)]
+pub fn prefetch<T: ?Sized>(value: &T) {
+    let (first, bytes) = (std::ptr::from_ref(value).cast::<i8>(), size_of_val(value));
+    for offset in (0..bytes).step_by(LINE) {
+        hint(first.wrapping_add(offset));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code)]
+fn hint(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: SSE is part of x86-64, and a prefetch of any address, mapped or not, has no effect but on
+    // the cache.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn hint(_: *const i8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_value_can_be_asked_for() {
+        prefetch(&());
+        prefetch(&[0u8; 1000]);
+        prefetch::<[u64]>(&[]);
+        hint(std::ptr::null());
+    }
+}
