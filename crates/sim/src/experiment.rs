@@ -8,7 +8,7 @@ use config::{Bandwidth, Bytes, Duration, Section};
 use des::{Executor, Time};
 use fabric::Rate;
 use routing::Routing;
-use topology::Topology;
+use topology::{Port, RouterId, Topology};
 
 use crate::Error;
 use crate::placement::{self, Job, JobKind};
@@ -218,6 +218,11 @@ impl Network {
             buffer: buffer.bytes as u32,
             packet: packet.bytes as u32,
         })
+    }
+
+    /// Speed of the cable at a wired port.
+    pub fn rate(&self, router: RouterId, port: Port) -> Rate {
+        self.links[usize::from(self.topology.link_class(router, port).0)].rate
     }
 
     /// Buffer of one VC of an input port that has `vcs` of them, in bytes.

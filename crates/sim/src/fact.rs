@@ -37,11 +37,8 @@ pub enum Fact {
         /// Bytes.
         bytes: u32,
     },
-    /// From itself: the wire of a port is free.
-    PortFree {
-        /// Output port; 0 at a host.
-        port: u16,
-    },
+    /// Host, from itself: its injection link is free.
+    InjectionFree,
     /// Host: an MPI message is on its way to it.
     MessageAnnounced {
         /// Job.

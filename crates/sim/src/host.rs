@@ -154,7 +154,7 @@ impl Host {
                 let (nic, mut cable) = self.nic(context);
                 nic.credit(now, bytes, &mut cable);
             }
-            Fact::PortFree { .. } => {
+            Fact::InjectionFree => {
                 let (nic, mut cable) = self.nic(context);
                 nic.wake(now, &mut cable);
             }
@@ -434,8 +434,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
 
     #[inline]
     fn wake(&mut self, after: Time) {
-        self.context
-            .send(self.context.lp(), after, Fact::PortFree { port: 0 });
+        self.context.send(self.context.lp(), after, Fact::InjectionFree);
     }
 
     fn injected(&mut self, report: Injected, after: Time) {

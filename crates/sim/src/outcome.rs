@@ -1,17 +1,21 @@
 //! From the final state of all processes to integers, rows and the result.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use des::Time;
+use des::{Event, Time};
 use fabric::LinkUse;
+use fabric::router::packet::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Digest, Histogram, JobTotals, NetworkTotals, Outcome};
 use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
 
+use crate::fact::Fact;
 use crate::host::Host;
 use crate::model::{Process, Simulation};
 use crate::placement::JobKind;
+use crate::wiring::Identity;
 
 /// The final state of a run, to be read out.
 pub struct Remains<'a> {
@@ -19,17 +23,23 @@ pub struct Remains<'a> {
     pub simulation: &'a Simulation,
     /// Final state of all LPs.
     pub processes: &'a [Process],
+    /// Events that were not carried out.
+    pub pending: &'a [Event<Fact>],
     /// When the run ended.
     pub end: Time,
     /// Hash over the records.
     pub records: Digest,
 }
 
+/// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
+type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
+
 impl Remains<'_> {
     /// Everything measured.
     pub fn outcome(self) -> Outcome {
-        let links = self.links();
-        let mut network = self.network();
+        let not_begun = self.not_begun();
+        let links = self.links(&not_begun);
+        let mut network = self.network(&not_begun);
         network.links = links.len() as u64;
         let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
         let (rank_rows, call_rows) = self.ranks(&mut jobs);
@@ -43,6 +53,49 @@ impl Remains<'_> {
             tables: vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)],
             records: self.records,
         }
+    }
+
+    /// A router decides on a packet's turn ahead of time; what had not begun by the end is not to count.
+    fn not_begun(&self) -> NotBegun {
+        let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
+        let mut not_begun = NotBegun::new();
+        for event in self.pending {
+            let Fact::PacketArrived { port, packet, .. } = event.payload else {
+                continue;
+            };
+            let Identity::Router(router) = numbering.identity(event.source) else {
+                continue;
+            };
+            let from = match numbering.identity(event.target) {
+                Identity::Host(host) => network.topology.attachment(host).1,
+                Identity::Router(far) => match network.topology.peer(far, Port(port)) {
+                    Peer::Router(_, port) => port,
+                    Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
+                },
+                Identity::Overseer => unreachable!("the overseer gets no packets"),
+            };
+            let wire = numbering
+                .wire(network, router, from)
+                .expect("a packet came through it");
+            let start = event.time - wire.delay(network.rate(router, from).serialization(packet.bytes));
+            if start >= self.end {
+                let (packets, bytes) = not_begun.entry((router, from)).or_default();
+                *packets += 1;
+                *bytes += u64::from(packet.bytes);
+            }
+        }
+        not_begun
+    }
+
+    /// Use of a router's link up to the end.
+    fn used(&self, router: &Router, port: Port, not_begun: &NotBegun) -> LinkUse {
+        let mut used = router.used(port.0, self.end);
+        if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
+            used.packets_total -= packets;
+            used.packets -= packets;
+            used.bytes -= bytes;
+        }
+        used
     }
 
     fn host(&self, host: HostId) -> &Host {
@@ -64,7 +117,7 @@ impl Remains<'_> {
         self.end.saturating_sub(self.simulation.warmup)
     }
 
-    fn network(&self) -> NetworkTotals {
+    fn network(&self, not_begun: &NotBegun) -> NetworkTotals {
         let topology = self.simulation.network.topology.as_ref();
         let injection = self.simulation.network.links[usize::from(HOST_LINK.0)]
             .bandwidth
@@ -92,15 +145,15 @@ impl Remains<'_> {
             let Process::Router(router) = process else {
                 continue;
             };
-            for port in 0..topology.ports(router.router.id()) {
-                totals.packet_hops += router.router.used(port, self.end).packets_total;
+            for port in (0..topology.ports(router.router.id())).map(Port) {
+                totals.packet_hops += self.used(&router.router, port, not_begun).packets_total;
             }
         }
         totals
     }
 
     /// One row per direction of each cable: injection links by host, then each router's by port.
-    fn links(&self) -> Vec<LinkRow> {
+    fn links(&self, not_begun: &NotBegun) -> Vec<LinkRow> {
         let topology = self.simulation.network.topology.as_ref();
         let router_name = |router: RouterId, port: Port| {
             format!(
@@ -129,7 +182,7 @@ impl Remains<'_> {
                         (topology.link_classes()[class], router_name(far, far_port))
                     }
                 };
-                let used = state.router.used(port.0, self.end);
+                let used = self.used(&state.router, port, not_begun);
                 rows.push(self.link_row(
                     rows.len(),
                     name.into(),

@@ -35,7 +35,7 @@ impl RouterProcess {
         let vcs = network.routing.vcs();
         let ports: Vec<PortSetting> = (0..topology.ports(router))
             .map(|port| PortSetting {
-                rate: network.links[usize::from(topology.link_class(router, Port(port)).0)].rate,
+                rate: network.rate(router, Port(port)),
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
                 credits: network.buffer_of_vc(vcs),
             })
@@ -101,13 +101,6 @@ impl RouterProcess {
                 };
                 self.router.credit(now, port, vc, bytes, &mut cables);
             }
-            Fact::PortFree { port } => {
-                let mut cables = Cables {
-                    wires: &self.wires,
-                    context,
-                };
-                self.router.wake(now, port, &mut cables);
-            }
             _ => unreachable!("{fact:?} does not happen to a router"),
         }
     }
@@ -130,13 +123,9 @@ impl<C: Context<Simulation>> Cables<'_, C> {
 
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         let wire = self.wire(port);
-        let delay = if wire.to_host {
-            wire.arrival + serialization
-        } else {
-            wire.arrival
-        };
+        let delay = wait + wire.delay(serialization);
         let fact = Fact::PacketArrived {
             port: wire.port,
             vc,
@@ -154,12 +143,6 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             bytes,
         };
         self.context.send(wire.lp, after + wire.credit, fact);
-    }
-
-    #[inline]
-    fn wake(&mut self, port: u16, after: Time) {
-        self.context
-            .send(self.context.lp(), after, Fact::PortFree { port });
     }
 
     #[inline]

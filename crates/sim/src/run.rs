@@ -83,6 +83,7 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
     let outcome = Remains {
         simulation: &simulation,
         processes: &finished.lps,
+        pending: &finished.pending,
         end: finished.time,
         records,
     }

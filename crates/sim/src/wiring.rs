@@ -35,6 +35,18 @@ pub struct Wire {
     pub credit: Time,
 }
 
+impl Wire {
+    /// From the start of a packet that takes so long to send until the far end acts on it.
+    #[inline]
+    pub fn delay(&self, serialization: Time) -> Time {
+        if self.to_host {
+            serialization + self.arrival
+        } else {
+            self.arrival
+        }
+    }
+}
+
 /// The numbering of LPs.
 pub struct Numbering {
     routers: Vec<u32>,

@@ -1,16 +1,20 @@
 //! The `packet` router: virtual cut-through with input-buffered virtual channels and credits.
 //!
 //! A packet's head is taken in when its link and the router's pipeline are behind it. It is routed at
-//! once, keeps its place in the buffer of the input port and virtual channel (VC) it came by, and waits
-//! in a queue of the output port and VC that it wants. An output that is free sends the first packet of
-//! the next VC, in turn, whose packet has room (credits) in the buffer at the far end of the link. The
-//! place in the input buffer becomes free, and the credit for it sets out, when the tail leaves.
+//! once and keeps its place in the buffer of the input port and virtual channel (VC) it came by. If there
+//! is room (credits) in the buffer at the far end of its output, it takes that room and its turn on the
+//! wire: packets of all VCs leave in the order in which they got their room. Otherwise it waits, in order,
+//! for credits of its output's VC, and holds up nobody else. The place in the input buffer becomes free,
+//! and the credit for it sets out, when the tail leaves.
+//!
+//! Since a turn on the wire is decided when the room is there, a router needs no event for a wire that
+//! becomes free: one event for the packet and one for its credit are all that a hop costs.
 //!
 //! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
 //! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
 //!
 //! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one
-//! [`Lane`]; packets wait in one pool per router, chained by index.
+//! [`Lane`]; packets without room wait in one pool per router, chained by index.
 
 use des::Time;
 use routing::{At, Congestion, Random, Routing};
@@ -27,13 +31,11 @@ const FEW_PORTS: usize = 32;
 
 /// What a router makes happen.
 pub trait Outputs {
-    /// The packet starts onto the link of `port` now, bound for VC `vc`; its tail leaves after
-    /// `serialization`.
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time);
+    /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
+    /// `serialization` later.
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
     /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of room more.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
-    /// [`Router::wake`] is to be called after this span.
-    fn wake(&mut self, port: u16, after: Time);
     /// [`Router::ready`] is to be called with this packet after this span.
     fn ready(&mut self, ready: Ready, after: Time);
 }
@@ -88,13 +90,11 @@ struct Output {
     rate: Rate,
     /// Bytes that wait here, are under way, or whose credit is not back.
     load: u32,
-    /// Packets that wait here.
+    /// Packets that wait for credits.
     waiting: u32,
-    next_vc: u8,
-    wake_pending: bool,
     to_host: bool,
-    blocked: bool,
-    blocked_since: Time,
+    /// While packets wait for credits: when the wire had nothing to carry any more.
+    idle_since: Time,
     carried: Carried,
 }
 
@@ -149,11 +149,8 @@ impl Router {
             rate: p.rate,
             load: 0,
             waiting: 0,
-            next_vc: 0,
-            wake_pending: false,
             to_host: p.to_host,
-            blocked: false,
-            blocked_since: Time::ZERO,
+            idle_since: Time::ZERO,
             carried: Carried::default(),
         };
         let lane = |p: &PortSetting| Lane {
@@ -218,102 +215,73 @@ impl Router {
         self.ready(now, ready, out);
     }
 
-    /// A packet may leave as soon as its output serves it.
+    /// A packet may leave as soon as there is room for it.
     #[inline]
     pub fn ready(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
-        let port = usize::from(ready.output);
-        let lane = port * usize::from(self.vcs) + usize::from(ready.output_vc);
-        let output = &self.outputs[port];
-        if output.waiting == 0
-            && !output.wake_pending
-            && output.busy_until <= now
-            && (output.to_host || self.lanes[lane].credits >= ready.packet.bytes)
-        {
+        let lane = self.lane(ready.output, ready.output_vc);
+        let output = &mut self.outputs[usize::from(ready.output)];
+        if output.to_host {
             self.send(now, ready, out);
             return;
         }
+        let room = &mut self.lanes[lane];
+        if room.head == NONE && room.credits >= ready.packet.bytes {
+            room.credits -= ready.packet.bytes;
+            self.send(now, ready, out);
+            return;
+        }
+        if output.waiting == 0 {
+            output.idle_since = now.max(output.busy_until);
+        }
         self.enqueue(lane, ready);
-        self.serve(now, ready.output, out);
     }
 
     /// The far end of `port` has room for `bytes` bytes more on `vc`.
     #[inline]
     pub fn credit(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut impl Outputs) {
-        self.lanes[usize::from(port) * usize::from(self.vcs) + usize::from(vc)].credits += bytes;
+        let lane = self.lane(port, vc);
         self.outputs[usize::from(port)].load -= bytes;
-        self.serve(now, port, out);
+        self.lanes[lane].credits += bytes;
+        while let Lane { head, credits, .. } = self.lanes[lane]
+            && head != NONE
+            && credits >= self.pool[head as usize].ready.packet.bytes
+        {
+            let ready = self.dequeue(lane);
+            self.lanes[lane].credits -= ready.packet.bytes;
+            self.send(now, ready, out);
+            // Only now: while it waited, the wire's idle time was the time of full buffers.
+            self.outputs[usize::from(port)].waiting -= 1;
+        }
     }
 
-    /// The wire of `port` is free again.
     #[inline]
-    pub fn wake(&mut self, now: Time, port: u16, out: &mut impl Outputs) {
-        self.outputs[usize::from(port)].wake_pending = false;
-        self.serve(now, port, out);
+    fn lane(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
-    /// Sends the next waiting packet that has room, if the wire is free.
-    #[inline]
-    fn serve(&mut self, now: Time, port: u16, out: &mut impl Outputs) {
-        let output = &mut self.outputs[usize::from(port)];
-        if output.waiting == 0 || output.wake_pending {
-            return;
-        }
-        if output.busy_until > now {
-            output.wake_pending = true;
-            out.wake(port, output.busy_until - now);
-            return;
-        }
-        let first = usize::from(port) * usize::from(self.vcs);
-        let to_host = output.to_host;
-        let mut vc = output.next_vc;
-        for _ in 0..self.vcs {
-            let lane = &self.lanes[first + usize::from(vc)];
-            if lane.head != NONE {
-                let bytes = self.pool[lane.head as usize].ready.packet.bytes;
-                if to_host || lane.credits >= bytes {
-                    let ready = self.dequeue(first + usize::from(vc));
-                    self.outputs[usize::from(port)].next_vc = (vc + 1) % self.vcs;
-                    self.send(now, ready, out);
-                    return;
-                }
-            }
-            vc = (vc + 1) % self.vcs;
-        }
-        let output = &mut self.outputs[usize::from(port)];
-        if !output.blocked {
-            output.blocked = true;
-            output.blocked_since = now;
-        }
-    }
-
+    /// Gives a packet that has its room the next turn on the wire.
     fn send(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
         let bytes = ready.packet.bytes;
         let output = &mut self.outputs[usize::from(ready.output)];
-        let serialization = output.rate.serialization(bytes);
-        if output.blocked {
-            output.blocked = false;
-            self.held[usize::from(ready.output)].unblock(output.blocked_since, now, self.warmup);
-        }
-        output.busy_until = now + serialization;
         let held = &mut self.held[usize::from(ready.output)];
+        let serialization = output.rate.serialization(bytes);
+        let start = now.max(output.busy_until);
+        let wait = start - now;
+        output.busy_until = start + serialization;
         output
             .carried
-            .depart(now, serialization, bytes, self.warmup, held);
+            .depart(start, serialization, bytes, self.warmup, held);
+        if output.waiting > 0 {
+            held.unblock(output.idle_since, start, self.warmup);
+            output.idle_since = output.busy_until;
+        }
         if output.to_host {
             output.load -= bytes;
-        } else {
-            self.lanes[usize::from(ready.output) * usize::from(self.vcs) + usize::from(ready.output_vc)]
-                .credits -= bytes;
         }
-        let more = output.waiting > 0;
-        output.wake_pending = more;
         let mut packet = ready.packet;
         packet.hops = packet.hops.saturating_add(1);
-        out.depart(ready.output, ready.output_vc, packet, serialization);
-        out.credit(ready.input, ready.input_vc, bytes, serialization);
-        if more {
-            out.wake(ready.output, serialization);
-        }
+        out.depart(ready.output, ready.output_vc, packet, wait, serialization);
+        out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
     }
 
     fn enqueue(&mut self, lane: usize, ready: Ready) {
@@ -346,9 +314,7 @@ impl Router {
         }
         place.next = self.free;
         self.free = index;
-        let ready = place.ready;
-        self.outputs[usize::from(ready.output)].waiting -= 1;
-        ready
+        place.ready
     }
 
     /// Asks for the memory that its next packets and credits will touch.
@@ -385,8 +351,8 @@ impl Router {
     pub fn used(&self, port: u16, end: Time) -> LinkUse {
         let output = &self.outputs[usize::from(port)];
         let mut held = self.held[usize::from(port)];
-        if output.blocked {
-            held.unblock(output.blocked_since, end, self.warmup);
+        if output.waiting > 0 {
+            held.unblock(output.idle_since, end, self.warmup);
         }
         LinkUse::new(output.carried, held, end, output.busy_until)
     }
@@ -426,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A router with everything that it wants to happen, in time.
+    /// A router with everything that it makes happen.
     struct Bench {
         router: Router,
         now: Time,
@@ -436,7 +402,6 @@ mod tests {
     #[derive(Default)]
     struct Agenda {
         now: Time,
-        wakes: Vec<(Time, u16)>,
         readies: Vec<(Time, Ready)>,
         /// Start, port, VC and end of every departure.
         departed: Vec<(u64, u16, u8, u64)>,
@@ -444,21 +409,13 @@ mod tests {
     }
 
     impl Outputs for Agenda {
-        fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+        fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
             assert_eq!(packet.hops, 1);
-            self.departed
-                .push((self.now.0, port, vc, (self.now + serialization).0));
+            let start = self.now + wait;
+            self.departed.push((start.0, port, vc, (start + serialization).0));
         }
         fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
             self.credits.push(((self.now + after).0, port, vc, bytes));
-        }
-        fn wake(&mut self, port: u16, after: Time) {
-            assert!(
-                self.wakes.iter().all(|w| w.1 != port),
-                "one wake-up per port at a time"
-            );
-            assert!(after > Time::ZERO);
-            self.wakes.push((self.now + after, port));
         }
         fn ready(&mut self, ready: Ready, after: Time) {
             self.readies.push((self.now + after, ready));
@@ -501,26 +458,15 @@ mod tests {
 
         /// Lets everything happen that is due by then.
         fn until(&mut self, end: Time) {
-            loop {
-                let wake = self.agenda.wakes.iter().map(|w| w.0).min().unwrap_or(Time::MAX);
-                let ready = self.agenda.readies.iter().map(|r| r.0).min().unwrap_or(Time::MAX);
-                if wake.min(ready) > end {
-                    break;
-                }
-                self.now = wake.min(ready);
-                self.agenda.now = self.now;
-                if wake <= ready {
-                    let i = self.agenda.wakes.iter().position(|w| w.0 == wake).unwrap();
-                    let (_, port) = self.agenda.wakes.swap_remove(i);
-                    self.router.wake(self.now, port, &mut self.agenda);
-                } else {
-                    let i = self.agenda.readies.iter().position(|r| r.0 == ready).unwrap();
-                    let (_, ready) = self.agenda.readies.swap_remove(i);
-                    self.router.ready(self.now, ready, &mut self.agenda);
-                }
+            while let Some(i) = (0..self.agenda.readies.len()).min_by_key(|i| self.agenda.readies[*i].0)
+                && self.agenda.readies[i].0 <= end
+            {
+                let (time, ready) = self.agenda.readies.swap_remove(i);
+                self.agenda.now = time;
+                self.router.ready(time, ready, &mut self.agenda);
             }
-            self.now = end.min(Time(u64::MAX / 2));
-            self.agenda.now = self.now;
+            self.now = end;
+            self.agenda.now = end;
         }
     }
 
