@@ -1,0 +1,59 @@
+# `make demo` and `make test` work on a fresh machine; `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+RUST := --workspace --exclude fabricsim-py
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test lint test-rust test-without-otf2 python test-python packages clean help
+
+build: ## the release binary
+	cargo build --release --locked --package fabricsim-cli
+
+demo: ## install what is missing, build, replay LAMMPS on two networks and compare them
+	scripts/install-packages.sh
+	$(MAKE) --no-print-directory build
+	scripts/demo.sh
+
+test: ## install what is missing, pass all checks and tests
+	PYTHON=$(PYTHON) scripts/install-packages.sh --python
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-without-otf2
+	$(MAKE) --no-print-directory test-python
+
+lint: ## formatting, clippy, shell scripts
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
+
+test-rust: ## all crates
+	cargo test --locked $(RUST)
+
+# In a folder of its own, so that the other builds keep what they have compiled.
+test-without-otf2: ## the workload crate as it is without the OTF2 library
+	FABRICSIM_WITHOUT_OTF2=1 cargo test --locked --package fabricsim-workload --target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
+
+# The development profile, which `cargo test` and clippy use as well: dependencies are compiled once.
+python: $(VENV)/ready ## the Python package for development, in .venv
+	. $(VENV)/bin/activate && maturin develop --locked --extras dev
+
+test-python: python ## the Python package, and what the documentation says
+	. $(VENV)/bin/activate && ruff check python && ruff format --check python
+	. $(VENV)/bin/activate && mypy
+	. $(VENV)/bin/activate && pytest
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	touch $@
+
+packages: ## the Debian packages that are missing
+	scripts/install-packages.sh --python
+
+clean: ## everything that was built
+	cargo clean
+	rm -rf $(VENV) results
+
+help: ## this list
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20

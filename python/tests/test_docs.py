@@ -1,0 +1,186 @@
+"""What README and docs/ say: keys are all there, experiments are valid, commands and snippets run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricsim
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    page
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").glob("*.md"),
+    ]
+    if page.is_file()
+)
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="the documentation is not here")
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def pages_with(language: str, word: str = "") -> list[Any]:
+    """Pages that have such a block with such a word in it."""
+    return [
+        pytest.param(page, id=name(page))
+        for page in PAGES
+        if any(word in block for block in blocks(page, language))
+    ]
+
+
+def key_paths(value: Any, path: str = "") -> Iterator[str]:
+    """All keys of an experiment in dots; jobs without numbers, link classes as CLASS."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if path == "network.links":
+                key = "CLASS"
+            yield from key_paths(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for inner in value:
+            yield from key_paths(inner, path)
+    else:
+        yield path
+
+
+SMALL = {
+    "dragonfly": ({"hosts_per_router": 1, "routers_per_group": 2, "global_links_per_router": 1}, "ugal"),
+    "fat-tree": ({"radix": 4}, "adaptive"),
+    "mesh": ({"sizes": [3, 3]}, "dimension-order"),
+    "torus": ({"sizes": [3, 3]}, "dimension-order"),
+}
+
+
+def small(topology: str) -> dict[str, Any]:
+    """A small experiment on a topology."""
+    parameters, routing = SMALL[topology]
+    return {
+        "network": {"topology": {"kind": topology, **parameters}, "routing": {"algorithm": routing}},
+        "job": [{"traffic": {"pattern": "uniform", "load": 0.1}}],
+        "run": {"until": "2 us"},
+    }
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like the repository's root, in which commands may leave results."""
+    folder = tmp_path_factory.mktemp("workshop")
+    for entry in ("examples", "docs", "crates", "python"):
+        if (ROOT / entry).exists():
+            (folder / entry).symlink_to(ROOT / entry)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reads_otf2() -> bool:
+    """Whether this build can read the recorded trace of the examples."""
+    try:
+        fabricsim.trace_info(ROOT / "examples/traces/otf2-lammps-melt-27")
+    except fabricsim.TraceError as error:
+        if "library" in str(error):
+            return False
+        raise
+    return True
+
+
+def test_every_key_of_an_experiment_is_documented(reads_otf2: bool) -> None:
+    page = (ROOT / "docs/formats/experiment.md").read_text()
+    known = set(re.findall(r"`([\w.-]+)`", page))
+    assert set(SMALL) == {kind.name for kind in fabricsim.list_parts("topologies")}, "SMALL has them all"
+    experiments: list[Any] = [small(topology) for topology in SMALL]
+    for example in sorted((ROOT / "examples").glob("*.toml")):
+        if reads_otf2 or "otf2" not in example.read_text():
+            experiments.append(example)
+    missing: dict[str, str] = {}
+    for experiment in experiments:
+        filled = fabricsim.check(experiment).experiment
+        for path in key_paths(filled):
+            if path not in known:
+                missing[path] = str(experiment)
+    assert not missing
+
+
+def test_every_part_and_parameter_is_documented() -> None:
+    page = (ROOT / "docs/formats/experiment.md").read_text()
+    sections = {"topologies": "network.topology", "routings": "network.routing", "patterns": "job.traffic"}
+    missing = []
+    parts = fabricsim.list_parts()
+    for kind, listed in parts.items():
+        for part in listed:
+            for word in part.name.split("/"):
+                if f"`{word}`" not in page and f'`"{word}"`' not in page and f".{word}`" not in page:
+                    missing.append(f"{kind}: {part.name}")
+            for parameter, _ in part.parameters:
+                if f"`{sections[kind]}.{parameter}`" not in page:
+                    missing.append(f"{part.name}: {parameter}")
+    assert not missing
+
+
+@pytest.mark.parametrize("page", pages_with("toml", "[network]"))
+def test_experiments_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page, "toml"):
+        if "[network]" in block:
+            file = tmp_path / "experiment.toml"
+            file.write_text(block)
+            assert fabricsim.check(file).deadlock_free
+
+
+@pytest.mark.parametrize("page", pages_with("sh", "fabricsim "))
+def test_commands_in_the_docs_run(page: Path, workshop: Path, reads_otf2: bool) -> None:
+    if not reads_otf2:
+        pytest.skip("this build reads no OTF2")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for block in blocks(page, "sh"):
+        commands = [line for line in block.splitlines() if line.startswith("fabricsim ")]
+        for command in commands:
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=workshop, env=environment, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{name(page)}: {command}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_snippets_in_the_docs_run(
+    page: Path, workshop: Path, reads_otf2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of a page run one after the other, like a notebook."""
+    if not reads_otf2:
+        pytest.skip("this build reads no OTF2")
+    monkeypatch.chdir(workshop)
+    monkeypatch.setattr("webbrowser.open", lambda *_: True)
+    names: dict[str, Any] = {"__name__": name(page)}
+    for number, block in enumerate(blocks(page, "python"), start=1):
+        exec(compile(block, f"{name(page)}, snippet {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page if not path else (page.parent / path)
+        assert file.exists(), f"{name(page)} links to {target}"
+        if anchor and file.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+            assert anchor in anchors, f"{name(page)} links to {target}; there are {sorted(anchors)}"

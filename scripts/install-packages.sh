@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that FabricSim needs and this machine lacks; does nothing if it lacks none.
+#
+#   scripts/install-packages.sh            what the simulator needs
+#   scripts/install-packages.sh --python   and what its Python package needs
+#
+# Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
+# same, but cannot read recorded traces: its absence is a warning, all others are errors.
+set -euo pipefail
+
+python=${PYTHON:-python3}
+required=()
+optional=()
+
+# A compiler that links: `cc` without the C library's headers is not enough.
+links() {
+    local folder
+    folder=$(mktemp -d)
+    echo 'int main(void) { return 0; }' >"$folder/a.c"
+    local status=0
+    cc "$folder/a.c" -o "$folder/a" >/dev/null 2>&1 || status=1
+    rm -rf "$folder"
+    return "$status"
+}
+
+if ! command -v cargo >/dev/null; then
+    echo "cargo is missing: install Rust 1.88 or newer, for example as https://rustup.rs says" >&2
+    exit 1
+fi
+links || required+=(gcc libc6-dev)
+"${OTF2_CONFIG:-otf2-config}" --version >/dev/null 2>&1 || optional+=(libotf2-trace-dev)
+if [ "${1:-}" = --python ]; then
+    if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+        echo "'$python' is no Python 3.10 or newer; name another one: make PYTHON=..." >&2
+        exit 1
+    fi
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || required+=(python3-venv)
+fi
+
+missing=("${required[@]}" "${optional[@]}")
+if [ ${#missing[@]} -eq 0 ]; then
+    exit 0
+fi
+
+# Says why nothing can be installed, and whether that is the end.
+give_up() {
+    echo "$1; missing: ${missing[*]}" >&2
+    if [ ${#required[@]} -gt 0 ]; then
+        echo "Install ${required[*]} (or what your system calls them) and try again." >&2
+        exit 1
+    fi
+    echo "Going on without ${optional[*]}: recorded OTF2 traces cannot be read." >&2
+    exit 0
+}
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || give_up "not root, and no sudo here"
+    as_root=(sudo)
+fi
+command -v apt-get >/dev/null || give_up "no apt-get here"
+
+echo "installing ${missing[*]}"
+install() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install --yes --quiet --no-install-recommends "${missing[@]}"
+}
+# A fresh container has no package lists, an old machine may have outdated ones.
+"${as_root[@]}" apt-get update --quiet || echo "the package lists could not be updated" >&2
+install || give_up "apt-get could not install the packages"
