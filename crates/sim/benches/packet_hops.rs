@@ -1,0 +1,72 @@
+//! Packet-hops per second of processor time, the figure that simulators of networks are compared by.
+//!
+//! `cargo bench -p fabricsim-sim` runs all cases several times and prints the least, the median and the
+//! best rate of each: on shared machines the best is closest to what the program can do, the median to
+//! what a user will see. `cargo bench -p fabricsim-sim -- NAME` runs the cases whose name contains NAME.
+
+use sim::{Control, Experiment};
+
+/// Repetitions of each case.
+const RUNS: usize = 7;
+
+/// Name, topology, routing, load and simulated microseconds. Links of 100 Gbps and 50 ns, routers of
+/// 100 ns, 100 KB per port, packets of 256 B, as in the Slim Fly study of CODES.
+const CASES: &[(&str, &str, &str, f64, u32)] = &[
+    ("dragonfly-1056/minimal/0.1", DRAGONFLY_1K, "minimal", 0.1, 60),
+    ("dragonfly-1056/minimal/0.5", DRAGONFLY_1K, "minimal", 0.5, 40),
+    ("dragonfly-1056/minimal/0.9", DRAGONFLY_1K, "minimal", 0.9, 20),
+    ("dragonfly-1056/ugal/0.5", DRAGONFLY_1K, "ugal", 0.5, 20),
+    ("dragonfly-16512/minimal/0.1", DRAGONFLY_16K, "minimal", 0.1, 10),
+    ("fat-tree-1024/adaptive/0.5", FAT_TREE, "adaptive", 0.5, 20),
+    ("torus-8x8x8/dimension-order/0.3", TORUS, "dimension-order", 0.3, 40),
+];
+
+const DRAGONFLY_1K: &str =
+    r#"kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4"#;
+const DRAGONFLY_16K: &str =
+    r#"kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8"#;
+const FAT_TREE: &str = r#"kind = "fat-tree", levels = 3, radix = 16"#;
+const TORUS: &str = r#"kind = "torus", sizes = [8, 8, 8]"#;
+
+fn main() {
+    let filter = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+    println!("million packet-hops per CPU second, one thread, {RUNS} runs");
+    println!("{:34} {:>8} {:>8} {:>8} {:>12} {:>12}", "case", "least", "median", "best", "packet-hops", "events/hop");
+    for case in CASES.iter().filter(|case| case.0.contains(&filter)) {
+        measure(case);
+    }
+}
+
+fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f64, u32)) {
+    let toml = format!(
+        r#"
+        [network]
+        topology = {{ {topology} }}
+        routing = {{ algorithm = "{routing}" }}
+        link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
+        router = {{ delay = "100 ns", buffer = "100 KB" }}
+        packet = "256 B"
+        [[job]]
+        traffic = {{ pattern = "uniform", load = {load} }}
+        [run]
+        until = "{microseconds} us"
+        executor = "conservative"
+        "#
+    );
+    let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
+    let (mut rates, mut hops, mut events) = (Vec::new(), 0, 0);
+    for _ in 0..RUNS {
+        let summary = sim::run(&experiment, &Control::new()).expect("the case runs").summary;
+        rates.push(summary.run.packet_hops_per_cpu_s / 1e6);
+        hops = summary.network.packet_hops;
+        events = summary.run.events_committed;
+    }
+    rates.sort_by(f64::total_cmp);
+    println!(
+        "{name:34} {:8.2} {:8.2} {:8.2} {hops:12} {:12.2}",
+        rates[0],
+        rates[RUNS / 2],
+        rates[RUNS - 1],
+        events as f64 / hops as f64
+    );
+}
