@@ -1,30 +1,43 @@
 //! Minimal paths in a dragonfly: at most one local link, one global link, at most one local link. What
 //! `minimal` and the two legs of `ugal` share.
 
-use std::sync::Arc;
-
-use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
+use topology::{Dragonfly, Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::Hop;
 
-/// A topology of groups, with the queries that routing makes.
-pub(crate) struct GroupNetwork {
-    topology: Arc<dyn Topology>,
+/// A topology of groups, with the queries that routing makes. Compiled for each such topology, as a
+/// decision takes several of them.
+pub(crate) struct GroupNetwork<T> {
+    topology: T,
 }
 
-impl GroupNetwork {
-    /// The registry has made sure that the topology consists of groups.
-    pub(crate) fn new(topology: Arc<dyn Topology>) -> GroupNetwork {
+/// The topologies of groups that routing is compiled for.
+pub(crate) enum GroupTopology<'a> {
+    Dragonfly(&'a Dragonfly),
+}
+
+/// Which topology of groups this is. The registry has made sure that it is one.
+pub(crate) fn concrete(topology: &dyn Topology) -> GroupTopology<'_> {
+    let Shape::Groups(groups) = topology.shape() else {
+        unreachable!("the registry checks the shape")
+    };
+    match groups.as_any().downcast_ref() {
+        Some(dragonfly) => GroupTopology::Dragonfly(dragonfly),
+        None => unreachable!("every topology of groups has its variant here"),
+    }
+}
+
+impl<T: Topology + Groups> GroupNetwork<T> {
+    pub(crate) fn new(topology: T) -> Self {
         GroupNetwork { topology }
     }
 
-    pub(crate) fn groups(&self) -> &dyn Groups {
-        match self.topology.shape() {
-            Shape::Groups(groups) => groups,
-            _ => unreachable!("the registry checks the shape"),
-        }
+    #[inline]
+    pub(crate) fn groups(&self) -> &T {
+        &self.topology
     }
 
+    #[inline]
     pub(crate) fn attachment(&self, host: HostId) -> (RouterId, Port) {
         self.topology.attachment(host)
     }
@@ -32,12 +45,13 @@ impl GroupNetwork {
     /// One hop from `router` towards another router, `target`, on VC `first_vc` before the global link, on
     /// the next VC on it and behind it. `link` gives the index of the global link to take, and is asked
     /// only if one is ahead.
+    #[inline]
     pub(crate) fn towards(
         &self,
         router: RouterId,
         target: RouterId,
         first_vc: u8,
-        link: impl FnOnce(&dyn Groups) -> u32,
+        link: impl FnOnce(&T) -> u32,
     ) -> Hop {
         let groups = self.groups();
         let (here, there) = (groups.group(router), groups.group(target));
@@ -51,6 +65,7 @@ impl GroupNetwork {
     }
 
     /// One hop from `router` towards another group through the `link`-th link to it.
+    #[inline]
     pub(crate) fn through(&self, router: RouterId, group: u32, first_vc: u8, link: u32) -> Hop {
         let groups = self.groups();
         let (gateway, port) = groups.gateway(groups.group(router), group, link);

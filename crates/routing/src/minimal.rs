@@ -11,11 +11,9 @@
 //!
 //! State: `phase` is 1 once the link between the groups is chosen; `via` is its index.
 
-use std::sync::Arc;
+use topology::{Groups, Topology};
 
-use topology::Topology;
-
-use crate::groups::GroupNetwork;
+use crate::groups::{self, GroupNetwork, GroupTopology};
 use crate::registry::is_groups;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
 
@@ -25,17 +23,19 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "at most one global link, the fewest local links (MIN of Kim et al. 2008)",
     parameters: &[],
     routes: is_groups,
-    build: |_, topology| Ok(Box::new(Minimal::new(topology))),
+    build: |_, topology| match groups::concrete(topology.as_ref()) {
+        GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
+    },
 };
 
-struct Minimal {
-    network: GroupNetwork,
+struct Minimal<T> {
+    network: GroupNetwork<T>,
 }
 
 const LINK_CHOSEN: u8 = 1;
 
-impl Minimal {
-    fn new(topology: Arc<dyn Topology>) -> Minimal {
+impl<T: Topology + Groups> Minimal<T> {
+    fn new(topology: T) -> Self {
         Minimal {
             network: GroupNetwork::new(topology),
         }
@@ -56,7 +56,7 @@ impl Minimal {
     }
 }
 
-impl Routing for Minimal {
+impl<T: Topology + Groups> Routing for Minimal<T> {
     fn vcs(&self) -> u8 {
         2
     }

@@ -23,12 +23,10 @@
 //! State: `phase` as named below; `via` is the intermediate router or group while on the way there, then
 //! the index of the link to the destination's group.
 
-use std::sync::Arc;
-
 use config::{Bytes, Error, Section};
 use topology::{Groups, Port, RouterId, Topology};
 
-use crate::groups::GroupNetwork;
+use crate::groups::{self, GroupNetwork, GroupTopology};
 use crate::registry::is_groups;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
 
@@ -51,7 +49,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         ),
     ],
     routes: is_groups,
-    build: |section, topology| Ok(Box::new(Ugal::read(section, topology)?)),
+    build: |section, topology| match groups::concrete(topology.as_ref()) {
+        GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Ugal::read(section, dragonfly.clone())?)),
+    },
 };
 
 /// Nothing decided yet.
@@ -63,8 +63,8 @@ const ARRIVED: u8 = 2;
 /// On a minimal path to the destination.
 const LAST_LEG: u8 = 3;
 
-struct Ugal {
-    network: GroupNetwork,
+struct Ugal<T> {
+    network: GroupNetwork<T>,
     bias: u64,
     weight: u64,
     intermediate: Intermediate,
@@ -78,8 +78,8 @@ enum Intermediate {
     Group,
 }
 
-impl Ugal {
-    fn read(section: &Section, topology: Arc<dyn Topology>) -> Result<Ugal, Error> {
+impl<T: Topology + Groups> Ugal<T> {
+    fn read(section: &Section, topology: T) -> Result<Self, Error> {
         let bias = section.or("bias", Bytes { bytes: 7680 })?.bytes;
         let weight = section.or("weight", 2u32)?;
         let intermediate = match section.choice("intermediate", "router", &["router", "group"])? {
@@ -140,7 +140,7 @@ impl Ugal {
             Intermediate::Router if at.router.0 == via => None,
             Intermediate::Router => {
                 let via = RouterId(via);
-                let link = |groups: &dyn Groups| groups.minimal_link(at.router, via, draw);
+                let link = |groups: &T| groups.minimal_link(at.router, via, draw);
                 Some(self.network.towards(at.router, via, 0, link))
             }
             Intermediate::Group => {
@@ -220,7 +220,7 @@ impl Ugal {
     }
 }
 
-impl Routing for Ugal {
+impl<T: Topology + Groups> Routing for Ugal<T> {
     fn vcs(&self) -> u8 {
         self.last_leg_vc() + 2
     }

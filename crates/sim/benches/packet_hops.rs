@@ -4,7 +4,7 @@
 //! best rate of each: on shared machines the best is closest to what the program can do, the median to
 //! what a user will see. `cargo bench -p fabricsim-sim -- NAME` runs the cases whose name contains NAME.
 
-use sim::{Control, Experiment};
+use fabricsim_sim::{Control, Experiment, run};
 
 /// Repetitions of each case.
 const RUNS: usize = 7;
@@ -18,7 +18,13 @@ const CASES: &[(&str, &str, &str, f64, u32)] = &[
     ("dragonfly-1056/ugal/0.5", DRAGONFLY_1K, "ugal", 0.5, 20),
     ("dragonfly-16512/minimal/0.1", DRAGONFLY_16K, "minimal", 0.1, 10),
     ("fat-tree-1024/adaptive/0.5", FAT_TREE, "adaptive", 0.5, 20),
-    ("torus-8x8x8/dimension-order/0.3", TORUS, "dimension-order", 0.3, 40),
+    (
+        "torus-8x8x8/dimension-order/0.3",
+        TORUS,
+        "dimension-order",
+        0.3,
+        40,
+    ),
 ];
 
 const DRAGONFLY_1K: &str =
@@ -29,9 +35,15 @@ const FAT_TREE: &str = r#"kind = "fat-tree", levels = 3, radix = 16"#;
 const TORUS: &str = r#"kind = "torus", sizes = [8, 8, 8]"#;
 
 fn main() {
-    let filter = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+    let filter = std::env::args()
+        .skip(1)
+        .find(|a| !a.starts_with('-'))
+        .unwrap_or_default();
     println!("million packet-hops per CPU second, one thread, {RUNS} runs");
-    println!("{:34} {:>8} {:>8} {:>8} {:>12} {:>12}", "case", "least", "median", "best", "packet-hops", "events/hop");
+    println!(
+        "{:34} {:>8} {:>8} {:>8} {:>12} {:>12}",
+        "case", "least", "median", "best", "packet-hops", "events/hop"
+    );
     for case in CASES.iter().filter(|case| case.0.contains(&filter)) {
         measure(case);
     }
@@ -56,7 +68,7 @@ fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f6
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
     let (mut rates, mut hops, mut events) = (Vec::new(), 0, 0);
     for _ in 0..RUNS {
-        let summary = sim::run(&experiment, &Control::new()).expect("the case runs").summary;
+        let summary = run(&experiment, &Control::new()).expect("the case runs").summary;
         rates.push(summary.run.packet_hops_per_cpu_s / 1e6);
         hops = summary.network.packet_hops;
         events = summary.run.events_committed;

@@ -2,7 +2,7 @@
 
 use des::{Context, Time};
 use fabric::Packet;
-use fabric::router::packet::{Arrival, Outputs, PortSetting, Ready, Router};
+use fabric::router::packet::{Arrival, FEW_PORTS, Outputs, PortSetting, Ready, Router};
 use routing::Random;
 use topology::{Peer, Port, RouterId};
 
@@ -52,6 +52,9 @@ impl RouterProcess {
     #[inline]
     pub fn prefetch(&self) {
         self.router.prefetch();
+        if self.wires.len() <= FEW_PORTS {
+            des::prefetch(&*self.wires);
+        }
     }
 
     /// Carries out one event.

@@ -33,7 +33,11 @@ fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64) {
         seed: 1,
         until: SPAN,
     };
-    let go = || run(&model, &settings, &Control::default(), &mut |_, _| ()).anatomy.committed;
+    let go = || {
+        run(&model, &settings, &Control::default(), &mut |_, _| ())
+            .anatomy
+            .committed
+    };
     bencher.counter(ItemsCount::new(go())).bench(go);
 }
 

@@ -19,7 +19,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mpi", &["config", "des", "workload"]),
     (
         "sim",
-        &["config", "des", "fabric", "mpi", "results", "routing", "topology", "workload"],
+        &[
+            "config", "des", "fabric", "mpi", "results", "routing", "topology", "workload",
+        ],
     ),
     ("cli", &["config", "results", "sim", "workload"]),
     ("py", &["cli", "config", "results", "sim", "workload"]),
@@ -28,12 +30,26 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Words of networks, none of which the kernel may know.
 const FOREIGN: &[&str] = &[
-    "router", "packet", "topolog", "dragonfly", "torus", "credit", "bandwidth", "switch", " host", "nic ", "mpi_",
-    " rank", "message",
+    "router",
+    "packet",
+    "topolog",
+    "dragonfly",
+    "torus",
+    "credit",
+    "bandwidth",
+    "switch",
+    " host",
+    "nic ",
+    "mpi_",
+    " rank",
+    "message",
 ];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is there")
 }
 
 #[test]
@@ -45,7 +61,11 @@ fn dependencies_point_down() {
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
     let packages = metadata["packages"].as_array().expect("packages");
-    let short = |name: &Value| name.as_str().and_then(|n| n.strip_prefix("fabricsim-")).map(str::to_string);
+    let short = |name: &Value| {
+        name.as_str()
+            .and_then(|n| n.strip_prefix("fabricsim-"))
+            .map(str::to_string)
+    };
     let seen: BTreeSet<String> = packages.iter().filter_map(|p| short(&p["name"])).collect();
     let known: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(seen, known, "crates of the workspace and crates of the map");
@@ -53,7 +73,9 @@ fn dependencies_point_down() {
         let name = short(&package["name"]).expect("all crates are called fabricsim-NAME");
         let (_, allowed) = ALLOWED.iter().find(|(n, _)| *n == name).expect("just compared");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
-            let Some(used) = short(&dependency["name"]) else { continue };
+            let Some(used) = short(&dependency["name"]) else {
+                continue;
+            };
             let for_tests = dependency["kind"] == "dev";
             assert!(
                 for_tests || allowed.contains(&used.as_str()),
@@ -88,12 +110,20 @@ fn the_map_names_what_exists() {
         let mut paths = 0;
         for quoted in text.split('`').skip(1).step_by(2) {
             let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '<', '$', ':', '=']);
-            let made = ["target/", "results/", "http"].iter().any(|p| quoted.starts_with(p));
+            let made = ["target/", "results/", "http"]
+                .iter()
+                .any(|p| quoted.starts_with(p));
             if is_path && !made {
-                assert!(root().join(quoted).exists(), "{page} names `{quoted}`, which does not exist");
+                assert!(
+                    root().join(quoted).exists(),
+                    "{page} names `{quoted}`, which does not exist"
+                );
                 paths += 1;
             }
         }
-        assert!(paths > 0 || page == "CONTRIBUTING.md", "{page} names no path at all");
+        assert!(
+            paths > 0 || page == "CONTRIBUTING.md",
+            "{page} names no path at all"
+        );
     }
 }

@@ -13,6 +13,7 @@
 //! that the links stay symmetric; an odd one joins opposite groups, or stays unwired if the number of
 //! groups is odd too.
 
+use std::any::Any;
 use std::ops::Range;
 
 use config::{Error, Section};
@@ -51,8 +52,10 @@ const GLOBAL_LINK: LinkClass = LinkClass(2);
 
 const SYMMETRIC: &str = "extra links lead both ways";
 
-#[derive(Debug)]
-struct Dragonfly {
+/// A dragonfly; see the module. Public so that routing can be compiled for it: asking through
+/// [`Groups`] costs a routing decision more than making it.
+#[derive(Clone, Debug)]
+pub struct Dragonfly {
     hosts: u32,
     routers: u32,
     groups: u32,
@@ -136,11 +139,13 @@ impl Dragonfly {
     }
 
     /// Position of group `of` among the groups other than `seen_from`.
+    #[inline]
     fn position(seen_from: u32, of: u32) -> u32 {
         if of < seen_from { of } else { of - 1 }
     }
 
     /// The global port of group `from`, counted through the group, of the extra link to group `to`.
+    #[inline]
     fn extra_port(&self, from: u32, to: u32) -> Option<u32> {
         let ahead = if to > from {
             to - from
@@ -190,6 +195,7 @@ impl Dragonfly {
     }
 
     /// The router of `group` that has a global port counted through the group, and its own port number.
+    #[inline]
     fn global_port(&self, group: u32, port: u32) -> (RouterId, Port) {
         let (router, k) = self.global_links.divide(port);
         (
@@ -297,6 +303,7 @@ impl Topology for Dragonfly {
         }
     }
 
+    #[inline]
     fn attachment(&self, host: HostId) -> (RouterId, Port) {
         let (router, port) = self.hosts_per_router.divide(host.0);
         (RouterId(router), Port(port as u16))
@@ -378,10 +385,16 @@ impl Topology for Dragonfly {
 }
 
 impl Groups for Dragonfly {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    #[inline]
     fn groups(&self) -> u32 {
         self.groups
     }
 
+    #[inline]
     fn group(&self, router: RouterId) -> u32 {
         self.routers_per_group.quotient(router.0)
     }
@@ -390,10 +403,12 @@ impl Groups for Dragonfly {
         self.routers_per_group.get()
     }
 
+    #[inline]
     fn links_between(&self, from: u32, to: u32) -> u32 {
         self.rounds + u32::from(self.extra > 0 && self.extra_port(from, to).is_some())
     }
 
+    #[inline]
     fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
         let port = if index < self.rounds {
             index * self.others.get() + Self::position(from, to)
@@ -403,6 +418,7 @@ impl Groups for Dragonfly {
         self.global_port(from, port)
     }
 
+    #[inline]
     fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
         if self.rounds == 1 && self.extra == 0 {
             return 0;
@@ -410,6 +426,7 @@ impl Groups for Dragonfly {
         self.links(from, to).choose(draw).0
     }
 
+    #[inline]
     fn local_port(&self, from: RouterId, to: RouterId) -> Port {
         let own = self.routers_per_group.remainder(from.0);
         let other = self.routers_per_group.remainder(to.0);

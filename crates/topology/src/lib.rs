@@ -14,7 +14,10 @@ mod registry;
 mod size;
 mod torus;
 
+use std::any::Any;
+
 pub use division::Divisor;
+pub use dragonfly::Dragonfly;
 pub use registry::{Kind, REGISTRY, build};
 
 /// A switch.
@@ -98,6 +101,8 @@ pub trait Topology: Send + Sync {
 
 /// The group structure of a dragonfly.
 pub trait Groups {
+    /// The topology itself, for routing that is compiled for certain ones.
+    fn as_any(&self) -> &dyn Any;
     /// Number of groups.
     fn groups(&self) -> u32;
     /// The group of a router.

@@ -27,7 +27,7 @@ use crate::{LinkUse, Packet, Rate};
 const NONE: u32 = u32::MAX;
 
 /// Up to so many ports, most of them take part in a turn; of more, it is better not to guess.
-const FEW_PORTS: usize = 32;
+pub const FEW_PORTS: usize = 32;
 
 /// What a router makes happen.
 pub trait Outputs {
