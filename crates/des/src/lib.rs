@@ -13,6 +13,7 @@ mod prefetch;
 mod random;
 mod run;
 mod sequential;
+mod slot;
 mod time;
 
 pub use control::Control;

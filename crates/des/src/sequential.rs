@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::event::Indexed;
 use crate::run::{Anatomy, End, Finished, Settings, ThreadSeconds, seconds};
+use crate::slot::Slot;
 use crate::{Context, Control, Event, LpId, Model, Stream, Time};
 
 /// Events between two looks at the owner's wishes.
@@ -106,13 +107,6 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
     }
 }
 
-/// What the kernel keeps for each LP.
-struct Slot<L> {
-    lp: L,
-    draws: u64,
-    sequence: u32,
-}
-
 pub(crate) fn run<M: Model>(
     model: &M,
     settings: &Settings,
@@ -137,13 +131,7 @@ pub(crate) fn run<M: Model>(
         sequence: 0,
         least: Time::ZERO,
     };
-    let mut slots: Vec<Slot<M::Lp>> = (0..model.lps())
-        .map(|lp| Slot {
-            lp: model.create(LpId(lp)),
-            draws: 0,
-            sequence: 0,
-        })
-        .collect();
+    let mut slots = Slot::create(model, 0..model.lps());
     for (lp, slot) in slots.iter_mut().enumerate() {
         in_slot(&mut context, slot, LpId(lp as u32), |lp, context| {
             model.start(lp, context)

@@ -10,142 +10,70 @@ pub type Communicator = u32;
 /// Index of the communicator of all ranks.
 pub const WORLD: Communicator = 0;
 
-/// The MPI call that an operation was recorded in, for the time-by-call statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Call {
-    Send,
-    Ssend,
-    Bsend,
-    Rsend,
-    Isend,
-    Issend,
-    Ibsend,
-    Irsend,
-    Recv,
-    Irecv,
-    Sendrecv,
-    Start,
-    Wait,
-    Waitall,
-    Waitany,
-    Waitsome,
-    Test,
-    Testall,
-    Testany,
-    Testsome,
-    Probe,
-    Iprobe,
-    Barrier,
-    Bcast,
-    Reduce,
-    Allreduce,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    ReduceScatter,
-    Scan,
-    Exscan,
-    /// Any other call.
-    Other,
+macro_rules! calls {
+    ($($call:ident = $name:literal,)*) => {
+        /// The MPI call that an operation was recorded in, for the time-by-call statistics.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Call {
+            $(#[doc = $name] $call,)*
+            /// Any other call.
+            Other,
+        }
+
+        impl Call {
+            /// All of them, in the order of their discriminants.
+            pub const ALL: &[Call] = &[$(Call::$call,)* Call::Other];
+
+            /// `MPI_Send` and so on; `MPI (other)` for the rest.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Call::$call => $name,)*
+                    Call::Other => "MPI (other)",
+                }
+            }
+        }
+    };
 }
 
-impl Call {
-    /// All of them, in the order of their discriminants.
-    pub const ALL: [Call; 38] = {
-        use Call::*;
-        [
-            Send,
-            Ssend,
-            Bsend,
-            Rsend,
-            Isend,
-            Issend,
-            Ibsend,
-            Irsend,
-            Recv,
-            Irecv,
-            Sendrecv,
-            Start,
-            Wait,
-            Waitall,
-            Waitany,
-            Waitsome,
-            Test,
-            Testall,
-            Testany,
-            Testsome,
-            Probe,
-            Iprobe,
-            Barrier,
-            Bcast,
-            Reduce,
-            Allreduce,
-            Allgather,
-            Allgatherv,
-            Alltoall,
-            Alltoallv,
-            Gather,
-            Gatherv,
-            Scatter,
-            Scatterv,
-            ReduceScatter,
-            Scan,
-            Exscan,
-            Other,
-        ]
-    };
-
-    /// `MPI_Send` and so on; `MPI (other)` for the rest.
-    pub const fn name(self) -> &'static str {
-        use Call::*;
-        match self {
-            Send => "MPI_Send",
-            Ssend => "MPI_Ssend",
-            Bsend => "MPI_Bsend",
-            Rsend => "MPI_Rsend",
-            Isend => "MPI_Isend",
-            Issend => "MPI_Issend",
-            Ibsend => "MPI_Ibsend",
-            Irsend => "MPI_Irsend",
-            Recv => "MPI_Recv",
-            Irecv => "MPI_Irecv",
-            Sendrecv => "MPI_Sendrecv",
-            Start => "MPI_Start",
-            Wait => "MPI_Wait",
-            Waitall => "MPI_Waitall",
-            Waitany => "MPI_Waitany",
-            Waitsome => "MPI_Waitsome",
-            Test => "MPI_Test",
-            Testall => "MPI_Testall",
-            Testany => "MPI_Testany",
-            Testsome => "MPI_Testsome",
-            Probe => "MPI_Probe",
-            Iprobe => "MPI_Iprobe",
-            Barrier => "MPI_Barrier",
-            Bcast => "MPI_Bcast",
-            Reduce => "MPI_Reduce",
-            Allreduce => "MPI_Allreduce",
-            Allgather => "MPI_Allgather",
-            Allgatherv => "MPI_Allgatherv",
-            Alltoall => "MPI_Alltoall",
-            Alltoallv => "MPI_Alltoallv",
-            Gather => "MPI_Gather",
-            Gatherv => "MPI_Gatherv",
-            Scatter => "MPI_Scatter",
-            Scatterv => "MPI_Scatterv",
-            ReduceScatter => "MPI_Reduce_scatter",
-            Scan => "MPI_Scan",
-            Exscan => "MPI_Exscan",
-            Other => "MPI (other)",
-        }
-    }
+calls! {
+    Send = "MPI_Send",
+    Ssend = "MPI_Ssend",
+    Bsend = "MPI_Bsend",
+    Rsend = "MPI_Rsend",
+    Isend = "MPI_Isend",
+    Issend = "MPI_Issend",
+    Ibsend = "MPI_Ibsend",
+    Irsend = "MPI_Irsend",
+    Recv = "MPI_Recv",
+    Irecv = "MPI_Irecv",
+    Sendrecv = "MPI_Sendrecv",
+    Start = "MPI_Start",
+    Wait = "MPI_Wait",
+    Waitall = "MPI_Waitall",
+    Waitany = "MPI_Waitany",
+    Waitsome = "MPI_Waitsome",
+    Test = "MPI_Test",
+    Testall = "MPI_Testall",
+    Testany = "MPI_Testany",
+    Testsome = "MPI_Testsome",
+    Probe = "MPI_Probe",
+    Iprobe = "MPI_Iprobe",
+    Barrier = "MPI_Barrier",
+    Bcast = "MPI_Bcast",
+    Reduce = "MPI_Reduce",
+    Allreduce = "MPI_Allreduce",
+    Allgather = "MPI_Allgather",
+    Allgatherv = "MPI_Allgatherv",
+    Alltoall = "MPI_Alltoall",
+    Alltoallv = "MPI_Alltoallv",
+    Gather = "MPI_Gather",
+    Gatherv = "MPI_Gatherv",
+    Scatter = "MPI_Scatter",
+    Scatterv = "MPI_Scatterv",
+    ReduceScatter = "MPI_Reduce_scatter",
+    Scan = "MPI_Scan",
+    Exscan = "MPI_Exscan",
 }
 
 /// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:

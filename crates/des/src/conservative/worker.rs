@@ -8,6 +8,7 @@ use super::calendar::Calendar;
 use super::{Committer, Emitted, Shared};
 use crate::event::{Indexed, Key};
 use crate::run::{Partition, Settings, ThreadSeconds, seconds};
+use crate::slot::Slot;
 use crate::{Context, Control, Event, LpId, Model, Stream, Time, prefetch};
 
 /// No event: the end of an LP's list.
@@ -28,12 +29,6 @@ pub(super) struct Report<M: Model> {
     pub(super) remote: u64,
     pub(super) windows: u64,
     pub(super) seconds: ThreadSeconds,
-}
-
-struct Slot<L> {
-    lp: L,
-    draws: u64,
-    sequence: u32,
 }
 
 /// The part of a worker that handlers reach through [`Context`].
@@ -178,14 +173,7 @@ impl<'a, M: Model> Worker<'a, M> {
             control,
             shared,
             until: settings.until,
-            slots: range
-                .clone()
-                .map(|lp| Slot {
-                    lp: model.create(LpId(lp)),
-                    draws: 0,
-                    sequence: 0,
-                })
-                .collect(),
+            slots: Slot::create(model, range.clone()),
             desk: Desk {
                 me,
                 range,

@@ -274,7 +274,7 @@ fn call(name: &str) -> Call {
         "MPI_Reduce_scatter_block" => Call::ReduceScatter,
         _ => Call::Other,
     };
-    let same_name = Call::ALL.into_iter().find(|c| c.name() == name);
+    let same_name = Call::ALL.iter().copied().find(|c| c.name() == name);
     same_name.unwrap_or(by_other_name)
 }
 
