@@ -28,15 +28,17 @@ lint: ## formatting, clippy, shell scripts
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
 
 test-rust: ## all crates
-	cargo test --locked $(RUST)
+	cargo test --locked --no-fail-fast $(RUST)
 
-# In a folder of its own, so that the other builds keep what they have compiled.
+# In a folder of its own, so that the other builds keep what they have compiled; not optimised, as there is
+# little to run.
 test-without-otf2: ## the workload crate as it is without the OTF2 library
-	FABRICSIM_WITHOUT_OTF2=1 cargo test --locked --package fabricsim-workload --target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
+	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --package fabricsim-workload \
+		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
 
 # The development profile, which `cargo test` and clippy use as well: dependencies are compiled once.
 python: $(VENV)/ready ## the Python package for development, in .venv
-	. $(VENV)/bin/activate && maturin develop --locked --extras dev
+	. $(VENV)/bin/activate && maturin develop --locked --extras test,dev
 
 test-python: python ## the Python package, and what the documentation says
 	. $(VENV)/bin/activate && ruff check python && ruff format --check python
