@@ -171,6 +171,16 @@ def test_snippets_in_the_docs_run(
         exec(compile(block, f"{name(page)}, snippet {number}", "exec"), names)
 
 
+def test_the_table_of_the_readme_is_what_the_demo_prints(reads_otf2: bool) -> None:
+    if not reads_otf2:
+        pytest.skip("this build reads no OTF2")
+    names = ["lammps-fat-tree", "lammps-dragonfly"]
+    results = {name: fabricsim.run(ROOT / f"examples/{name}.toml") for name in names}
+    table = str(fabricsim.compare(results)).partition("\nrun ")[0]
+    shown = blocks(ROOT / "README.md", "text")
+    assert table + "\n" in shown, f"the model has changed; put this into README.md:\n{table}"
+
+
 @pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
