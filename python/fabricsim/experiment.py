@@ -141,6 +141,9 @@ class Run:
         ``"sequential"`` or ``"conservative"``; the results are the same.
     threads : int
         Threads of the conservative executor; the results are the same.
+    watchdog : str
+        Time between two looks whether the ranks wait for each other for ever, where synthetic traffic keeps
+        the simulation going.
     """
 
     until: str | None = None
@@ -148,6 +151,7 @@ class Run:
     seed: int | None = None
     executor: str | None = None
     threads: int | None = None
+    watchdog: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -210,6 +210,11 @@ impl Rank {
         self.state == State::Finished
     }
 
+    /// Whether nothing but an arrival or an injection lets it go on.
+    pub fn blocked(&self) -> bool {
+        matches!(self.state, State::Waiting { .. })
+    }
+
     /// What the rank has done so far; the operation under way is not yet in it.
     pub fn stats(&self) -> &RankStats {
         &self.stats

@@ -169,12 +169,15 @@ impl RunResult {
 /// asked before a long run. Changes nothing.
 ///
 /// # Errors
-/// `dir` is not a folder, or a folder that holds something else than a result.
+/// `dir` is not a folder, nor can be one, or it is a folder that holds something else than a result.
 pub fn may_write(dir: &Path) -> Result<(), WriteError> {
     match dir.symlink_metadata() {
         Ok(_) => refuse_foreign(dir, &existing(dir)?, true),
         Err(_) if dir.file_name().is_none() => Err(WriteError::NotAFolder(dir.into())),
-        Err(_) => Ok(()),
+        Err(_) => match dir.ancestors().find(|above| above.exists()) {
+            Some(above) if !above.is_dir() => Err(WriteError::NotAFolder(above.into())),
+            _ => Ok(()),
+        },
     }
 }
 

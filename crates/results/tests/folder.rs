@@ -44,6 +44,10 @@ fn one_can_ask_before_a_long_run() {
         Err(WriteError::NotAFolder(_))
     ));
     assert!(matches!(
+        may_write(&target.join("notes.txt/run")),
+        Err(WriteError::NotAFolder(path)) if path == target.join("notes.txt")
+    ));
+    assert!(matches!(
         may_write(Path::new("/")),
         Err(WriteError::NotAFolder(_))
     ));

@@ -14,6 +14,9 @@ use crate::Error;
 use crate::placement::{self, Job, JobKind};
 
 /// Everything that a run needs, built and checked.
+///
+/// A program that has a workload of its own may put its jobs in the place of the file's, see
+/// [`RankJob`](crate::RankJob).
 pub struct Experiment {
     /// The network.
     pub network: Arc<Network>,
@@ -67,6 +70,8 @@ pub struct RunSetting {
     pub executor: Executor,
     /// Threads.
     pub threads: usize,
+    /// Time between two looks whether the ranks wait for ever, where traffic keeps the run going.
+    pub watchdog: Time,
 }
 
 impl Experiment {
@@ -105,8 +110,14 @@ impl Experiment {
             root.set(key, value)?;
         }
         // Names before values: a misspelt table is said to be one, not to be missing.
-        for known in ["network", "mpi", "run"] {
-            root.section(known)?;
+        const TABLES: [&str; 4] = ["job", "mpi", "network", "run"];
+        let names = root.keys();
+        if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
+            return Err(root.unknown_name(unknown, unknown, TABLES).into());
+        }
+        // Asked for in the order in which the result prints them.
+        for table in ["network", "mpi", "run"] {
+            root.section(table)?;
         }
         root.sections("job")?;
         let run = RunSetting::read(root.section("run")?)?;
@@ -157,12 +168,18 @@ impl RunSetting {
                 format!("{threads} is out of range; expected 1 to 1024"),
             ));
         }
+        let watchdog = section.or("watchdog", Duration { ps: 1_000_000_000 })?;
+        if watchdog.ps == 0 {
+            let message = "0 is no interval; expected a time such as \"1 ms\"";
+            return Err(section.error("watchdog", message));
+        }
         Ok(RunSetting {
             until: until.map(|d| Time(d.ps)),
             warmup: Time(warmup.ps),
             seed: section.or("seed", 1)?,
             executor: Executor::from_str(executor).expect("one of the names"),
             threads: threads as usize,
+            watchdog: Time(watchdog.ps),
         })
     }
 }

@@ -79,6 +79,17 @@ pub enum Fact {
     },
     /// Overseer: a rank has finished.
     RankFinished,
+    /// Overseer, from itself: it is time to ask whether any rank can go on.
+    RoundDue,
+    /// Host: the overseer asks whether its ranks can go on.
+    ProgressAsked,
+    /// Overseer: a host's answer.
+    ProgressTold {
+        /// Ranks of the host that will do something without being sent anything.
+        active: u32,
+        /// Messages sent by its ranks less those received by them, modulo 2^32.
+        under_way: u32,
+    },
 }
 
 /// What is committed in the total order.

@@ -30,6 +30,8 @@ pub struct Host {
     sources: Vec<Source>,
     /// Of the jobs that this host has had to do with: few, and looked for from the front.
     counts: Vec<JobCounts>,
+    /// Messages sent by its ranks less those received by them, modulo 2^32.
+    under_way: u32,
     actions: Vec<Action>,
 }
 
@@ -113,6 +115,7 @@ impl Host {
             ranks: ranks.collect(),
             sources: sources.collect(),
             counts: Vec::new(),
+            under_way: 0,
             actions: Vec::new(),
         }
     }
@@ -177,7 +180,8 @@ impl Host {
                     rank.injected(now, request, actions)
                 })
             }
-            Fact::PacketReady { .. } | Fact::RankFinished => {
+            Fact::ProgressAsked => self.tell_progress(simulation, context),
+            Fact::PacketReady { .. } | Fact::RankFinished | Fact::RoundDue | Fact::ProgressTold { .. } => {
                 unreachable!("{fact:?} does not happen to a host")
             }
         }
@@ -256,6 +260,7 @@ impl Host {
         message: Message,
         context: &mut impl Context<Simulation>,
     ) {
+        self.under_way = self.under_way.wrapping_sub(1);
         let now = context.now();
         let slot = simulation
             .seats
@@ -263,6 +268,22 @@ impl Host {
         self.with_rank(simulation, slot, context, |rank, actions| {
             rank.arrived(now, message, actions)
         });
+    }
+
+    fn tell_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        let active = |seat: &&Seat| {
+            let state = seat.state.as_ref();
+            state.is_none_or(|rank| !rank.finished() && !rank.blocked())
+        };
+        let told = Fact::ProgressTold {
+            active: self.ranks.iter().filter(active).count() as u32,
+            under_way: self.under_way,
+        };
+        context.send(
+            simulation.numbering.overseer(),
+            simulation.network.lookahead(),
+            told,
+        );
     }
 
     fn start_rank(&mut self, simulation: &Simulation, slot: u16, context: &mut impl Context<Simulation>) {
@@ -334,6 +355,7 @@ impl Host {
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         self.count_message(simulation, job, bytes, destination != self.id, now);
+        self.under_way = self.under_way.wrapping_add(1);
         let request = message.request;
         if destination == self.id {
             let memory = simulation.network.memory;

@@ -12,6 +12,7 @@ mod host;
 mod listing;
 mod model;
 mod outcome;
+mod overseer;
 mod placement;
 mod process;
 mod run;

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, RankDone};
 use crate::host::Host;
+use crate::overseer::Overseer;
 use crate::placement::{Job, JobKind, Seats};
 use crate::process::RouterProcess;
 use crate::wiring::{Identity, Numbering};
@@ -20,6 +21,9 @@ pub struct Simulation {
     pub seats: Seats,
     pub numbering: Numbering,
     pub warmup: Time,
+    /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
+    /// when they do.
+    pub watchdog: Option<Time>,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -29,8 +33,8 @@ pub enum Process {
     Router(RouterProcess),
     /// A host.
     Host(Host),
-    /// The overseer: how many ranks have not finished.
-    Overseer(u64),
+    /// The overseer.
+    Overseer(Overseer),
 }
 
 impl Simulation {
@@ -42,6 +46,7 @@ impl Simulation {
             seats: Seats::new(&experiment.jobs, experiment.network.topology.hosts()),
             numbering: Numbering::new(experiment.network.topology.as_ref()),
             warmup: experiment.run.warmup,
+            watchdog: watchdog(experiment),
         }
     }
 
@@ -53,6 +58,13 @@ impl Simulation {
         };
         self.jobs.iter().map(ranks).sum()
     }
+}
+
+/// Without traffic the last event ends the run, without ranks nobody waits.
+fn watchdog(experiment: &Experiment) -> Option<Time> {
+    let is_traffic = |job: &Job| matches!(job.kind, JobKind::Traffic(_));
+    let both = experiment.jobs.iter().any(is_traffic) && !experiment.jobs.iter().all(is_traffic);
+    both.then_some(experiment.run.watchdog)
 }
 
 impl Model for Simulation {
@@ -75,13 +87,15 @@ impl Model for Simulation {
         match self.numbering.identity(lp) {
             Identity::Router(router) => Process::Router(RouterProcess::new(self, router)),
             Identity::Host(host) => Process::Host(Host::new(self, host)),
-            Identity::Overseer => Process::Overseer(self.ranks()),
+            Identity::Overseer => Process::Overseer(Overseer::new(self.ranks())),
         }
     }
 
     fn start(&self, process: &mut Process, context: &mut impl Context<Self>) {
-        if let Process::Host(host) = process {
-            host.start(self, context);
+        match process {
+            Process::Host(host) => host.start(self, context),
+            Process::Overseer(overseer) => overseer.start(self, context),
+            Process::Router(_) => {}
         }
     }
 
@@ -90,12 +104,7 @@ impl Model for Simulation {
         match process {
             Process::Router(router) => router.handle(self, &event.payload, context),
             Process::Host(host) => host.handle(self, &event.payload, context),
-            Process::Overseer(unfinished) => {
-                *unfinished -= 1;
-                if *unfinished == 0 {
-                    context.stop();
-                }
-            }
+            Process::Overseer(overseer) => overseer.handle(self, &event.payload, context),
         }
     }
 

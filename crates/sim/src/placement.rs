@@ -1,5 +1,6 @@
 //! Jobs and their places: which hosts a job gets, and which rank sits on which of them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub struct RankJob {
     pub mpi: Arc<mpi::Job>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// The place of each rank among the ranks of its host, all jobs counted.
+    /// The place of each rank among the ranks of its host.
     slots: Vec<u16>,
 }
 
@@ -73,6 +74,39 @@ impl Job {
                 hosts.len() as u32
             }
         }
+    }
+}
+
+impl RankJob {
+    /// Ranks of `workload`, each on the host of its number in `hosts`; several may share a host. No two
+    /// jobs of an experiment may share one.
+    ///
+    /// # Errors
+    /// Not one host for each rank, or communicators that contradict each other.
+    pub fn new(
+        workload: Arc<dyn Workload>,
+        settings: mpi::Settings,
+        hosts: Vec<HostId>,
+    ) -> Result<RankJob, mpi::ReplayError> {
+        let ranks = workload.ranks();
+        if hosts.len() != ranks as usize {
+            let message = format!("{} hosts are given for {ranks} ranks", hosts.len());
+            return Err(mpi::ReplayError::Job(message));
+        }
+        let mut seats: BTreeMap<HostId, u16> = BTreeMap::new();
+        let mut slots = Vec::with_capacity(hosts.len());
+        for host in &hosts {
+            let seat = seats.entry(*host).or_default();
+            slots.push(*seat);
+            *seat += 1;
+        }
+        let mpi = mpi::Job::new(ranks, workload.communicators(), settings)?;
+        Ok(RankJob {
+            workload,
+            mpi: Arc::new(mpi),
+            hosts,
+            slots,
+        })
     }
 }
 
@@ -141,6 +175,10 @@ impl Seats {
             }
         }
         seats.sort_unstable();
+        assert!(
+            seats.windows(2).all(|s| s[0].0 != s[1].0 || s[0].1 == s[1].1),
+            "no two jobs share a host"
+        );
         let first = (0..=hosts)
             .map(|host| seats.partition_point(|s| s.0.0 < host) as u32)
             .collect();
@@ -155,6 +193,15 @@ impl Seats {
     pub fn ranks(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
         let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
         self.seats[from as usize..to as usize].iter().copied()
+    }
+
+    /// Hosts that somebody sits on.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + '_ {
+        let taken = |window: &[u32]| window[0] != window[1];
+        (0..)
+            .map(HostId)
+            .zip(self.first.windows(2))
+            .filter_map(move |(host, window)| taken(window).then_some(host))
     }
 
     /// Job, and number of the host among the job's, of all traffic that a host makes.
@@ -181,8 +228,6 @@ impl Seats {
 /// Hands out hosts.
 struct Rooms {
     taken: Vec<bool>,
-    /// Ranks of each host so far.
-    ranks: Vec<u16>,
     seed: u64,
 }
 
@@ -212,7 +257,6 @@ pub fn read_jobs(
     let hosts = network.topology.hosts() as usize;
     let mut rooms = Rooms {
         taken: vec![false; hosts],
-        ranks: vec![0; hosts],
         seed,
     };
     let mut jobs: Vec<Option<Job>> = Vec::new();
@@ -285,20 +329,11 @@ impl Rooms {
             return Err(section.error("workload", message).into());
         }
         let hosts: Vec<HostId> = (0..ranks).map(|rank| free[(rank / per_host) as usize]).collect();
-        let mut slots = Vec::with_capacity(hosts.len());
         for host in &hosts {
             self.taken[host.0 as usize] = true;
-            slots.push(self.ranks[host.0 as usize]);
-            self.ranks[host.0 as usize] += 1;
         }
-        let mpi = mpi::Job::new(ranks, workload.communicators(), settings)
-            .map_err(|e| source.error("otf2", e.to_string()))?;
-        Ok(JobKind::Ranks(RankJob {
-            workload,
-            mpi: Arc::new(mpi),
-            hosts,
-            slots,
-        }))
+        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("otf2", e.to_string()))?;
+        Ok(JobKind::Ranks(job))
     }
 
     fn read_traffic(&mut self, section: &Section, index: usize, network: &Network) -> Result<JobKind, Error> {

@@ -77,7 +77,12 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
         End::Failed(error) => return Err(error),
         End::Interrupted => return Err(Error::Interrupted),
         End::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
-        End::Until | End::Stopped => {}
+        End::Stopped => {
+            if let Some(time) = stuck(&finished.lps) {
+                waiting_ranks(&simulation, &finished.lps, time)?;
+            }
+        }
+        End::Until => {}
     }
     audit(&simulation, &finished.lps, &finished.pending)?;
     let outcome = Remains {
@@ -116,7 +121,15 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
     Ok(RunResult::new(experiment.settings.clone(), outcome, cost))
 }
 
-/// Nothing is left to happen: all ranks must have finished.
+/// When the overseer found that no rank can go on.
+fn stuck(processes: &[Process]) -> Option<Time> {
+    processes.iter().find_map(|process| match process {
+        Process::Overseer(overseer) => overseer.stuck(),
+        _ => None,
+    })
+}
+
+/// Nothing is left to happen to ranks: all of them must have finished.
 fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> Result<(), Error> {
     let mut waiting = Vec::new();
     let mut count = 0u64;
@@ -147,7 +160,7 @@ fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> 
         waiting.push(format!("  and {more} more"));
     }
     Err(Error::Deadlock(format!(
-        "the application waits for ever: at {time} nothing is under way any more, and {count} ranks have not finished\n{}",
+        "the application waits for ever: at {time} nothing of it is under way any more, and {count} ranks have not finished\n{}",
         waiting.join("\n")
     )))
 }

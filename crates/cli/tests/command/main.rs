@@ -1,0 +1,5 @@
+//! The `fabricsim` command as its users meet it: the real binary, in folders of its own.
+
+mod bench;
+mod right_input;
+mod wrong_input;

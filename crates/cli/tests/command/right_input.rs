@@ -1,0 +1,218 @@
+//! What every subcommand does when all is well, and what an interrupted run leaves: nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::bench::{Bench, EXPERIMENT, lammps, texts};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn a_run_writes_a_result_folder_and_prints_a_table() {
+    let bench = Bench::new(EXPERIMENT);
+    let printed = bench.succeeds(&["run", "experiment.toml"]);
+    let folder = bench.path().join("results/experiment");
+    for file in ["summary.json", "report.html", "links.parquet", "jobs.parquet"] {
+        assert!(folder.join(file).is_file(), "{file}");
+    }
+    assert!(printed.contains("results/experiment/report.html"), "{printed}");
+    // Again, into the same place and into another.
+    bench.succeeds(&["run", "experiment.toml"]);
+    bench.succeeds(&["run", "experiment.toml", "--out", "there/and/there"]);
+    assert!(bench.path().join("there/and/there/summary.json").is_file());
+    let hidden = bench.files().into_iter().find(|path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with('.')
+    });
+    assert_eq!(hidden, None, "nothing else is left");
+}
+
+#[test]
+fn the_summary_has_the_documented_keys() {
+    let bench = Bench::new(EXPERIMENT);
+    let printed = json(&bench.succeeds(&["run", "experiment.toml", "--json", "--set", "run.warmup=1 us"]));
+    let written = fs::read_to_string(bench.path().join("results/experiment/summary.json")).unwrap();
+    assert_eq!(printed, json(&written), "printed and written alike");
+    assert_eq!(printed["schema"], "fabricsim/summary/1");
+    assert_eq!(printed["digest"].as_str().map(str::len), Some(64));
+    assert_eq!(
+        printed["experiment"]["network"]["router"]["delay"], "100 ns",
+        "a default"
+    );
+    assert_eq!(printed["experiment"]["run"]["warmup"], "1 us", "an override");
+    for (table, keys) in [
+        (
+            "network",
+            "hosts routers links packets_injected packets_delivered packets_in_flight bytes_delivered \
+             packet_hops mean_hops latency_ns offered_load accepted_load",
+        ),
+        (
+            "run",
+            "executor threads wall_s cpu_s peak_rss_bytes events_processed events_committed \
+             events_rolled_back packet_hops_per_cpu_s",
+        ),
+    ] {
+        for key in keys.split_whitespace() {
+            assert!(!printed[table][key].is_null(), "{table}.{key}");
+        }
+    }
+    for key in "name ranks hosts time_ns compute_ns mpi_ns messages bytes".split(' ') {
+        assert!(!printed["jobs"][0][key].is_null(), "jobs.{key}");
+    }
+    assert_eq!(printed["network"]["hosts"], 36);
+}
+
+/// Tables are compared as files: what a user would compare.
+#[test]
+fn executors_write_the_same_files() {
+    let bench = Bench::new(EXPERIMENT);
+    let tables = |folder: &Path| -> BTreeMap<String, Vec<u8>> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let tables = entries.filter(|path| path.extension().is_some_and(|e| e == "parquet"));
+        tables
+            .map(|path| {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, fs::read(path).unwrap())
+            })
+            .collect()
+    };
+    let mut all = Vec::new();
+    for (executor, threads) in [("sequential", "1"), ("conservative", "1"), ("conservative", "3")] {
+        bench.succeeds(&[
+            "run",
+            "experiment.toml",
+            "--executor",
+            executor,
+            "--threads",
+            threads,
+            "--out",
+            "here",
+        ]);
+        all.push(tables(&bench.path().join("here")));
+    }
+    assert!(all[0].len() >= 4, "{:?}", all[0].keys());
+    assert!(all[0] == all[1] && all[0] == all[2], "tables differ");
+}
+
+#[test]
+fn check_builds_and_does_not_run() {
+    let bench = Bench::new(EXPERIMENT);
+    let before = bench.files();
+    let report = json(&bench.succeeds(&["check", "experiment.toml", "--json"]));
+    assert_eq!(
+        (&report["hosts"], &report["deadlock_free"]),
+        (&36.into(), &true.into())
+    );
+    let text = bench.succeeds(&["check", "experiment.toml", "--set", "network.topology.groups=3"]);
+    assert!(
+        text.contains("12 hosts") && text.contains("deadlock free"),
+        "{text}"
+    );
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn list_shows_every_registry() {
+    let bench = Bench::new(EXPERIMENT);
+    let all = json(&bench.succeeds(&["list", "--json"]));
+    assert!(all.as_object().is_some_and(|kinds| kinds.len() >= 8), "{all}");
+    let text = bench.succeeds(&["list", "topologies"]);
+    let names = all["topologies"].as_array().unwrap();
+    assert!(!names.is_empty());
+    for part in names {
+        assert!(text.contains(part["name"].as_str().unwrap()), "{part}: {text}");
+    }
+}
+
+#[test]
+fn trace_info_prints_what_is_in_a_trace() {
+    let Some(trace) = lammps() else { return };
+    let bench = Bench::new(EXPERIMENT);
+    let path = trace.display().to_string();
+    let info = json(&bench.succeeds(&["trace", "info", &path, "--json"]));
+    assert_eq!(
+        (&info["ranks"], &info["messages"]["count"]),
+        (&27.into(), &19_440.into())
+    );
+    assert!(bench.succeeds(&["trace", "info", &path]).contains("27"));
+}
+
+#[test]
+fn report_and_compare_read_results() {
+    let bench = Bench::new(EXPERIMENT);
+    bench.succeeds(&["run", "experiment.toml", "--out", "low"]);
+    let load = ["--set", "job.0.traffic.load=0.9"];
+    bench.succeeds(&[&["run", "experiment.toml", "--out", "high"][..], &load].concat());
+    let report = bench.path().join("low/report.html");
+    fs::remove_file(&report).unwrap();
+    assert!(bench.succeeds(&["report", "low"]).contains("report.html"));
+    assert!(fs::read_to_string(report).unwrap().contains("<html"));
+    let text = bench.succeeds(&["compare", "low", "high"]);
+    assert!(text.contains("low") && text.contains("high"), "{text}");
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let bench = Bench::new(EXPERIMENT);
+    assert!(bench.succeeds(&["--help"]).contains("run"));
+    assert!(bench.succeeds(&["run", "--help"]).contains("--set"));
+    assert!(bench.succeeds(&["--version"]).contains(env!("CARGO_PKG_VERSION")));
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(2), "nothing to do is wrong input");
+}
+
+/// Ctrl-C: exit status 130, no result, and an earlier one untouched.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let bench = Bench::new(EXPERIMENT);
+    bench.succeeds(&["run", "experiment.toml", "--out", "earlier"]);
+    let before = bench.files();
+    let earlier = fs::read(bench.path().join("earlier/summary.json")).unwrap();
+    for (out, executor) in [("earlier", "conservative"), ("new", "sequential")] {
+        let child = Command::new(bench.command().get_program())
+            .current_dir(bench.path())
+            .args(["run", "experiment.toml", "--set", "run.until=3600 s"])
+            .args(["--out", out, "--executor", executor])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for_handler(child.id());
+        let pid = child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        let (stdout, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
+        assert_eq!(stderr, "fabricsim: interrupted; no result was written\n");
+        assert_eq!(stdout, "");
+        assert_eq!(bench.files(), before);
+    }
+    assert_eq!(
+        fs::read(bench.path().join("earlier/summary.json")).unwrap(),
+        earlier
+    );
+}
+
+/// Waits until a process catches interrupts: bit 1 of the mask in its status.
+#[cfg(target_os = "linux")]
+fn wait_for_handler(process: u32) {
+    loop {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))
+            .expect("the system tells");
+        if u64::from_str_radix(mask.trim(), 16).expect("a mask") & 2 != 0 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}

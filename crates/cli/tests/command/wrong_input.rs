@@ -1,0 +1,396 @@
+//! Wrong input: one clear message that says where and what was expected, exit status 2, nothing left behind.
+
+use std::fs;
+
+use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root};
+
+const RUN: &[&str] = &["run", "experiment.toml"];
+
+/// The experiment with a recorded application in the place of its traffic.
+fn with_trace(trace: &str) -> String {
+    EXPERIMENT
+        .replace(
+            "traffic = { pattern = \"uniform\", load = 0.5 }",
+            &format!("workload = {{ otf2 = \"{trace}\" }}"),
+        )
+        .replace("[run]\nuntil = \"5 us\"\n", "")
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
+    for (from, to, needles) in [
+        // Unknown keys and names, with the nearest that exists.
+        (
+            "bandwidth = ",
+            "bandwith = ",
+            &[
+                "experiment.toml:11: network.link.bandwith: ",
+                "did you mean 'bandwidth'?",
+            ][..],
+        ),
+        (
+            "[run]",
+            "[ran]",
+            &["experiment.toml:17: ran: ", "did you mean 'run'?"],
+        ),
+        (
+            "[[job]]",
+            "[[jobs]]",
+            &["experiment.toml:15: jobs: ", "did you mean 'job'?"],
+        ),
+        (
+            "\"dragonfly\"",
+            "\"dragonfy\"",
+            &[
+                "experiment.toml:4: network.topology.kind: ",
+                "did you mean 'dragonfly'?",
+            ],
+        ),
+        (
+            "\"minimal\"",
+            "\"minimum\"",
+            &[
+                "experiment.toml:9: network.routing.algorithm: ",
+                "did you mean 'minimal'?",
+            ],
+        ),
+        (
+            "\"uniform\"",
+            "\"unifrom\"",
+            &[
+                "experiment.toml:16: job.0.traffic.pattern: ",
+                "did you mean 'uniform'?",
+            ],
+        ),
+        (
+            "[run]",
+            "[run]\nexecutor = \"conservativ\"",
+            &[
+                "experiment.toml:18: run.executor: ",
+                "did you mean 'conservative'?",
+            ],
+        ),
+        (
+            "[network.link]",
+            "[network.links.globl]\nlatency = \"1 us\"\n[network.link]",
+            &[
+                "experiment.toml:10: network.links.globl: ",
+                "did you mean 'global'?",
+            ],
+        ),
+        // Units.
+        (
+            "\"100 Gbps\"",
+            "\"100 ns\"",
+            &[
+                "experiment.toml:11: network.link.bandwidth: ",
+                "unknown unit",
+                "Gbps",
+            ],
+        ),
+        (
+            "\"50 ns\"",
+            "50",
+            &[
+                "experiment.toml:12: network.link.latency: ",
+                "50 has no unit",
+                "ns",
+            ],
+        ),
+        (
+            "\"256 B\"",
+            "\"256 b\"",
+            &["experiment.toml:2: network.packet: ", "unknown unit"],
+        ),
+        // Types and ranges.
+        (
+            "hosts_per_router = 1",
+            "hosts_per_router = \"one\"",
+            &[
+                "experiment.toml:5: network.topology.hosts_per_router: ",
+                "a whole number",
+            ],
+        ),
+        (
+            "load = 0.5",
+            "load = 0",
+            &["experiment.toml:16: job.0.traffic.load: ", "0 < load <= 1"],
+        ),
+        (
+            "load = 0.5",
+            "load = 1.01",
+            &["experiment.toml:16: job.0.traffic.load: ", "0 < load <= 1"],
+        ),
+        (
+            "load = 0.5",
+            "load = -0.5",
+            &["experiment.toml:16: job.0.traffic.load: ", "0 < load <= 1"],
+        ),
+        (
+            "load = 0.5",
+            "load = nan",
+            &["experiment.toml:16: job.0.traffic.load: ", "a number"],
+        ),
+        (
+            "[run]",
+            "[run]\nthreads = 0",
+            &["experiment.toml:18: run.threads: ", "expected 1 to 1024"],
+        ),
+        (
+            "until = \"5 us\"",
+            "until = \"0 us\"",
+            &["experiment.toml:18: run.until: ", "expected a time"],
+        ),
+        (
+            "until = \"5 us\"",
+            "until = \"5 us\"\nwarmup = \"5 us\"",
+            &["experiment.toml:19: run.warmup: ", "leaves nothing"],
+        ),
+        (
+            "[run]",
+            "[run]\nwatchdog = \"0 s\"",
+            &["experiment.toml:18: run.watchdog: ", "expected a time"],
+        ),
+        // What cannot be built.
+        (
+            "[network.routing]",
+            "groups = 10\n[network.routing]",
+            &["experiment.toml:8: network.topology.groups: ", "expected 1 to 9"],
+        ),
+        (
+            "routers_per_group = 4",
+            "routers_per_group = 4000000000",
+            &["experiment.toml", "network.topology"],
+        ),
+        (
+            "\"minimal\"",
+            "\"dimension-order\"",
+            &[
+                "experiment.toml:9: network.routing.algorithm: ",
+                "works on torus, mesh, not on this dragonfly",
+                "expected one of: minimal, ugal",
+            ],
+        ),
+        (
+            "buffer = \"32 KiB\"",
+            "buffer = \"500 B\"",
+            &[
+                "experiment.toml:14: network.router.buffer: ",
+                "less than a packet of 256 B",
+                "expected at least 512 B",
+            ],
+        ),
+        (
+            "\"50 ns\"",
+            "\"0 ns\"",
+            &["experiment.toml:12: network.link.latency: ", "no latency"],
+        ),
+        (
+            "load = 0.5 }",
+            "load = 0.5 }\nhosts = 37",
+            &["experiment.toml:17: job.0.hosts: ", "the network has 36 hosts"],
+        ),
+        (
+            "load = 0.5 }",
+            "load = 0.5 }\nhosts = 1",
+            &["experiment.toml:17: job.0.hosts: ", "at least 2"],
+        ),
+        // What is missing.
+        (
+            "until = \"5 us\"\n",
+            "",
+            &["experiment.toml:17: run.until: ", "traffic never ends by itself"],
+        ),
+        (
+            "kind = \"dragonfly\"\n",
+            "",
+            &["experiment.toml:3: network.topology.kind: ", "missing"],
+        ),
+        (
+            "[[job]]\ntraffic = { pattern = \"uniform\", load = 0.5 }\n",
+            "",
+            &["experiment.toml", "job: ", "at least one [[job]]"],
+        ),
+        (
+            "traffic = { pattern = \"uniform\", load = 0.5 }",
+            "name = \"idle\"",
+            &["experiment.toml:15: job.0: ", "either traffic"],
+        ),
+        // What is no TOML.
+        ("[run]", "[run", &["experiment.toml:17: not valid TOML: "]),
+        (
+            "until = ",
+            "until = \"1 us\"\nuntil = ",
+            &["experiment.toml:19: ", "duplicate key"],
+        ),
+    ] {
+        Bench::with(from, to).refuses(RUN, needles);
+        Bench::with(from, to).refuses(&["check", "experiment.toml", "--json"], needles);
+    }
+}
+
+#[test]
+fn experiments_that_cannot_be_read() {
+    let mut bench = Bench::new(EXPERIMENT);
+    bench.refuses(&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]);
+    bench.refuses(&["run", "."], &["."]);
+    bench.write("binary.toml", [0xffu8, 0xfe, 0]);
+    bench.refuses(&["run", "binary.toml"], &["binary.toml", "UTF-8"]);
+    bench.write("empty.toml", "");
+    bench.refuses(
+        &["run", "empty.toml"],
+        &["empty.toml", "network.topology.kind: missing"],
+    );
+}
+
+#[test]
+fn wrong_arguments() {
+    let bench = Bench::new(EXPERIMENT);
+    for (arguments, needles) in [
+        (&["--set", "nonsense"][..], &["--set", "expected KEY=VALUE"][..]),
+        (&["--set", "=3"], &["expected KEY=VALUE"]),
+        (
+            &["--set", "network.topolgy.kind=torus"],
+            &["--set: network.topolgy: ", "did you mean 'topology'?"],
+        ),
+        (
+            &["--set", "network.packet=256"],
+            &["--set: network.packet: ", "256 has no unit"],
+        ),
+        (
+            &["--set", "job.3.start=1 us"],
+            &["--set: job.3.start: ", "expected job.0 to job.0"],
+        ),
+        (
+            &["--set", "run.until.more=1"],
+            &["--set: run.until.more: ", "'run.until' is not a table"],
+        ),
+        (
+            &["--set", "network..packet=1 B"],
+            &["--set: network..packet: ", "expected a key"],
+        ),
+        (&["--threads", "0"], &["run.threads: ", "expected 1 to 1024"]),
+        (&["--threads", "many"], &["--threads"]),
+        (
+            &["--executor", "sequentail"],
+            &["run.executor: ", "did you mean 'sequential'?"],
+        ),
+        (&["--outt", "x"], &["--outt"]),
+    ] {
+        bench.refuses(&[RUN, arguments].concat(), needles);
+    }
+    bench.refuses(&["list", "routers"], &["routers", "router-models"]);
+    bench.refuses(&["ran"], &["ran", "run"]);
+}
+
+#[test]
+fn traces_that_are_missing_or_of_another_kind() {
+    let mut bench = Bench::new(&with_trace("somewhere/traces.otf2"));
+    let place = "experiment.toml:16: job.0.workload.otf2: ";
+    bench.refuses(RUN, &[place, "somewhere/traces.otf2: cannot be opened"]);
+    bench.refuses(
+        &["trace", "info", "somewhere/traces.otf2"],
+        &["somewhere/traces.otf2: cannot be opened"],
+    );
+    bench.write("somewhere/traces.otf2", "not a trace\n");
+    let kind = "is no trace of a known format: it looks like a text file";
+    bench.refuses(RUN, &[place, kind]);
+    bench.refuses(&["trace", "info", "somewhere"], &["somewhere/traces.otf2", kind]);
+
+    // Another recorder's format, where one lies beside the repository.
+    let dumpi = root().join("../shared/traces/netpipe-2");
+    let binary = fs::read_dir(&dumpi).ok().and_then(|entries| {
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        paths.find(|path| path.extension().is_some_and(|e| e == "bin"))
+    });
+    match binary {
+        Some(binary) => {
+            bench.write("somewhere/traces.otf2", fs::read(binary).unwrap());
+            bench.refuses(RUN, &[place, "it looks like a DUMPI trace"]);
+        }
+        None => eprintln!("SKIPPED: {} holds no DUMPI trace", dumpi.display()),
+    }
+}
+
+#[test]
+fn traces_that_are_cut_off() {
+    let Some(trace) = lammps() else { return };
+    let mut bench = Bench::new(&with_trace("trace"));
+    bench.copy(&trace, "trace");
+    let whole = fs::read(trace.join("traces/2.evt")).unwrap();
+    bench.write("trace/traces/2.evt", &whole[..whole.len() / 2]);
+    let needles = ["traces/2.evt: rank 2: its events are cut off or damaged"];
+    bench.refuses(RUN, &needles);
+    bench.refuses(
+        &["run", "experiment.toml", "--executor", "sequential", "--json"],
+        &needles,
+    );
+    bench.refuses(&["trace", "info", "trace"], &needles);
+    fs::remove_file(bench.path().join("trace/traces/2.evt")).unwrap();
+    bench.write("trace/note.txt", "one event file is missing");
+    bench.refuses(RUN, &["trace", "2"]);
+}
+
+#[test]
+fn more_ranks_than_fit() {
+    let Some(trace) = lammps() else { return };
+    let text = with_trace(&trace.display().to_string());
+    let text = text.replace("routers_per_group = 4", "routers_per_group = 2\ngroups = 5");
+    Bench::new(&text).refuses(
+        RUN,
+        &[
+            "experiment.toml:17: job.0.workload: ",
+            "27 ranks at 1 per host need 27 hosts, but only 10 of 10 are free",
+        ],
+    );
+    let crowded = text.replace("[[job]]", "[[job]]\nranks_per_host = 5000");
+    Bench::new(&crowded).refuses(
+        RUN,
+        &["experiment.toml:17: job.0.ranks_per_host: ", "expected 1 to 4096"],
+    );
+}
+
+#[test]
+fn an_application_that_waits_for_ever() {
+    if !otf2() {
+        return;
+    }
+    let trace = root().join("tests/corpus/traces/deadlock-2");
+    let text = with_trace(&trace.display().to_string());
+    let needles = [
+        "the application waits for ever",
+        "2 ranks have not finished",
+        "job 'job0', rank 0: MPI_Recv for a message from rank 1, tag 7, communicator 0",
+        "job 'job0', rank 1: MPI_Recv for a message from rank 0, tag 7, communicator 0",
+    ];
+    Bench::new(&text).refuses(RUN, &needles);
+    // Beside traffic that never ends.
+    let beside = format!("{text}[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n");
+    let watchful = ["--set", "run.watchdog=20 us"];
+    Bench::new(&beside).refuses(&[RUN, &watchful].concat(), &needles);
+}
+
+#[test]
+fn places_where_no_result_can_be_written() {
+    let mut bench = Bench::new(EXPERIMENT);
+    bench.write("taken", "a file");
+    bench.refuses(
+        &["run", "experiment.toml", "--out", "taken"],
+        &["taken is not a folder"],
+    );
+    bench.refuses(
+        &["run", "experiment.toml", "--out", "taken/inside"],
+        &["taken is not a folder"],
+    );
+    bench.write("photos/holiday.jpg", "a picture");
+    bench.refuses(
+        &["run", "experiment.toml", "--out", "photos"],
+        &["photos is not a FabricSim result", "holiday.jpg"],
+    );
+    for command in ["report", "compare"] {
+        bench.refuses(&[command, "photos"], &["photos is not a FabricSim result"]);
+        bench.refuses(&[command, "nowhere"], &["nowhere is not a FabricSim result"]);
+    }
+    bench.write("broken/summary.json", "{ \"schema\": ");
+    bench.refuses(&["compare", "broken"], &["broken", "damaged"]);
+}

@@ -1,0 +1,98 @@
+//! The overseer: knows when all ranks have finished, and notices when none of them can go on.
+//!
+//! Ranks that wait for each other are found by themselves where nothing else runs: no event is left. Beside
+//! synthetic traffic, which never ends, they have to be looked for. In rounds, one watchdog interval
+//! apart, all hosts with ranks are asked how many of their ranks are active (not started yet, computing, or
+//! paying an overhead) and how many messages they have sent more than received. If nobody is active
+//! and all that was sent has been received, then no rank can ever go on.
+//!
+//! A distributed system has to count twice to be sure of that, since its counts are not taken at one time
+//! (F. Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987: the
+//! four-counter method). Here all hosts are asked at one instant, and as the last event of that instant: the
+//! question comes from the LP with the highest number, and a host's own events never take no time.
+
+use des::{Context, Time};
+
+use crate::fact::Fact;
+use crate::model::Simulation;
+
+/// The state of the overseer.
+#[derive(Clone, Debug)]
+pub struct Overseer {
+    /// Ranks that have not finished.
+    unfinished: u64,
+    /// Hosts that have not answered in this round.
+    awaited: u64,
+    /// Active ranks in this round so far.
+    active: u64,
+    /// Messages sent but not received in this round so far, modulo 2^32.
+    under_way: u32,
+    /// When the ranks were found to wait for ever.
+    stuck: Option<Time>,
+}
+
+impl Overseer {
+    /// Before the run.
+    pub fn new(ranks: u64) -> Overseer {
+        Overseer {
+            unfinished: ranks,
+            awaited: 0,
+            active: 0,
+            under_way: 0,
+            stuck: None,
+        }
+    }
+
+    /// The first round, if there is anything to watch.
+    pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        if let Some(interval) = simulation.watchdog {
+            context.send(context.lp(), interval, Fact::RoundDue);
+        }
+    }
+
+    /// Carries out one event.
+    pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+        match *fact {
+            Fact::RankFinished => {
+                self.unfinished -= 1;
+                if self.unfinished == 0 {
+                    context.stop();
+                }
+            }
+            Fact::RoundDue => self.ask(simulation, context),
+            Fact::ProgressTold { active, under_way } => {
+                self.awaited -= 1;
+                self.active += u64::from(active);
+                self.under_way = self.under_way.wrapping_add(under_way);
+                if self.awaited == 0 {
+                    self.conclude(simulation, context);
+                }
+            }
+            _ => unreachable!("{fact:?} does not happen to the overseer"),
+        }
+    }
+
+    /// When the ranks were found to wait for ever; none if they were not.
+    pub fn stuck(&self) -> Option<Time> {
+        self.stuck
+    }
+
+    fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        (self.active, self.under_way) = (0, 0);
+        for host in simulation.seats.hosts() {
+            self.awaited += 1;
+            let delay = simulation.network.lookahead();
+            context.send(simulation.numbering.host(host), delay, Fact::ProgressAsked);
+        }
+    }
+
+    fn conclude(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        // A rank that finished in the instant of the question has told so before its host answered.
+        if self.active == 0 && self.under_way == 0 && self.unfinished > 0 {
+            self.stuck = Some(context.now().saturating_sub(simulation.network.lookahead()));
+            context.stop();
+        } else if let Some(interval) = simulation.watchdog {
+            context.send(context.lp(), interval, Fact::RoundDue);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The corpus of small experiments, and the examples: the same result from every executor, and the result
+//! that is on record.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use results::RunResult;
+use serde_json::{Value, json};
+use sim::Experiment;
+
+use crate::support::{otf2_is_available, root, run_everywhere};
+
+/// Writes the record anew instead of comparing with it.
+const UPDATE: &str = "UPDATE_EXPECTED";
+
+/// Examples that are cut short here: file, end, end of the warm-up.
+const SHORTENED: &[(&str, &str, &str)] = &[
+    ("lammps-dragonfly.toml", "500 us", "0 us"),
+    ("lammps-fat-tree.toml", "500 us", "0 us"),
+    ("uniform-dragonfly.toml", "6 us", "2 us"),
+];
+
+#[test]
+fn the_corpus_gives_the_same_result_everywhere() {
+    let folder = root().join("tests/corpus");
+    assert!(experiments(&folder).len() >= 15, "the corpus is not empty");
+    compare_with_record(&folder, &folder.join("expected.json"), |_| vec![]);
+}
+
+#[test]
+fn the_examples_give_the_same_result_everywhere() {
+    let record = root().join("tests/corpus/expected-examples.json");
+    compare_with_record(&root().join("examples"), &record, |file| {
+        let shortened = SHORTENED.iter().find(|(name, ..)| *name == file);
+        shortened.map_or(vec![], |(_, until, warmup)| {
+            vec![
+                ("run.until".into(), until.to_string()),
+                ("run.warmup".into(), warmup.to_string()),
+            ]
+        })
+    });
+}
+
+/// A new topology, routing, arrival process or placement comes with an experiment that uses it.
+#[test]
+fn the_corpus_uses_every_part() {
+    let mut used = String::new();
+    for path in experiments(&root().join("tests/corpus")) {
+        if can_be_read(&path) {
+            // With all defaults, as a result prints them.
+            used += &Experiment::load(&path, &[]).unwrap().settings.to_string();
+        }
+    }
+    for kind in [
+        "topologies",
+        "routings",
+        "router-models",
+        "patterns",
+        "arrivals",
+        "placements",
+    ] {
+        for part in sim::listing(kind).unwrap() {
+            let is_used = used.contains(&format!("\"{}\"", part.name));
+            assert!(
+                is_used,
+                "{kind}: no experiment of tests/corpus uses {}",
+                part.name
+            );
+        }
+    }
+}
+
+/// Whether an experiment needs nothing that this build lacks.
+fn can_be_read(path: &Path) -> bool {
+    !std::fs::read_to_string(path).unwrap().contains("otf2") || otf2_is_available()
+}
+
+fn experiments(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) -> Vec<(String, String)>) {
+    let update = std::env::var_os(UPDATE).is_some();
+    let mut expected: BTreeMap<String, Value> = match std::fs::read_to_string(record) {
+        Ok(text) => serde_json::from_str(&text).expect("the record is JSON"),
+        Err(_) if update => BTreeMap::new(),
+        Err(e) => panic!("{}: {e}; write it with {UPDATE}=1", record.display()),
+    };
+    let mut wrong = Vec::new();
+    let files = experiments(folder);
+    for path in &files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !can_be_read(path) {
+            continue;
+        }
+        let experiment = Experiment::load(path, &overrides(&name));
+        let mut experiment = experiment.unwrap_or_else(|e| panic!("{e}"));
+        eprintln!("{name}");
+        let found = key_numbers(&run_everywhere(&mut experiment));
+        if expected.get(&name) != Some(&found) {
+            wrong.push(format!(
+                "{name}\n  on record {:#}\n  found {found:#}",
+                expected.get(&name).unwrap_or(&Value::Null)
+            ));
+            expected.insert(name, found);
+        }
+    }
+    expected.retain(|name, _| {
+        let exists = files.iter().any(|path| path.ends_with(name));
+        if !exists {
+            wrong.push(format!("{name} is on record and does not exist"));
+        }
+        exists
+    });
+    if update {
+        let text = serde_json::to_string_pretty(&expected).unwrap();
+        return std::fs::write(record, text + "\n").unwrap();
+    }
+    assert!(
+        wrong.is_empty(),
+        "results differ from {}; if that is meant, write it anew with {UPDATE}=1 and look at the difference\n{}",
+        record.display(),
+        wrong.join("\n")
+    );
+}
+
+/// What a reader of a difference can judge, and the digest for the rest.
+fn key_numbers(result: &RunResult) -> Value {
+    let network = &result.summary.network;
+    let jobs: Vec<Value> = result
+        .summary
+        .jobs
+        .iter()
+        .map(|job| json!({"name": job.name, "time_ns": job.time_ns, "messages": job.messages, "bytes": job.bytes}))
+        .collect();
+    json!({
+        "digest": result.summary.digest,
+        "packets_injected": network.packets_injected,
+        "packets_delivered": network.packets_delivered,
+        "packet_hops": network.packet_hops,
+        "mean_hops": network.mean_hops,
+        "latency_ns": {"mean": network.latency_ns.mean, "max": network.latency_ns.max},
+        "accepted_load": network.accepted_load,
+        "jobs": jobs,
+    })
+}

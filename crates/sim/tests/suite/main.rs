@@ -1,0 +1,12 @@
+//! Whole simulations: what they promise, checked from outside. `docs/testing.md` says what each part proves.
+
+// The name that the other crates know it by.
+extern crate fabricsim_sim as sim;
+
+mod applications;
+mod corpus;
+mod deadlock;
+mod mutated_input;
+mod physics;
+mod random_networks;
+mod support;

@@ -1,0 +1,489 @@
+//! The network against formulas and against other simulators. The formulas stand in
+//! `docs/methods/packet.md`.
+
+use des::Time;
+use results::RunResult;
+use routing::{At, Congestion, Random, RouteState};
+use sim::{Experiment, LinkSetting, Network};
+use topology::{HOST_LINK, HostId, Peer};
+
+use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};
+
+// ---- Zero load ----------------------------------------------------------------------------------------
+
+/// Every topology with links of different speeds, some faster towards the middle and some slower.
+const UNEQUAL: [&str; 5] = [
+    r#"
+[network]
+topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
+routing = { algorithm = "minimal" }
+router = { delay = "90 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+links.host = { bandwidth = "25 Gbps", latency = "11 ns" }
+links.local = { bandwidth = "100 Gbps", latency = "37 ns" }
+links.global = { bandwidth = "40 Gbps", latency = "410 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "dragonfly", hosts_per_router = 1, routers_per_group = 3, global_links_per_router = 1 }
+routing = { algorithm = "ugal", bias = "1 MB" }
+router = { delay = "0 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+links.host = { bandwidth = "200 Gbps", latency = "3 ns" }
+links.local = { bandwidth = "50 Gbps", latency = "20 ns" }
+links.global = { bandwidth = "400 Gbps", latency = "150 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "fat-tree", levels = 3, radix = 4 }
+routing = { algorithm = "destination-mod-k" }
+router = { delay = "120 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+links.host = { bandwidth = "10 Gbps", latency = "5 ns" }
+links.leaf-spine = { bandwidth = "100 Gbps", latency = "50 ns" }
+links.spine-core = { bandwidth = "33 Gbps", latency = "333 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "torus", sizes = [4, 3, 2], hosts_per_router = 1 }
+routing = { algorithm = "dimension-order" }
+router = { delay = "77 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+links.host = { bandwidth = "100 Gbps", latency = "9 ns" }
+links.dimension-0 = { bandwidth = "30 Gbps", latency = "21 ns" }
+links.dimension-1 = { bandwidth = "70 Gbps", latency = "44 ns" }
+links.dimension-2 = { bandwidth = "300 Gbps", latency = "88 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "mesh", sizes = [5, 2], hosts_per_router = 2 }
+routing = { algorithm = "dimension-order" }
+router = { delay = "50 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+"#,
+];
+
+struct NoLoad;
+impl Congestion for NoLoad {
+    fn load(&self, _: topology::Port) -> u64 {
+        0
+    }
+}
+impl Random for NoLoad {
+    fn below(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+/// The links from one host to another in an empty network, as the routing algorithm says.
+fn path(network: &Network, source: HostId, destination: HostId) -> Vec<LinkSetting> {
+    let topology = network.topology.as_ref();
+    let host_link = network.links[usize::from(HOST_LINK.0)];
+    let mut links = vec![host_link];
+    let mut state = RouteState::default();
+    let (mut router, mut input) = topology.attachment(source);
+    let mut vc = 0;
+    loop {
+        let at = At {
+            router,
+            input,
+            vc,
+            source,
+            destination,
+        };
+        let hop = network.routing.route(at, &mut state, &NoLoad, &mut NoLoad);
+        links.push(network.links[usize::from(topology.link_class(router, hop.port).0)]);
+        match topology.peer(router, hop.port) {
+            Peer::Host(host) => {
+                assert_eq!(host, destination);
+                return links;
+            }
+            Peer::Router(next, port) => (router, input, vc) = (next, port, hop.vc),
+            Peer::Unwired => panic!("routing uses wired ports"),
+        }
+    }
+}
+
+/// The formula: cables, pipelines, the last serialisation, and at each router onto a faster link the wait
+/// until the packet cannot run dry.
+fn zero_load_latency(network: &Network, links: &[LinkSetting], bytes: u32) -> Time {
+    let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
+    let pipelines = (links.len() as u64 - 1) * network.router_delay.ps();
+    let serialization = |link: &LinkSetting| link.rate.serialization(bytes);
+    let waits: u64 = links
+        .windows(2)
+        .map(|pair| {
+            serialization(&pair[0])
+                .saturating_sub(serialization(&pair[1]))
+                .ps()
+        })
+        .sum();
+    Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
+}
+
+/// MPI without overheads and headers: what it sends is what the network carries.
+fn bare_mpi() -> mpi::Settings {
+    mpi::Settings {
+        eager_threshold: 1 << 40,
+        send_overhead: Time::ZERO,
+        receive_overhead: Time::ZERO,
+        header_bytes: 0,
+        ..mpi::Settings::default()
+    }
+}
+
+/// One message from one host to another, and nothing else.
+fn one_message(network: &str, from: u32, to: u32, bytes: u64) -> (Experiment, RunResult) {
+    let programs = vec![vec![send(1, bytes)], vec![receive(0, bytes)]];
+    let experiment = jobs_on(network, vec![job("one", programs, &bare_mpi(), &[from, to])]);
+    let result = run(&experiment);
+    (experiment, result)
+}
+
+#[test]
+fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
+    for network in UNEQUAL {
+        let hosts = hosts(network);
+        let mut lengths = std::collections::BTreeSet::new();
+        for (to, bytes) in (0..hosts).zip([1u64, 64, 1000, 1024].into_iter().cycle()) {
+            let from = (5 * to + 2) % hosts;
+            if from == to {
+                continue;
+            }
+            let (experiment, result) = one_message(network, from, to, bytes);
+            let links = path(&experiment.network, HostId(from), HostId(to));
+            let expected = zero_load_latency(&experiment.network, &links, bytes as u32);
+            let found = &result.summary.network;
+            let what = format!("{bytes} B from host {from} to host {to}, {network}");
+            assert_eq!(found.packets_delivered, 1, "{what}");
+            assert_eq!(found.latency_ns.max, expected.as_ns(), "{what}");
+            assert_eq!(found.latency_ns.mean, expected.as_ns(), "{what}");
+            assert_eq!(found.mean_hops, links.len() as f64, "{what}");
+            lengths.insert(links.len());
+        }
+        assert!(lengths.len() >= 2, "ways of different lengths were tried");
+    }
+}
+
+fn hosts(network: &str) -> u32 {
+    jobs_on(network, vec![]).network.topology.hosts()
+}
+
+/// Packets of one message follow each other without a gap, whatever the speeds: behind the first, the
+/// slowest link sets the pace.
+#[test]
+fn a_message_of_many_packets_takes_the_slowest_link_s_time() {
+    const PACKETS: u64 = 9;
+    for network in UNEQUAL {
+        let (experiment, result) = one_message(network, 0, 11 % hosts(network), PACKETS * 1024);
+        let links = path(&experiment.network, HostId(0), HostId(11 % hosts(network)));
+        let first = zero_load_latency(&experiment.network, &links, 1024);
+        let slowest = links
+            .iter()
+            .map(|link| link.rate.serialization(1024).ps())
+            .max()
+            .unwrap();
+        let expected = Time(first.ps() + (PACKETS - 1) * slowest);
+        assert_eq!(result.summary.network.packets_delivered, PACKETS);
+        assert_eq!(
+            result.summary.network.latency_ns.max,
+            expected.as_ns(),
+            "{network}"
+        );
+    }
+}
+
+// ---- Bandwidth ----------------------------------------------------------------------------------------
+
+/// Links of the result with class, bandwidth, bytes, busy time and busy fraction.
+fn links(result: &RunResult) -> Vec<(String, u64, u64, u64, f64)> {
+    let links = table(result, "links");
+    let classes = links.texts("class").unwrap().map(|c| c.unwrap().to_string());
+    let bandwidths = links.u64s("bandwidth_bits_per_s").unwrap();
+    let (bytes, busy) = (links.u64s("bytes").unwrap(), links.u64s("busy_ps").unwrap());
+    let fractions = links.f64s("busy_fraction").unwrap();
+    classes
+        .enumerate()
+        .map(|(i, class)| (class, bandwidths[i], bytes[i], busy[i], fractions[i]))
+        .collect()
+}
+
+#[test]
+fn no_link_carries_more_than_its_bandwidth() {
+    let saturated = [
+        "dragonfly-minimal-full-buffers",
+        "dragonfly-ugal-group",
+        "fat-tree-adaptive-full-buffers",
+        "torus-dimension-order-full-buffers",
+        "mesh-dimension-order",
+        "mesh-one-router",
+    ];
+    for name in saturated {
+        let path = root().join("tests/corpus").join(name).with_extension("toml");
+        let set = [("job.0.traffic.load", "1.0"), ("network.router.buffer", "64 KiB")];
+        let set = set.map(|(key, value)| (key.to_string(), value.to_string()));
+        let experiment = Experiment::load(&path, &set).unwrap();
+        let result = run(&experiment);
+        let span = (result.summary.network.measured_ns * 1000.0) as u64;
+        let packet = u64::from(experiment.network.packet);
+        let mut busiest = 0.0f64;
+        for (class, bandwidth, bytes, busy, fraction) in links(&result) {
+            assert!(busy <= span && fraction <= 1.0, "{name}, {class}: {fraction}");
+            // A packet counts where it begins, and the last may end after the run.
+            let whole = u128::from(bytes.saturating_sub(packet)) * 8_000_000_000_000 / u128::from(bandwidth);
+            assert!(
+                whole <= u128::from(span),
+                "{name}, {class}: {bytes} B in {span} ps"
+            );
+            busiest = busiest.max(fraction);
+        }
+        assert!(busiest > 0.95, "{name} is saturated: {busiest}");
+    }
+}
+
+/// Two hosts that send all the time, and four hosts on either side of one link.
+#[test]
+fn a_saturated_link_carries_exactly_its_bandwidth() {
+    let pair = r#"
+[network]
+topology = { kind = "mesh", sizes = [1], hosts_per_router = 2 }
+routing = { algorithm = "dimension-order" }
+[[job]]
+traffic = { pattern = "uniform", load = 1.0, arrival = "fixed" }
+[run]
+until = "50 us"
+warmup = "5 us"
+"#;
+    let result = run(&experiment(pair));
+    for (class, _, bytes, busy, _) in links(&result) {
+        assert_eq!((busy, bytes / 256), (45_000_000, 45_000_000 / 20_480), "{class}");
+    }
+    assert!((result.summary.network.accepted_load - 1.0).abs() < 256.0 / 562_500.0);
+
+    let bottleneck = pair
+        .replace(
+            "sizes = [1], hosts_per_router = 2",
+            "sizes = [2], hosts_per_router = 4",
+        )
+        .replace("\"fixed\"", "\"exponential\"");
+    let result = run(&experiment(&bottleneck));
+    let between: Vec<_> = links(&result)
+        .into_iter()
+        .filter(|(class, ..)| class == "dimension-0")
+        .collect();
+    assert_eq!(between.len(), 2);
+    for (_, _, bytes, busy, fraction) in between {
+        assert_eq!((busy, fraction), (45_000_000, 1.0));
+        assert!((bytes / 256).abs_diff(45_000_000 / 20_480) <= 1);
+    }
+}
+
+/// With room for k packets a link carries k packets in the time that a credit needs to come back: two
+/// cables, the pipeline, the serialisation.
+#[test]
+fn credits_limit_a_link_to_its_buffer_per_round_trip() {
+    let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
+    for room in [1u64, 2, 5, 9, 10, 11, 14] {
+        let text = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [2] }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ delay = "100 ns", buffer = "{} B" }}
+[[job]]
+traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
+[run]
+until = "60 us"
+warmup = "10 us"
+"#,
+            room * 256
+        );
+        let result = run(&experiment(&text));
+        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 256;
+            assert!(
+                packets.abs_diff(expected) <= room,
+                "{class}, room for {room}: {packets} packets, expected {expected}"
+            );
+        }
+    }
+}
+
+// ---- Ping-pong ----------------------------------------------------------------------------------------
+
+/// Rank 0 sends and receives `rounds` times, rank 1 answers; the time of half a round.
+fn ping_pong(settings: &mpi::Settings, bytes: u64) -> Time {
+    const ROUNDS: u64 = 5;
+    let network = r#"
+[network]
+topology = { kind = "fat-tree", levels = 2, radix = 4 }
+routing = { algorithm = "destination-mod-k" }
+router = { delay = "100 ns", buffer = "256 KiB" }
+packet = "1 KiB"
+"#;
+    let ping = (0..ROUNDS).flat_map(|_| [send(1, bytes), receive(1, bytes)]);
+    let pong = (0..ROUNDS).flat_map(|_| [receive(0, bytes), send(0, bytes)]);
+    let programs = vec![ping.collect(), pong.collect()];
+    let result = run(&jobs_on(
+        network,
+        vec![job("ping-pong", programs, settings, &[0, 7])],
+    ));
+    let ps = table(&result, "ranks").u64s("time_ps").unwrap()[0];
+    assert_eq!(ps % (2 * ROUNDS), 0, "all rounds are alike");
+    Time(ps / (2 * ROUNDS))
+}
+
+/// From the first byte leaving to the last one arriving: four links of 50 ns and 100 Gbps, three routers.
+fn transfer(bytes: u64) -> u64 {
+    4 * 50_000 + 3 * 100_000 + bytes * 80
+}
+
+#[test]
+fn ping_pong_takes_overheads_latency_and_size_over_bandwidth() {
+    let settings = mpi::Settings {
+        eager_threshold: 4096,
+        send_overhead: Time::from_ns(250),
+        receive_overhead: Time::from_ns(350),
+        header_bytes: 40,
+        control_bytes: 64,
+        ..mpi::Settings::default()
+    };
+    let overheads = 250_000 + 350_000;
+    for bytes in [0, 1, 8, 984, 985, 4096] {
+        let expected = overheads + transfer(bytes + 40);
+        assert_eq!(ping_pong(&settings, bytes).ps(), expected, "eager, {bytes} B");
+    }
+    for bytes in [4097, 65_536, 1_000_000] {
+        // Request to send, clear to send, data; the receive is posted, and control costs no CPU time.
+        let expected = overheads + 2 * transfer(64) + transfer(bytes + 40);
+        assert_eq!(
+            ping_pong(&settings, bytes).ps(),
+            expected,
+            "rendezvous, {bytes} B"
+        );
+    }
+}
+
+// ---- The dragonfly that the literature compares with --------------------------------------------------
+
+/// p = h = 4, a = 8: 33 groups, 1,056 hosts.
+const DRAGONFLY: &str =
+    "kind = \"dragonfly\", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4";
+
+#[test]
+fn the_dragonfly_accepts_nine_tenths_of_uniform_traffic() {
+    let result = run(&experiment(&format!(
+        r#"
+[network]
+topology = {{ {DRAGONFLY} }}
+routing = {{ algorithm = "minimal" }}
+router = {{ delay = "100 ns", buffer = "1 MB" }}
+[[job]]
+traffic = {{ pattern = "uniform", load = 0.9 }}
+[run]
+until = "16 us"
+warmup = "6 us"
+"#
+    )));
+    let network = &result.summary.network;
+    eprintln!(
+        "dragonfly at 0.9: offered {:.4}, accepted {:.4}, mean latency {:.0} ns",
+        network.offered_load, network.accepted_load, network.latency_ns.mean
+    );
+    // Offered is a Poisson process of 0.5 million packets: 0.9 within 0.4 % (three standard errors).
+    assert!(
+        (network.offered_load - 0.9).abs() < 0.004,
+        "{}",
+        network.offered_load
+    );
+    assert!(
+        network.accepted_load > 0.99 * network.offered_load,
+        "offered {}, accepted {}",
+        network.offered_load,
+        network.accepted_load
+    );
+}
+
+/// The dragonfly in BookSim's terms: a cycle is 1 ns, a flit is a packet of 32 B and takes a cycle. A channel
+/// of d cycles takes a flit d + 1 cycles there, and a router one more; here so a cable has d + 1 ns and a
+/// router 1 ns. On top comes here the serialisation onto the last link, one cycle: BookSim's d + 1 has it in
+/// each channel, and cut-through pays it once.
+fn in_cycles(routing: &str, vcs: u32, load: f64, until_ns: u32) -> RunResult {
+    run(&experiment(&format!(
+        r#"
+[network]
+topology = {{ {DRAGONFLY} }}
+routing = {{ {routing} }}
+link = {{ bandwidth = "256 Gbps" }}
+links.host.latency = "2 ns"
+links.local.latency = "11 ns"
+links.global.latency = "101 ns"
+router = {{ delay = "1 ns", buffer = "{} B" }}
+packet = "32 B"
+[[job]]
+traffic = {{ pattern = "uniform", load = {load}, include_self = true }}
+[run]
+until = "{until_ns} ns"
+warmup = "500 ns"
+"#,
+        vcs * 256 * 32
+    )))
+}
+
+/// Mean latency in BookSim's cycles, and mean routers visited.
+fn cycles_and_routers(result: &RunResult) -> (f64, f64) {
+    let network = &result.summary.network;
+    (network.latency_ns.mean - 1.0, network.mean_hops - 1.0)
+}
+
+/// Loads, and spans over which to measure: packets that are under way at the end are not in the means,
+/// the ones with long ways more often than others, which costs about latency / span of a packet's deviation.
+const LOADS_AND_SPANS: [(f64, u32); 2] = [(0.1, 8_000), (0.5, 3_500)];
+
+#[test]
+fn minimal_routing_agrees_with_booksim() {
+    // Over all pairs of hosts, own host included: 975/264 routers, of which one more than links between
+    // routers; 32/33 of the pairs are in different groups.
+    let routers = 975.0 / 264.0;
+    let global = 32.0 / 33.0;
+    let local = routers - 1.0 - global;
+    let contention_free: f64 = 2.0 * 2.0 + 11.0 * local + 101.0 * global + routers;
+    assert!((contention_free - 124.6).abs() < 0.05, "{contention_free}");
+    for ((load, span), booksim_cycles) in LOADS_AND_SPANS.into_iter().zip([124.7, 127.0]) {
+        let (cycles, visited) = cycles_and_routers(&in_cycles("algorithm = \"minimal\"", 2, load, span));
+        eprintln!(
+            "minimal at {load}: {cycles:.2} cycles (BookSim {booksim_cycles}), {visited:.4} routers (3.69)"
+        );
+        assert!(
+            (visited - routers).abs() < 0.02,
+            "{visited} routers at load {load}"
+        );
+        // More than without contention, and of the contention no more than BookSim's router has.
+        assert!(cycles > contention_free - 0.1, "{cycles} cycles at load {load}");
+        assert!(cycles < booksim_cycles + 0.5, "{cycles} cycles at load {load}");
+    }
+}
+
+#[test]
+fn ugal_is_near_booksim() {
+    for ((load, span), (booksim_cycles, booksim_routers)) in
+        LOADS_AND_SPANS.into_iter().zip([(124.8, 3.69), (141.6, 4.08)])
+    {
+        let result = in_cycles("algorithm = \"ugal\", bias = \"960 B\"", 4, load, span);
+        let (cycles, visited) = cycles_and_routers(&result);
+        eprintln!(
+            "UGAL at {load}: {cycles:.2} cycles (BookSim {booksim_cycles}), {visited:.4} routers ({booksim_routers})"
+        );
+        assert!((result.summary.network.accepted_load - load).abs() < 0.01);
+        assert!(
+            (visited - booksim_routers).abs() < 0.05,
+            "{visited} routers at load {load}"
+        );
+        assert!(
+            (cycles - booksim_cycles).abs() < 2.5,
+            "{cycles} cycles at load {load}"
+        );
+    }
+}

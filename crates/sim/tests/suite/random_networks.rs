@@ -1,0 +1,196 @@
+//! Random small experiments: every executor gives the same result, and what goes in comes out. The audit of
+//! packets and credits is part of every run.
+
+use des::Time;
+use proptest::prelude::*;
+use workload::{Call, Collective, Operation};
+
+use crate::support::{experiment, job, job_beside_traffic, jobs_on, run_everywhere, sum, table};
+
+/// A topology with a routing, and the VCs that it needs.
+fn network() -> impl Strategy<Value = (String, u32)> {
+    let dragonfly =
+        (1u32..4, 2u32..5, 1u32..3, 0u32..100, 0usize..3).prop_map(|(p, a, h, groups, routing)| {
+            let (routing, vcs) = [
+                ("algorithm = \"minimal\"", 2),
+                ("algorithm = \"ugal\", bias = \"64 B\"", 4),
+                (
+                    "algorithm = \"ugal\", intermediate = \"group\", weight = 1, bias = \"0 B\"",
+                    3,
+                ),
+            ][routing];
+            let groups = 1 + groups % (a * h + 1);
+            let topology = format!(
+                "kind = \"dragonfly\", hosts_per_router = {p}, routers_per_group = {a}, \
+             global_links_per_router = {h}, groups = {groups}"
+            );
+            (topology, routing.to_string(), vcs)
+        });
+    let tree_routing = prop_oneof![Just("adaptive"), Just("destination-mod-k")];
+    let tree =
+        (1u32..5, 2u32..4, 1u32..4, 1u32..3, tree_routing).prop_map(|(half, levels, down, up, routing)| {
+            let radix = 2 * half.max((down + up).div_ceil(2));
+            let topology = format!(
+                "kind = \"fat-tree\", radix = {radix}, levels = {levels}, tapering = \"{down}:{up}\""
+            );
+            (topology, format!("algorithm = \"{routing}\""), 1)
+        });
+    let sizes = prop::collection::vec(1u32..5, 1..4);
+    let grid = (any::<bool>(), sizes, 1u32..4).prop_map(|(wraps, sizes, hosts)| {
+        // Traffic takes two hosts.
+        let hosts = if sizes.iter().all(|size| *size == 1) {
+            hosts + 1
+        } else {
+            hosts
+        };
+        let (kind, vcs) = if wraps { ("torus", 2) } else { ("mesh", 1) };
+        let topology = format!("kind = \"{kind}\", sizes = {sizes:?}, hosts_per_router = {hosts}");
+        (topology, "algorithm = \"dimension-order\"".to_string(), vcs)
+    });
+    prop_oneof![dragonfly, tree, grid].prop_map(|(topology, routing, vcs)| {
+        (
+            format!("[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n"),
+            vcs,
+        )
+    })
+}
+
+/// A whole table `[network]`, and what the work on it is reckoned from.
+#[derive(Clone, Debug)]
+struct Network {
+    text: String,
+    hosts: u32,
+    packet: u32,
+    hosts_gbps: u64,
+}
+
+/// Links, routers and packets of at least `least_packet` bytes; buffers from one packet per VC on.
+fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
+    let speeds = (
+        least_packet..600,
+        1u32..5,
+        5u64..400,
+        5u64..400,
+        1u64..400,
+        0u64..200,
+    );
+    (network(), speeds).prop_map(|((network, vcs), speeds)| {
+        let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
+        let buffer = packet * room * vcs + room - 1;
+        let text = format!(
+            "{network}\
+             link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
+             links.host.bandwidth = \"{hosts_gbps} Gbps\"\n\
+             router = {{ delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
+             packet = \"{packet} B\"\n"
+        );
+        Network {
+            hosts: jobs_on(&text, vec![]).network.topology.hosts(),
+            text,
+            packet,
+            hosts_gbps,
+        }
+    })
+}
+
+/// A ring of messages and an allreduce: each rank sends to the next but one.
+fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
+    let program = |rank: u32| {
+        let round = |round: u64| {
+            [
+                Operation::Receive {
+                    from: None,
+                    tag: Some(round as u32),
+                    communicator: 0,
+                    bytes: 1 << 40,
+                    request: Some(1),
+                    call: Call::Irecv,
+                },
+                Operation::Compute {
+                    ps: u64::from(rank) * 333_333,
+                },
+                Operation::Send {
+                    to: (rank + 2) % ranks,
+                    tag: round as u32,
+                    communicator: 0,
+                    bytes: bytes + u64::from(rank) * 97,
+                    request: Some(2),
+                    call: Call::Isend,
+                },
+                Operation::Wait {
+                    requests: vec![1, 2],
+                    call: Call::Waitall,
+                },
+                Operation::Collective {
+                    collective: Collective::Allreduce,
+                    communicator: 0,
+                    root: 0,
+                    bytes,
+                    call: Call::Allreduce,
+                },
+            ]
+        };
+        (0..rounds).flat_map(round).collect()
+    };
+    (0..ranks).map(program).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn traffic_has_the_same_result_everywhere(
+        network in whole_network(1),
+        load in 0.01f64..=1.0,
+        message in 1u32..3000,
+        fixed: bool,
+        seed in 0u64..1 << 62,
+        warmup_share in 0u64..100,
+    ) {
+        // A few thousand packets, whatever their size and the links' speed.
+        let packets_per_us = load * network.hosts_gbps as f64 * 125.0 * f64::from(network.hosts)
+            / f64::from(network.packet.min(message));
+        let until_ns = (4e6 / packets_per_us).clamp(20.0, 20_000.0) as u64;
+        let warmup_ps = until_ns * 10 * warmup_share;
+        let (network, arrival) = (&network.text, if fixed { "fixed" } else { "exponential" });
+        let mut experiment = experiment(&format!(
+            "{network}[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load}, arrival = \"{arrival}\", \
+             message = \"{message} B\" }}\n\
+             [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n"
+        ));
+        let result = run_everywhere(&mut experiment);
+        let network = &result.summary.network;
+        prop_assert_eq!(network.packets_injected, network.packets_delivered + network.packets_in_flight);
+        for busy in table(&result, "links").f64s("busy_fraction").unwrap() {
+            prop_assert!((0.0..=1.0).contains(busy), "busy {}", busy);
+        }
+    }
+
+    #[test]
+    fn applications_have_the_same_result_everywhere(
+        network in whole_network(100),
+        ranks in 1u32..12,
+        ranks_per_host in 1u32..4,
+        bytes in 0u64..6_000,
+        eager_threshold in 0u64..6_000,
+        beside_traffic: bool,
+    ) {
+        let settings = mpi::Settings { eager_threshold, ..mpi::Settings::default() };
+        let hosts: Vec<u32> = (0..ranks).map(|rank| rank / ranks_per_host % network.hosts).collect();
+        let job = job("ring", ring(ranks, bytes, 2), &settings, &hosts);
+        if beside_traffic {
+            // The network may be too slow for both: the ranks need not get to their end.
+            let mut experiment = job_beside_traffic(&network.text, 0.02, job);
+            experiment.run.until = Some(Time::from_ns(10_000));
+            experiment.run.watchdog = Time::from_ns(700);
+            run_everywhere(&mut experiment);
+            return Ok(());
+        }
+        let result = run_everywhere(&mut jobs_on(&network.text, vec![job]));
+        let ranks = table(&result, "ranks");
+        prop_assert!(result.summary.jobs[0].finished);
+        prop_assert_eq!(result.summary.network.packets_in_flight, 0);
+        prop_assert_eq!(sum(ranks, "bytes_sent"), sum(ranks, "bytes_received"));
+        prop_assert_eq!(sum(ranks, "collective_bytes_sent"), sum(ranks, "collective_bytes_received"));
+    }
+}

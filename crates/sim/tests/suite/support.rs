@@ -1,0 +1,192 @@
+//! Experiments from text and from programs in memory; running them on every executor.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use des::Executor;
+use results::{RunResult, Table};
+use sim::{Control, Error, Experiment, Job, JobKind, RankJob};
+use topology::HostId;
+use workload::{Call, Operation, Program, TraceError, Workload};
+
+/// All ways to carry out a run; the first is the reference.
+pub const EXECUTORS: [(Executor, usize); 4] = [
+    (Executor::Sequential, 1),
+    (Executor::Conservative, 1),
+    (Executor::Conservative, 2),
+    (Executor::Conservative, 3),
+];
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The recorded traces that lie beside the repository. Says so where they do not.
+pub fn shared_trace(name: &str) -> Option<PathBuf> {
+    let path = root().join("../shared/traces").join(name);
+    if !path.is_dir() {
+        eprintln!(
+            "SKIPPED: {} is missing; clone the traces beside the repository",
+            path.display()
+        );
+        return None;
+    }
+    otf2_is_available().then_some(path)
+}
+
+/// Whether OTF2 traces can be read. Says so where they cannot.
+pub fn otf2_is_available() -> bool {
+    if !workload::otf2::is_available() {
+        eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
+    }
+    workload::otf2::is_available()
+}
+
+pub fn experiment(text: &str) -> Experiment {
+    Experiment::from_toml(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+pub fn try_run(experiment: &Experiment) -> Result<RunResult, Error> {
+    sim::run(experiment, &Control::new())
+}
+
+pub fn run(experiment: &Experiment) -> RunResult {
+    try_run(experiment).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs on all executors, which have to agree on everything but what the run cost; gives one of the results.
+pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
+    let mut reference: Option<RunResult> = None;
+    for (executor, threads) in EXECUTORS {
+        (experiment.run.executor, experiment.run.threads) = (executor, threads);
+        let result = run(experiment);
+        let Some(reference) = &reference else {
+            reference = Some(result);
+            continue;
+        };
+        assert_same(
+            reference,
+            &result,
+            &format!("{} with {threads} threads", executor.name()),
+        );
+    }
+    reference.expect("there are executors")
+}
+
+/// Two results are the same but for what the runs cost.
+pub fn assert_same(reference: &RunResult, other: &RunResult, what: &str) {
+    // Tables before the digest: they show where the difference is.
+    let names = |result: &RunResult| -> Vec<String> {
+        result
+            .tables
+            .iter()
+            .map(|t| t.name().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(reference), names(other), "{what}: tables");
+    for (left, right) in reference.tables.iter().zip(&other.tables) {
+        assert!(left == right, "{what}: table {} differs", left.name());
+    }
+    assert_eq!(
+        reference.summary.network, other.summary.network,
+        "{what}: network"
+    );
+    assert_eq!(reference.summary.jobs, other.summary.jobs, "{what}: jobs");
+    assert_eq!(reference.summary.digest, other.summary.digest, "{what}: digest");
+}
+
+pub fn table<'a>(result: &'a RunResult, name: &str) -> &'a Table {
+    result
+        .table(name)
+        .unwrap_or_else(|| panic!("the result has no table {name}"))
+}
+
+/// A column of a table of integers, added up.
+pub fn sum(table: &Table, column: &str) -> u64 {
+    let values = table.u64s(column).unwrap_or_else(|| panic!("no column {column}"));
+    values.iter().sum()
+}
+
+/// An application in memory: the operations of each rank.
+pub struct Programs(pub Vec<Vec<Operation>>);
+
+struct List(std::vec::IntoIter<Operation>);
+
+impl Program for List {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(self.0.next())
+    }
+}
+
+impl Workload for Programs {
+    fn ranks(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        Arc::new([(0..self.ranks()).collect()])
+    }
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        Ok(Box::new(List(self.0[rank as usize].clone().into_iter())))
+    }
+}
+
+/// A job of such an application, its ranks on these hosts.
+pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::Settings, hosts: &[u32]) -> Job {
+    let hosts = hosts.iter().map(|host| HostId(*host)).collect();
+    let ranks = RankJob::new(Arc::new(Programs(programs)), settings.clone(), hosts);
+    Job {
+        name: name.into(),
+        start: des::Time::ZERO,
+        kind: JobKind::Ranks(ranks.expect("a job that can be built")),
+    }
+}
+
+/// A network with these jobs and nothing else, until they end. `network` is the table of that name.
+pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
+    // A file needs a job; this one is thrown away.
+    let text = format!(
+        "{network}\n[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.5 }}\n[run]\nuntil = \"1 us\"\n"
+    );
+    let mut experiment = experiment(&text);
+    experiment.jobs = jobs.into();
+    experiment.run.until = None;
+    experiment
+}
+
+/// The same beside uniform traffic on all hosts, which never ends.
+pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
+    let traffic = format!("[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load} }}\n");
+    // The second of them makes room for the job.
+    let mut experiment = experiment(&format!("{network}\n{traffic}{traffic}[run]\nuntil = \"1 us\"\n"));
+    let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
+    jobs[1] = job;
+    experiment.run.until = None;
+    experiment
+}
+
+pub fn compute(ns: u64) -> Operation {
+    Operation::Compute { ps: ns * 1000 }
+}
+
+pub fn send(to: u32, bytes: u64) -> Operation {
+    Operation::Send {
+        to,
+        tag: 0,
+        communicator: 0,
+        bytes,
+        request: None,
+        call: Call::Send,
+    }
+}
+
+pub fn receive(from: u32, bytes: u64) -> Operation {
+    Operation::Receive {
+        from: Some(from),
+        tag: Some(0),
+        communicator: 0,
+        bytes,
+        request: None,
+        call: Call::Recv,
+    }
+}
