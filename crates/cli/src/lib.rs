@@ -113,6 +113,9 @@ struct TraceArguments {
 struct ReportArguments {
     /// Result folder
     result: PathBuf,
+    /// Print JSON: where the report is
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -120,6 +123,9 @@ struct CompareArguments {
     /// Result folders
     #[arg(required = true)]
     results: Vec<PathBuf>,
+    /// Print JSON: a list of the results' names and summaries
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.

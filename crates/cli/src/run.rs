@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use results::Summary;
+use serde_json::json;
 use sim::{Control, Experiment};
 
 use crate::{CheckArguments, CompareArguments, ExperimentArguments, Failure, ReportArguments, RunArguments};
@@ -72,7 +73,11 @@ pub(crate) fn check(arguments: CheckArguments) -> Result<(), Failure> {
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let path = results::regenerate_report(&arguments.result).map_err(Failure::wrong_input)?;
-    print(path.display());
+    if arguments.json {
+        print(json!({ "report": path.display().to_string() }));
+    } else {
+        print(path.display());
+    }
     Ok(())
 }
 
@@ -83,6 +88,14 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             .file_name()
             .map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
         summaries.push((name, Summary::load(folder).map_err(Failure::wrong_input)?));
+    }
+    if arguments.json {
+        let all: Vec<_> = summaries
+            .iter()
+            .map(|(name, summary)| json!({ "name": name, "summary": summary }))
+            .collect();
+        print(serde_json::to_string_pretty(&all).map_err(Failure::failed)?);
+        return Ok(());
     }
     let named: Vec<(&str, Summary)> = summaries
         .iter()

@@ -1,7 +1,7 @@
 //! Jobs and their places: which hosts a job gets, and which rank sits on which of them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use config::{Bytes, Duration, Section};
@@ -305,8 +305,7 @@ impl Rooms {
     ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
         let path: String = source.required("otf2")?;
-        let workload =
-            workload::open(&in_folder(folder, &path)).map_err(|e| source.error("otf2", e.to_string()))?;
+        let workload = workload::open(folder.join(&path)).map_err(|e| source.error("otf2", e.to_string()))?;
         let mut settings = mpi.clone();
         let scale = section.or("compute_scale", 1.0)?;
         settings
@@ -437,7 +436,3 @@ impl Rooms {
 
 /// Names of the placements.
 pub const PLACEMENTS: &[&str] = &["linear", "random"];
-
-fn in_folder(folder: &Path, path: &str) -> PathBuf {
-    folder.join(path)
-}

@@ -153,6 +153,11 @@ fn report_and_compare_read_results() {
     fs::remove_file(&report).unwrap();
     assert!(bench.succeeds(&["report", "low"]).contains("report.html"));
     assert!(fs::read_to_string(report).unwrap().contains("<html"));
+    let again = json(&bench.succeeds(&["report", "low", "--json"]));
+    assert_eq!(again["report"], "low/report.html");
+    let compared = json(&bench.succeeds(&["compare", "low", "high", "--json"]));
+    assert_eq!(compared[1]["name"], "high");
+    assert_eq!(compared[1]["summary"]["schema"], "fabricsim/summary/1");
     let text = bench.succeeds(&["compare", "low", "high"]);
     assert!(text.contains("low") && text.contains("high"), "{text}");
 }
