@@ -39,7 +39,7 @@ const FOREIGN: &[&str] = &[
     "bandwidth",
     "switch",
     " host",
-    "nic ",
+    " nic ",
     "mpi_",
     " rank",
     "message",
