@@ -147,6 +147,39 @@ fn folder_of(folder: &Path) -> PathBuf {
     }
 }
 
+/// Longest delay of a cable or router: with it, no event is beyond the end of simulated time (213 days).
+const LONGEST_DELAY: Duration = Duration {
+    ps: 1_000_000_000_000,
+};
+
+/// Latest start of a job and end of a run: 100 days, and traffic may then wait another 36 for its next message.
+const LATEST: Duration = Duration {
+    ps: 8_640_000_000_000_000_000,
+};
+
+/// Fastest link: beyond, a packet of some hundred bytes would take less than the resolution of time.
+const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
+
+/// Refuses a time that is longer than `most`.
+pub(crate) fn at_most(
+    section: &Section,
+    key: &str,
+    time: Duration,
+    most: Duration,
+) -> Result<(), config::Error> {
+    if time > most {
+        return Err(section.error(key, format!("{time} is out of range; expected at most {most}")));
+    }
+    Ok(())
+}
+
+/// The start of a job.
+pub(crate) fn read_start(section: &Section) -> Result<Time, config::Error> {
+    let start = section.or("start", Duration { ps: 0 })?;
+    at_most(section, "start", start, LATEST)?;
+    Ok(Time(start.ps))
+}
+
 impl RunSetting {
     fn read(section: &Section) -> Result<RunSetting, config::Error> {
         let until: Option<Duration> = section.optional("until")?;
@@ -159,6 +192,9 @@ impl RunSetting {
         {
             let message = format!("the warm-up of {warmup} leaves nothing of the run until {until}");
             return Err(section.error("warmup", message));
+        }
+        if let Some(until) = until {
+            at_most(section, "until", until, LATEST)?;
         }
         let executor = section.choice("executor", "conservative", &Executor::NAMES)?;
         let threads: u32 = section.or("threads", 1)?;
@@ -173,6 +209,7 @@ impl RunSetting {
             let message = "0 is no interval; expected a time such as \"1 ms\"";
             return Err(section.error("watchdog", message));
         }
+        at_most(section, "watchdog", watchdog, LATEST)?;
         Ok(RunSetting {
             until: until.map(|d| Time(d.ps)),
             warmup: Time(warmup.ps),
@@ -193,6 +230,7 @@ impl Network {
         let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.0).collect();
         router.choice("model", "packet", &models)?;
         let router_delay = router.or("delay", Duration { ps: 100_000 })?;
+        at_most(router, "delay", router_delay, LONGEST_DELAY)?;
         let buffer = router.or("buffer", Bytes { bytes: 100_000 })?;
         let packet = section.or("packet", Bytes { bytes: 256 })?;
         if !(1..=1 << 24).contains(&packet.bytes) {
@@ -305,6 +343,13 @@ fn read_link(section: &Section, default: LinkSetting) -> Result<LinkSetting, con
             format!("{bandwidth} is too slow; expected at least 1 Mbps"),
         ));
     }
+    if bandwidth.bits_per_s > FASTEST_BITS_PER_S {
+        return Err(section.error(
+            "bandwidth",
+            format!("{bandwidth} is too fast; expected at most 1000 Tbps"),
+        ));
+    }
+    at_most(section, "latency", latency, LONGEST_DELAY)?;
     if latency.ps == 0 {
         return Err(section.error(
             "latency",

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{Bytes, Duration, Section};
+use config::{Bytes, Section};
 use des::{Stream, Time};
 use topology::HostId;
 use workload::Workload;
 use workload::traffic::{Arrival, MeanGap, Pattern, Random};
 
 use crate::Error;
-use crate::experiment::Network;
+use crate::experiment::{Network, read_start};
 
 /// Most ranks that a host can have.
 const MAX_RANKS_PER_HOST: u32 = 4096;
@@ -290,7 +290,7 @@ fn read_job(
 ) -> Result<Job, Error> {
     Ok(Job {
         name: section.or("name", format!("job{index}"))?,
-        start: Time(section.or("start", Duration { ps: 0 })?.ps),
+        start: read_start(section)?,
         kind: kind(section)?,
     })
 }

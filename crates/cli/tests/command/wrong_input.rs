@@ -151,6 +151,41 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "[run]\nwatchdog = \"0 s\"",
             &["experiment.toml:18: run.watchdog: ", "expected a time"],
         ),
+        // Times beyond the simulator's 213 days, and bandwidths beyond its picoseconds.
+        (
+            "\"50 ns\"",
+            "\"2 s\"",
+            &[
+                "experiment.toml:12: network.link.latency: ",
+                "expected at most 1 s",
+            ],
+        ),
+        (
+            "buffer = ",
+            "delay = \"18446744073709551615 ps\"\nbuffer = ",
+            &[
+                "experiment.toml:14: network.router.delay: ",
+                "expected at most 1 s",
+            ],
+        ),
+        (
+            "\"5 us\"",
+            "\"18446744 s\"",
+            &["experiment.toml:18: run.until: ", "expected at most 8640000 s"],
+        ),
+        (
+            "[[job]]",
+            "[[job]]\nstart = \"18446744 s\"",
+            &["experiment.toml:16: job.0.start: ", "expected at most 8640000 s"],
+        ),
+        (
+            "\"100 Gbps\"",
+            "\"1001 Tbps\"",
+            &[
+                "experiment.toml:11: network.link.bandwidth: ",
+                "expected at most 1000 Tbps",
+            ],
+        ),
         // What cannot be built.
         (
             "[network.routing]",

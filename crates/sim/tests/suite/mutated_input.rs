@@ -68,7 +68,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
         1 => any::<Index>().prop_map(Mutation::DropLine),
         1 => any::<(Index, Index)>().prop_map(|(from, to)| Mutation::RepeatLine(from, to)),
-        4 => (any::<Index>(), select(VALUES)).prop_map(|(at, value)| Mutation::Value(at, value)),
+        12 => (any::<Index>(), select(VALUES)).prop_map(|(at, value)| Mutation::Value(at, value)),
         2 => (any::<Index>(), any::<char>()).prop_map(|(at, letter)| Mutation::Letter(at, letter)),
         1 => (any::<Index>(), select("abz_-.=\"'[]{}#, \n".chars().collect::<Vec<_>>()))
             .prop_map(|(at, letter)| Mutation::Letter(at, letter)),
@@ -97,7 +97,14 @@ impl Mutation {
                 }
                 let start = places[at.index(places.len())];
                 let rest = &text[start..];
-                let length = rest.find([',', '}', '\n']).unwrap_or(rest.len());
+                let end_with = |letter: char| rest[1..].find(letter).map(|end| end + 2);
+                let length = match rest.chars().next() {
+                    Some('"') => end_with('"'),
+                    Some('[') => end_with(']'),
+                    Some('{') => rest.find('\n'),
+                    _ => rest.find([',', ' ', '\n']),
+                };
+                let length = length.unwrap_or(rest.len());
                 return format!("{}{value}{}", &text[..start], &rest[length..]);
             }
             Mutation::Letter(at, letter) => {
