@@ -89,7 +89,7 @@ struct Output {
     busy_until: Time,
     rate: Rate,
     /// Bytes that wait here, are under way, or whose credit is not back.
-    load: u32,
+    load: u64,
     /// Packets that wait for credits.
     waiting: u32,
     to_host: bool,
@@ -137,7 +137,7 @@ struct Loads<'a>(&'a [Output]);
 
 impl Congestion for Loads<'_> {
     fn load(&self, port: Port) -> u64 {
-        u64::from(self.0[usize::from(port.0)].load)
+        self.0[usize::from(port.0)].load
     }
 }
 
@@ -203,7 +203,7 @@ impl Router {
     #[inline]
     pub fn arrived(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
         let bytes = ready.packet.bytes;
-        self.outputs[usize::from(ready.output)].load += bytes;
+        self.outputs[usize::from(ready.output)].load += u64::from(bytes);
         if !self.one_rate {
             let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
@@ -240,7 +240,7 @@ impl Router {
     #[inline]
     pub fn credit(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut impl Outputs) {
         let lane = self.lane(port, vc);
-        self.outputs[usize::from(port)].load -= bytes;
+        self.outputs[usize::from(port)].load -= u64::from(bytes);
         self.lanes[lane].credits += bytes;
         while let Lane { head, credits, .. } = self.lanes[lane]
             && head != NONE
@@ -276,7 +276,7 @@ impl Router {
             output.idle_since = output.busy_until;
         }
         if output.to_host {
-            output.load -= bytes;
+            output.load -= u64::from(bytes);
         }
         let mut packet = ready.packet;
         packet.hops = packet.hops.saturating_add(1);
