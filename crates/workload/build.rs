@@ -19,6 +19,8 @@ fn main() {
         return;
     }
     if let Err(why) = use_library() {
+        // A file that is never there: looks for the library again at every build, until it is installed.
+        println!("cargo::rerun-if-changed=no-otf2-library");
         println!("cargo::warning=OTF2 traces cannot be read by this build: {why}");
         println!(
             "cargo::warning=Install the OTF2 library (Debian, Ubuntu: libotf2-trace-dev) or set OTF2_CONFIG"

@@ -394,6 +394,8 @@ impl Topology for FatTree {
         match (place, up) {
             (Place::Leaf { .. }, false) => HOST_LINK,
             (Place::Leaf { .. }, true) | (Place::Spine { .. }, false) => LinkClass(1),
+            // An unwired port of a two-level tree's spine: any class that exists.
+            (Place::Spine { .. }, true) if self.levels == 2 => LinkClass(1),
             (Place::Spine { .. }, true) | (Place::Core { .. }, _) => LinkClass(2),
         }
     }
