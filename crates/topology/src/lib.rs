@@ -78,7 +78,7 @@ pub trait Topology: Send + Sync {
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// Names of the kinds of links, for example `["host", "local", "global"]`; the first is `"host"`.
     fn link_classes(&self) -> &'static [&'static str];
-    /// The class of the link at a wired port.
+    /// The class of the link at a port; at an unwired one, any class that exists.
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass;
     /// The router's coordinates as people of the field write them, for example `group 3, router 1`.
     fn coordinates(&self, router: RouterId) -> String;

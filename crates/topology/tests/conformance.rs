@@ -133,6 +133,7 @@ fn check_router(topology: &dyn Topology, router: RouterId) -> u64 {
     for port in ports(topology, router) {
         let peer = topology.peer(router, port);
         let class = topology.link_class(router, port);
+        assert!((class.0 as usize) < topology.link_classes().len(), "{router:?} {port:?}, wired or not");
         match peer {
             Peer::Unwired => continue,
             Peer::Host(host) => {
@@ -148,7 +149,6 @@ fn check_router(topology: &dyn Topology, router: RouterId) -> u64 {
                 assert!(back.0 < topology.ports(other));
                 assert_eq!(topology.peer(other, back), Peer::Router(router, port));
                 assert_ne!(class, HOST_LINK);
-                assert!((class.0 as usize) < topology.link_classes().len());
                 assert_eq!(class, topology.link_class(other, back));
                 links += 1;
             }
