@@ -133,7 +133,10 @@ fn check_router(topology: &dyn Topology, router: RouterId) -> u64 {
     for port in ports(topology, router) {
         let peer = topology.peer(router, port);
         let class = topology.link_class(router, port);
-        assert!((class.0 as usize) < topology.link_classes().len(), "{router:?} {port:?}, wired or not");
+        assert!(
+            (class.0 as usize) < topology.link_classes().len(),
+            "{router:?} {port:?}, wired or not"
+        );
         match peer {
             Peer::Unwired => continue,
             Peer::Host(host) => {
