@@ -2,17 +2,19 @@
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Time;
 
 /// Address of a logical process: dense, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LpId(pub u32);
 
 /// A fact that an LP learns at a point in time. A plain value without pointers, so that it can cross
 /// threads and processes as bytes.
 ///
 /// With a payload of up to 44 bytes an event is one cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Event<P> {
     /// When it happens.
@@ -32,7 +34,7 @@ pub struct Event<P> {
 /// Nothing of it depends on threads, partitions or arrival order. The counter may wrap: two events of
 /// one source with the same counter are 2^32 sends apart and cannot share a time stamp, and the order of
 /// a pair that straddles the wrap is as fixed as any other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Time stamp.
     pub time: Time,

@@ -10,6 +10,7 @@ mod control;
 mod event;
 mod model;
 mod prefetch;
+mod processes;
 mod random;
 mod run;
 mod sequential;
@@ -18,8 +19,9 @@ mod time;
 
 pub use control::Control;
 pub use event::{Event, Key, LpId};
-pub use model::{Context, Model};
+pub use model::{Context, Journal, Model};
 pub use prefetch::prefetch;
+pub use processes::{Alone, Processes};
 pub use random::{Stream, philox2x64};
 pub use run::{Anatomy, End, Executor, Finished, Partition, Settings, ThreadSeconds, run};
 pub use time::Time;

@@ -1,5 +1,8 @@
 //! What a model is, and what its handlers may do.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::{Event, LpId, Time};
 
 /// A set of LPs that interact only through events.
@@ -7,14 +10,15 @@ use crate::{Event, LpId, Time};
 /// A handler sees its own LP and the event, and acts through the [`Context`]. Model-wide data behind
 /// `&self` is read-only. Everything is monomorphised for each executor.
 pub trait Model: Sync {
-    /// What an event says: a small plain value.
-    type Payload: Copy + Send + 'static;
+    /// What an event says: a small plain value, which may cross to another process.
+    type Payload: Copy + Send + Serialize + DeserializeOwned + 'static;
     /// The state of one LP.
     type Lp: Send;
     /// What reaches the results at commit.
-    type Record: Copy + Send + 'static;
-    /// One step of undoing a handler: a saved field, a popped element.
-    type Undo: Copy + Send + 'static;
+    type Record: Copy + Send + Serialize + DeserializeOwned + 'static;
+    /// One step of undoing a handler: a saved field, a popped element. It may own what it puts back, and is
+    /// dropped once it is certain that nothing will be.
+    type Undo: Send + 'static;
     /// What a handler can fail with.
     type Error: Send + 'static;
 
@@ -43,6 +47,25 @@ pub trait Model: Sync {
 
     /// Takes back one step that a handler gave to [`Context::undo`]; called in reverse order.
     fn undo(&self, lp: &mut Self::Lp, step: Self::Undo);
+
+    /// Appends all of an LP's state that its handlers can see, in a form without accident: states that no
+    /// handler can tell apart give the same bytes.
+    fn save(&self, lp: &Self::Lp, bytes: &mut Vec<u8>);
+
+    /// Brings an LP that [`Model::create`] has made into the state that [`Model::save`] wrote.
+    ///
+    /// # Errors
+    /// The bytes are not such a state, or what it refers to (a file) is not what it was.
+    fn restore(&self, lp: &mut Self::Lp, bytes: &[u8]) -> Result<(), String>;
+}
+
+/// Where a part of an LP notes how its changes are taken back: a [`Context`], as that part sees it.
+pub trait Journal<Step> {
+    /// Whether steps are kept; where not, they need not even be computed.
+    const KEPT: bool;
+
+    /// Notes a step; does nothing unless [`Journal::KEPT`]. Steps are taken back in reverse order.
+    fn note(&mut self, step: Step);
 }
 
 /// What a handler can do. Random draws, sends and records are taken back by the kernel itself; other

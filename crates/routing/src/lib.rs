@@ -19,7 +19,7 @@ use topology::{HostId, Port, RouterId};
 
 /// What a packet carries for its routing; zero at injection. Each algorithm gives the fields their
 /// meaning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct RouteState {
     /// For example the intermediate group of Valiant routing.

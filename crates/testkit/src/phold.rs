@@ -96,4 +96,17 @@ impl Model for Phold {
         ball.events -= 1;
         ball.history = step.history;
     }
+    fn save(&self, ball: &Ball, bytes: &mut Vec<u8>) {
+        bytes.extend(ball.events.to_le_bytes());
+        bytes.extend(ball.history.to_le_bytes());
+    }
+    fn restore(&self, ball: &mut Ball, bytes: &[u8]) -> Result<(), String> {
+        let (events, history) = bytes
+            .split_first_chunk()
+            .and_then(|(events, rest)| Some((events, rest.try_into().ok()?)))
+            .ok_or("a ball has 16 bytes")?;
+        ball.events = u64::from_le_bytes(*events);
+        ball.history = u64::from_le_bytes(history);
+        Ok(())
+    }
 }

@@ -111,6 +111,7 @@ impl Model for Chain {
     }
     fn handle(&self, seen: &mut u64, event: &Event<u64>, context: &mut impl Context<Self>) {
         *seen += 1;
+        context.undo(());
         context.emit(event.payload);
         if event.payload == self.stop_at && context.lp().0 == 2 {
             context.stop();
@@ -124,6 +125,13 @@ impl Model for Chain {
     }
     fn undo(&self, seen: &mut u64, (): ()) {
         *seen -= 1;
+    }
+    fn save(&self, seen: &u64, bytes: &mut Vec<u8>) {
+        bytes.extend(seen.to_le_bytes());
+    }
+    fn restore(&self, seen: &mut u64, bytes: &[u8]) -> Result<(), String> {
+        *seen = u64::from_le_bytes(bytes.try_into().map_err(|_| "8 bytes")?);
+        Ok(())
     }
 }
 
@@ -246,6 +254,10 @@ fn an_event_into_the_past_is_a_bug_of_the_model() {
             context.send(LpId(1 - context.lp().0), Time(9), ());
         }
         fn undo(&self, (): &mut (), (): ()) {}
+        fn save(&self, (): &(), _: &mut Vec<u8>) {}
+        fn restore(&self, (): &mut (), _: &[u8]) -> Result<(), String> {
+            Ok(())
+        }
     }
     let settings = Settings {
         executor: Executor::Conservative,

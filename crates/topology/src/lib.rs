@@ -25,7 +25,7 @@ pub use registry::{Kind, REGISTRY, build};
 pub struct RouterId(pub u32);
 
 /// An end point of the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct HostId(pub u32);
 
 /// A port of a router, counted from 0.
