@@ -49,6 +49,23 @@ impl Key {
 }
 
 impl Key {
+    pub(crate) fn new(time: Time, source: LpId, sequence: u32) -> Key {
+        Key {
+            time,
+            tie: u64::from(source.0) << 32 | u64::from(sequence),
+        }
+    }
+
+    /// The LP that sent the event.
+    pub(crate) fn source(self) -> LpId {
+        LpId((self.tie >> 32) as u32)
+    }
+
+    /// Time in ps, and what breaks ties.
+    pub(crate) fn parts(self) -> (u64, u64) {
+        (self.time.0, self.tie)
+    }
+
     #[inline]
     fn as_number(self) -> u128 {
         u128::from(self.time.0) << 64 | u128::from(self.tie)
@@ -106,9 +123,6 @@ impl<P> Event<P> {
     /// Position in the total order.
     #[inline]
     pub fn key(&self) -> Key {
-        Key {
-            time: self.time,
-            tie: u64::from(self.source.0) << 32 | u64::from(self.sequence),
-        }
+        Key::new(self.time, self.source, self.sequence)
     }
 }

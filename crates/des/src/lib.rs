@@ -5,23 +5,35 @@
 //! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
 //! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
+mod barrier;
+mod commit;
 mod conservative;
 mod control;
 mod event;
+mod gather;
 mod model;
+mod optimistic;
+mod partition;
 mod prefetch;
 mod processes;
+mod queue;
 mod random;
+mod reverse_check;
 mod run;
 mod sequential;
 mod slot;
+mod snapshot;
+mod sync;
+mod team;
 mod time;
 
 pub use control::Control;
 pub use event::{Event, Key, LpId};
 pub use model::{Context, Journal, Model};
+pub use partition::Partition;
 pub use prefetch::prefetch;
 pub use processes::{Alone, Processes};
 pub use random::{Stream, philox2x64};
-pub use run::{Anatomy, End, Executor, Finished, Partition, Settings, ThreadSeconds, run};
+pub use run::{Anatomy, End, Executor, Finished, Observer, Optimism, Run, Settings, ThreadSeconds, run};
+pub use snapshot::{SavedLp, Snapshot};
 pub use time::Time;

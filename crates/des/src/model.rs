@@ -11,7 +11,7 @@ use crate::{Event, LpId, Time};
 /// `&self` is read-only. Everything is monomorphised for each executor.
 pub trait Model: Sync {
     /// What an event says: a small plain value, which may cross to another process.
-    type Payload: Copy + Send + Serialize + DeserializeOwned + 'static;
+    type Payload: Copy + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// The state of one LP.
     type Lp: Send;
     /// What reaches the results at commit.

@@ -1,9 +1,15 @@
 //! Running a model: settings in, final LPs and the anatomy of the run out.
 
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::{Control, Event, LpId, Model, Time, conservative, sequential};
+use serde::{Deserialize, Serialize};
+
+use crate::snapshot::Snapshot;
+use crate::{
+    Alone, Control, Event, Model, Partition, Processes, Time, conservative, optimistic, reverse_check,
+    sequential,
+};
 
 /// How events are carried out. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,15 +19,26 @@ pub enum Executor {
     /// Windows of the model's lookahead, LP by LP inside a window, on threads (YAWNS). The fastest for
     /// large models, also on one thread.
     Conservative,
+    /// Ahead of what is certain, with rollback by reverse computation, on threads (Time Warp). For models
+    /// whose lookahead holds few events.
+    Optimistic,
+    /// As `Sequential`, and every event is carried out, taken back, compared and carried out again: finds
+    /// models whose undo steps are wrong.
+    ReverseCheck,
 }
 
 impl Executor {
     /// Names in experiments.
-    pub const NAMES: [&'static str; 2] = ["sequential", "conservative"];
+    pub const NAMES: [&'static str; 4] = ["sequential", "conservative", "optimistic", "reverse-check"];
 
     /// Name in experiments.
     pub fn name(self) -> &'static str {
         Executor::NAMES[self as usize]
+    }
+
+    /// Whether it knows threads and processes; the others take one of each.
+    pub fn is_parallel(self) -> bool {
+        matches!(self, Executor::Conservative | Executor::Optimistic)
     }
 }
 
@@ -31,55 +48,35 @@ impl FromStr for Executor {
         match name {
             "sequential" => Ok(Executor::Sequential),
             "conservative" => Ok(Executor::Conservative),
+            "optimistic" => Ok(Executor::Optimistic),
+            "reverse-check" => Ok(Executor::ReverseCheck),
             _ => Err(()),
         }
     }
 }
 
-/// Which thread owns which LPs: contiguous ranges, so that a model that numbers neighbours
-/// consecutively keeps them together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Partition {
-    /// First LP of each part, and the number of LPs at the end; ascending.
-    bounds: Vec<u32>,
+/// How far ahead of certainty `Optimistic` goes. None of it decides about results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optimism {
+    /// Events between two looks at the mail, at least 1.
+    pub batch: u32,
+    /// Batches between two computations of global virtual time (GVT), at least 1.
+    pub gvt_interval: u32,
+    /// Events so far beyond GVT and later are not carried out yet; none: no limit.
+    pub ahead: Option<Time>,
+    /// Events that one thread may have carried out without certainty. At the limit it waits for GVT, but for
+    /// events within one lookahead of it.
+    pub memory: usize,
 }
 
-impl Partition {
-    /// `parts` ranges with about the same sum of weights; `weight` gives each LP's expected share of
-    /// the work.
-    pub fn balanced(lps: u32, parts: usize, weight: impl Fn(LpId) -> u64) -> Partition {
-        let total: u64 = (0..lps).map(|lp| weight(LpId(lp))).sum();
-        let mut bounds = vec![0];
-        let mut sum = 0;
-        for lp in 0..lps {
-            // The LP starts the next part once the parts before have their share.
-            if bounds.len() < parts
-                && u128::from(sum) * parts as u128 >= u128::from(total) * bounds.len() as u128
-                && lp > 0
-            {
-                bounds.push(lp);
-            }
-            sum += weight(LpId(lp));
+impl Default for Optimism {
+    fn default() -> Self {
+        Optimism {
+            batch: 16,
+            gvt_interval: 256,
+            ahead: None,
+            memory: 1 << 18,
         }
-        bounds.resize(parts, lps);
-        bounds.push(lps);
-        Partition { bounds }
-    }
-
-    /// Number of parts.
-    pub fn parts(&self) -> usize {
-        self.bounds.len() - 1
-    }
-
-    /// LPs of a part.
-    pub fn range(&self, part: usize) -> std::ops::Range<u32> {
-        self.bounds[part]..self.bounds[part + 1]
-    }
-
-    /// The part that owns an LP.
-    #[inline]
-    pub fn owner(&self, lp: LpId) -> usize {
-        self.bounds[1..].partition_point(|end| *end <= lp.0)
     }
 }
 
@@ -88,12 +85,37 @@ impl Partition {
 pub struct Settings {
     /// How.
     pub executor: Executor,
-    /// Parts of the LPs, one per thread; `Sequential` takes the first thread for all.
+    /// Parts of the LPs, one per thread of each process; executors that are not parallel take all of them.
     pub partition: Partition,
     /// Seed of all random streams.
     pub seed: u64,
     /// Events at or after this time are not carried out.
     pub until: Time,
+    /// For `Optimistic`.
+    pub optimism: Optimism,
+}
+
+/// Who is told what happens as a run goes on, on the thread that called [`run`], in the first process.
+pub trait Observer<M: Model> {
+    /// A record, in the total order.
+    fn commit(&mut self, time: Time, record: M::Record);
+
+    /// Whether a snapshot is wanted, now that all events before `now` are certain. Asked often.
+    fn wants_snapshot(&mut self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
+
+    /// The snapshot that was wanted, of now or a little later.
+    fn snapshot(&mut self, snapshot: Snapshot<M::Payload>) {
+        let _ = snapshot;
+    }
+}
+
+impl<M: Model, F: FnMut(Time, M::Record)> Observer<M> for F {
+    fn commit(&mut self, time: Time, record: M::Record) {
+        self(time, record);
+    }
 }
 
 /// Why a run ended.
@@ -109,21 +131,29 @@ pub enum End<E> {
     Interrupted,
     /// A handler failed.
     Failed(E),
+    /// A handler failed, and another process knows how.
+    FailedElsewhere,
+    /// `ReverseCheck` found that an event is not taken back as it should be, for developers of models.
+    Irreversible(String),
 }
 
 /// Where one thread's time went, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadSeconds {
     /// Carrying out events, sends included.
     pub processing: f64,
-    /// Sorting and moving pending events, committing records.
+    /// Sorting and moving pending events, collecting mail, committing.
     pub queue: f64,
-    /// Waiting for the other threads.
+    /// Waiting for the other threads to agree on a window or on GVT.
     pub synchronisation: f64,
+    /// Taking events back.
+    pub rollback: f64,
+    /// Waiting for the other threads without anything else to do.
+    pub idle: f64,
 }
 
 /// What a run cost.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Anatomy {
     /// Events carried out.
     pub processed: u64,
@@ -131,12 +161,39 @@ pub struct Anatomy {
     pub committed: u64,
     /// Events carried out and taken back.
     pub rolled_back: u64,
+    /// Rollbacks of an LP because an event came too late.
+    pub primary_rollbacks: u64,
+    /// Rollbacks of an LP because an event was cancelled that it had already carried out.
+    pub secondary_rollbacks: u64,
+    /// Cancellations sent to other threads.
+    pub anti_messages: u64,
     /// Events sent to another thread.
     pub remote: u64,
     /// Windows (conservative).
     pub windows: u64,
-    /// Per thread.
+    /// Computations of GVT (optimistic).
+    pub gvt_rounds: u64,
+    /// Per thread, of the first process first.
     pub threads: Vec<ThreadSeconds>,
+    /// Rollbacks of each LP, by id; empty if the executor never rolls back.
+    pub rollbacks: Vec<u32>,
+}
+
+impl Anatomy {
+    /// Adds what another thread has counted, whose LPs follow.
+    pub(crate) fn append(&mut self, other: Anatomy) {
+        self.processed += other.processed;
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.primary_rollbacks += other.primary_rollbacks;
+        self.secondary_rollbacks += other.secondary_rollbacks;
+        self.anti_messages += other.anti_messages;
+        self.remote += other.remote;
+        self.windows = self.windows.max(other.windows);
+        self.gvt_rounds = self.gvt_rounds.max(other.gvt_rounds);
+        self.threads.extend(other.threads);
+        self.rollbacks.extend(other.rollbacks);
+    }
 }
 
 /// The end of a run.
@@ -146,68 +203,109 @@ pub struct Finished<M: Model> {
     /// First time at which nothing was carried out any more: `until`, the time of the stop, or (drained)
     /// that of the last event.
     pub time: Time,
-    /// Final state of all LPs, by id.
+    /// Final state of all LPs, by id; in the first process, none in the others.
     pub lps: Vec<M::Lp>,
-    /// Events that were not carried out, in no particular order: what was still under way.
+    /// Events that were not carried out, in no particular order: what was still under way. In the first
+    /// process.
     pub pending: Vec<Event<M::Payload>>,
-    /// What it cost.
+    /// What it cost all processes; in the first.
     pub anatomy: Anatomy,
 }
 
-/// Runs a model to its end. `commit` receives the records in the total order.
+/// A run before it begins. All processes of a run have the same, but for themselves.
+pub struct Run<'a, M: Model> {
+    /// What is run.
+    pub model: &'a M,
+    /// How.
+    pub settings: &'a Settings,
+    /// Progress out, interruption in.
+    pub control: &'a Control,
+    /// Who takes part.
+    pub processes: &'a dyn Processes,
+    /// Where to begin; none: at the model's start.
+    pub from: Option<&'a Snapshot<M::Payload>>,
+}
+
+impl<M: Model> Run<'_, M> {
+    /// Carries the run out to its end.
+    ///
+    /// # Errors
+    /// The snapshot to begin with is not one of this model.
+    ///
+    /// # Panics
+    /// If the model breaks its contract (see [`crate::Context::send`]) or panics itself; if an executor that
+    /// is not parallel is given several processes.
+    pub fn carry_out(&self, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+        assert!(
+            self.model.lookahead() >= Time(1),
+            "a model's lookahead is at least 1 ps"
+        );
+        let executor = self.settings.executor;
+        assert!(
+            executor.is_parallel() || self.processes.count() == 1,
+            "{} runs in one process",
+            executor.name()
+        );
+        let lps = self.model.lps();
+        if let Some(snapshot) = self.from
+            && snapshot.lps.len() != lps as usize
+        {
+            let found = snapshot.lps.len();
+            return Err(format!("it has {found} logical processes, the model has {lps}"));
+        }
+        match executor {
+            Executor::Sequential => sequential::run(self, observer),
+            Executor::Conservative => conservative::run(self, observer),
+            Executor::Optimistic => optimistic::run(self, observer),
+            Executor::ReverseCheck => reverse_check::run(self, observer),
+        }
+    }
+}
+
+/// Runs a model to its end, in one process and from its start. `commit` receives the records in the total
+/// order.
 ///
 /// # Panics
-/// If the model breaks its contract (see [`crate::Context::send`]) or panics itself.
+/// As [`Run::carry_out`].
 pub fn run<M: Model>(
     model: &M,
     settings: &Settings,
     control: &Control,
     commit: &mut dyn FnMut(Time, M::Record),
 ) -> Finished<M> {
-    assert!(
-        model.lookahead() >= Time(1),
-        "a model's lookahead is at least 1 ps"
-    );
-    match settings.executor {
-        Executor::Sequential => sequential::run(model, settings, control, commit),
-        Executor::Conservative => conservative::run(model, settings, control, commit),
-    }
+    let run = Run {
+        model,
+        settings,
+        control,
+        processes: &Alone,
+        from: None,
+    };
+    run.carry_out(&mut |time, record| commit(time, record))
+        .expect("there is no snapshot that could be wrong")
 }
 
 pub(crate) fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// Attributes wall time to phases.
+pub(crate) struct Clock {
+    last: Instant,
+    pub(crate) seconds: ThreadSeconds,
+}
 
-    proptest! {
-        #[test]
-        fn partitions_cover_all_lps_once(weights in proptest::collection::vec(0u64..100, 0..200), parts in 1usize..9) {
-            let lps = weights.len() as u32;
-            let partition = Partition::balanced(lps, parts, |lp| weights[lp.0 as usize]);
-            prop_assert_eq!(partition.parts(), parts);
-            let mut next = 0;
-            for part in 0..parts {
-                let range = partition.range(part);
-                prop_assert_eq!(range.start, next);
-                next = range.end;
-                for lp in range {
-                    prop_assert_eq!(partition.owner(LpId(lp)), part);
-                }
-            }
-            prop_assert_eq!(next, lps);
+impl Clock {
+    pub(crate) fn start() -> Clock {
+        Clock {
+            last: Instant::now(),
+            seconds: ThreadSeconds::default(),
         }
     }
 
-    #[test]
-    fn equal_weights_make_equal_parts() {
-        let partition = Partition::balanced(9, 3, |_| 5);
-        assert_eq!(
-            (0..3).map(|p| partition.range(p).len()).collect::<Vec<_>>(),
-            [3, 3, 3]
-        );
+    /// The time since the last lap belongs to this phase.
+    pub(crate) fn lap(&mut self, phase: impl FnOnce(&mut ThreadSeconds) -> &mut f64) {
+        let now = Instant::now();
+        *phase(&mut self.seconds) += seconds(now - self.last);
+        self.last = now;
     }
 }

@@ -1,52 +1,18 @@
 //! The reference executor: one priority queue, one event after the other.
 
-use std::collections::BinaryHeap;
 use std::time::Instant;
 
-use crate::event::Indexed;
-use crate::run::{Anatomy, End, Finished, Settings, ThreadSeconds, seconds};
+use crate::queue::Queue;
+use crate::run::{Anatomy, End, Finished, Observer, Run, ThreadSeconds, seconds};
 use crate::slot::Slot;
-use crate::{Context, Control, Event, LpId, Model, Stream, Time};
+use crate::{Context, Event, LpId, Model, SavedLp, Snapshot, Stream, Time};
 
 /// Events between two looks at the owner's wishes.
 const CONTROL_INTERVAL: u64 = 4096;
 
-/// Pending events: a heap of keys over a slab, so that sifting moves 24 bytes and not whole events.
-struct Queue<P> {
-    heap: BinaryHeap<Indexed>,
-    slab: Vec<Event<P>>,
-    free: Vec<u32>,
-}
-
-impl<P: Copy> Queue<P> {
-    fn push(&mut self, event: Event<P>) {
-        let key = event.key();
-        let index = match self.free.pop() {
-            Some(slot) => {
-                self.slab[slot as usize] = event;
-                slot
-            }
-            None => {
-                self.slab.push(event);
-                (self.slab.len() - 1) as u32
-            }
-        };
-        self.heap.push(Indexed { key, index });
-    }
-
-    fn pop_before(&mut self, limit: Time) -> Option<Event<P>> {
-        if self.heap.peek()?.key.time >= limit {
-            return None;
-        }
-        let Indexed { index, .. } = self.heap.pop()?;
-        self.free.push(index);
-        Some(self.slab[index as usize])
-    }
-}
-
 struct Sequential<'a, M: Model> {
     queue: Queue<M::Payload>,
-    commit: &'a mut dyn FnMut(Time, M::Record),
+    observer: &'a mut dyn Observer<M>,
     lookahead: Time,
     seed: u64,
     stop: Time,
@@ -96,7 +62,7 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
     }
     fn emit(&mut self, record: M::Record) {
         assert!(self.least > Time::ZERO, "an LP emits records in events only");
-        (self.commit)(self.now, record);
+        self.observer.commit(self.now, record);
     }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
@@ -107,39 +73,46 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
     }
 }
 
-pub(crate) fn run<M: Model>(
-    model: &M,
-    settings: &Settings,
-    control: &Control,
-    commit: &mut dyn FnMut(Time, M::Record),
-) -> Finished<M> {
+pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+    let Run {
+        model,
+        settings,
+        control,
+        ..
+    } = *run;
     let begin = Instant::now();
+    let mut slots = Slot::create(run, 0..model.lps())?;
     let mut context = Sequential::<M> {
-        queue: Queue {
-            heap: BinaryHeap::new(),
-            slab: Vec::new(),
-            free: Vec::new(),
-        },
-        commit,
+        queue: Queue::new(),
+        observer,
         lookahead: model.lookahead(),
         seed: settings.seed,
-        stop: Time::MAX,
+        stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
         failure: None,
-        now: Time::ZERO,
+        now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         lp: LpId(0),
         draws: 0,
         sequence: 0,
         least: Time::ZERO,
     };
-    let mut slots = Slot::create(model, 0..model.lps());
-    for (lp, slot) in slots.iter_mut().enumerate() {
-        in_slot(&mut context, slot, LpId(lp as u32), |lp, context| {
-            model.start(lp, context)
-        });
+    match run.from {
+        Some(snapshot) => snapshot
+            .pending
+            .iter()
+            .for_each(|event| context.queue.push(*event)),
+        None => {
+            for (lp, slot) in slots.iter_mut().enumerate() {
+                in_slot(&mut context, slot, LpId(lp as u32), |lp, context| {
+                    model.start(lp, context)
+                });
+            }
+        }
     }
     context.least = Time(1);
 
     let mut processed = 0u64;
+    // A snapshot lies between two times, so it may have to wait for the next.
+    let mut snapshot_wanted = false;
     let end = loop {
         if let Some(error) = context.failure.take() {
             break End::Failed(error);
@@ -149,12 +122,27 @@ pub(crate) fn run<M: Model>(
             if control.interrupted() {
                 break End::Interrupted;
             }
+            snapshot_wanted = snapshot_wanted || context.observer.wants_snapshot(context.now);
         }
         let limit = settings.until.min(context.stop);
+        if snapshot_wanted
+            && let Some(next) = context.queue.next()
+            && next > context.now
+            && next < limit
+        {
+            snapshot_wanted = false;
+            let snapshot = Snapshot {
+                time: next,
+                stop: context.stop,
+                lps: slots.iter().map(|slot| SavedLp::new(model, slot)).collect(),
+                pending: context.queue.events().collect(),
+            };
+            context.observer.snapshot(snapshot);
+        }
         let Some(event) = context.queue.pop_before(limit) else {
             break match () {
                 () if context.stop < settings.until => End::Stopped,
-                () if context.queue.heap.is_empty() => End::Drained,
+                () if context.queue.next().is_none() => End::Drained,
                 () => End::Until,
             };
         };
@@ -170,16 +158,11 @@ pub(crate) fn run<M: Model>(
         End::Stopped => context.stop,
         _ => context.now,
     };
-    let queue = context.queue;
-    Finished {
+    Ok(Finished {
         end,
         time,
         lps: slots.into_iter().map(|slot| slot.lp).collect(),
-        pending: queue
-            .heap
-            .iter()
-            .map(|pending| queue.slab[pending.index as usize])
-            .collect(),
+        pending: context.queue.events().collect(),
         anatomy: Anatomy {
             processed,
             committed: processed,
@@ -189,7 +172,7 @@ pub(crate) fn run<M: Model>(
             }],
             ..Anatomy::default()
         },
-    }
+    })
 }
 
 /// Lends an LP's counters to the context while one of its handlers runs.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::run::Run;
 use crate::{LpId, Model};
 
 /// An LP with its place in its random stream and in the numbering of its sends.
@@ -14,13 +15,27 @@ pub(crate) struct Slot<L> {
 }
 
 impl<L> Slot<L> {
-    /// LPs in their first state.
-    pub(crate) fn create<M: Model<Lp = L>>(model: &M, lps: Range<u32>) -> Vec<Slot<L>> {
-        lps.map(|lp| Slot {
-            lp: model.create(LpId(lp)),
+    /// LPs in the state in which the run begins.
+    ///
+    /// # Errors
+    /// The snapshot that it begins with is not one of the model.
+    pub(crate) fn create<M: Model<Lp = L>>(
+        run: &Run<'_, M>,
+        lps: Range<u32>,
+    ) -> Result<Vec<Slot<L>>, String> {
+        let first = |lp| Slot {
+            lp: run.model.create(lp),
             draws: 0,
             sequence: 0,
-        })
-        .collect()
+        };
+        match run.from {
+            None => Ok(lps.map(|lp| first(LpId(lp))).collect()),
+            Some(snapshot) => lps
+                .map(|lp| {
+                    let restored = snapshot.lps[lp as usize].restore(run.model, LpId(lp));
+                    restored.map_err(|why| format!("logical process {lp}: {why}"))
+                })
+                .collect(),
+        }
     }
 }

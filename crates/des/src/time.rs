@@ -35,6 +35,10 @@ impl Time {
     pub const fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
+    /// The time after this span, or [`Time::MAX`] if that is earlier.
+    pub const fn saturating_add(self, span: Time) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
 }
 
 impl Add for Time {

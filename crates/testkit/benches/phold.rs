@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p fabricsim-testkit`; divan prints items (committed events) per second.
 
-use des::{Control, Executor, Partition, Settings, Time, run};
+use des::{Control, Executor, Optimism, Partition, Settings, Time, run};
 use divan::{Bencher, counter::ItemsCount};
 use fabricsim_testkit::phold::Phold;
 
@@ -32,6 +32,7 @@ fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64) {
         partition: Partition::balanced(LPS, threads, |_| 1),
         seed: 1,
         until: SPAN,
+        optimism: Optimism::default(),
     };
     let go = || {
         run(&model, &settings, &Control::default(), &mut |_, _| ())

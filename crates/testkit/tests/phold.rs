@@ -1,6 +1,9 @@
 //! All executors give the same result for PHOLD, whatever the number of threads.
 
-use des::{Context, Control, End, Event, Executor, LpId, Model, Partition, Settings, Time, run};
+use des::{
+    Alone, Anatomy, Context, Control, End, Event, Executor, LpId, Model, Observer, Optimism, Partition, Run,
+    Settings, Snapshot, Time, run,
+};
 use fabricsim_testkit::phold::{Ball, Phold};
 use proptest::prelude::*;
 
@@ -11,19 +14,35 @@ struct Outcome {
     records: Vec<(Time, (u32, u64))>,
     end: End<String>,
     time: Time,
-    processed: u64,
+    committed: u64,
     pending: Vec<(Time, u32, u32, u32, u64)>,
 }
 
-fn outcome(model: &Phold, executor: Executor, threads: usize, until: Time, seed: u64) -> Outcome {
-    let settings = Settings {
+/// All ways to carry out a run; the first is the reference.
+const EXECUTORS: [(Executor, usize); 8] = [
+    (Executor::Sequential, 1),
+    (Executor::Conservative, 1),
+    (Executor::Conservative, 2),
+    (Executor::Conservative, 3),
+    (Executor::Optimistic, 1),
+    (Executor::Optimistic, 2),
+    (Executor::Optimistic, 3),
+    (Executor::ReverseCheck, 1),
+];
+
+fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64) -> Settings {
+    Settings {
         executor,
-        partition: Partition::balanced(model.lps, threads, |_| 1),
+        partition: Partition::balanced(lps, threads, |_| 1),
         seed,
         until,
-    };
+        optimism: Optimism::default(),
+    }
+}
+
+fn outcome(model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
     let mut records = Vec::new();
-    let finished = run(model, &settings, &Control::default(), &mut |time, record| {
+    let finished = run(model, settings, &Control::default(), &mut |time, record| {
         records.push((time, record))
     });
     let mut pending: Vec<_> = finished
@@ -32,14 +51,15 @@ fn outcome(model: &Phold, executor: Executor, threads: usize, until: Time, seed:
         .map(|e| (e.time, e.source.0, e.sequence, e.target.0, e.payload))
         .collect();
     pending.sort();
-    Outcome {
+    let outcome = Outcome {
         balls: finished.lps,
         records,
         end: finished.end,
         time: finished.time,
-        processed: finished.anatomy.processed,
+        committed: finished.anatomy.committed,
         pending,
-    }
+    };
+    (outcome, finished.anatomy)
 }
 
 proptest! {
@@ -53,12 +73,31 @@ proptest! {
         remote in 0u64..65_536,
         seed: u64,
         until in 1u64..60_000,
+        batch in 1u32..200,
+        gvt_interval in 1u32..200,
+        ahead in proptest::option::of(0u64..20_000),
+        memory in 1usize..10_000,
+        cuts in proptest::collection::vec(0.0f64..1.0, 0..4),
     ) {
         let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true };
-        let reference = outcome(&model, Executor::Sequential, 1, Time(until), seed);
+        let settings = |executor, threads| settings(executor, lps, threads, Time(until), seed);
+        let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
         prop_assert!(reference.records.is_sorted_by_key(|r| r.0));
-        for threads in 1..=3 {
-            prop_assert_eq!(&reference, &outcome(&model, Executor::Conservative, threads, Time(until), seed));
+        for (executor, threads) in EXECUTORS {
+            let (other, _) = outcome(&model, &settings(executor, threads));
+            prop_assert_eq!(&reference, &other, "{:?} with {} threads", executor, threads);
+        }
+        // Parts of any size, and any pace.
+        let mut bounds: Vec<u32> = cuts.iter().map(|cut| (cut * f64::from(lps)) as u32).collect();
+        bounds.extend([0, lps]);
+        bounds.sort_unstable();
+        let partition = Partition::new(bounds);
+        let optimism = Optimism { batch, gvt_interval, ahead: ahead.map(Time), memory };
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
+            let (other, anatomy) = outcome(&model, &settings);
+            prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
+            prop_assert_eq!(anatomy.committed, anatomy.processed - anatomy.rolled_back);
         }
     }
 }
@@ -74,14 +113,198 @@ fn ties_at_one_time_have_one_order() {
         remote: 65_536,
         records: true,
     };
-    let reference = outcome(&model, Executor::Sequential, 1, Time(5_000), 3);
-    assert!(reference.processed > 15_000);
-    for threads in 1..=4 {
-        assert_eq!(
-            reference,
-            outcome(&model, Executor::Conservative, threads, Time(5_000), 3)
-        );
+    let settings = |executor, threads| settings(executor, 7, threads, Time(5_000), 3);
+    let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
+    assert!(reference.committed > 15_000);
+    for (executor, threads) in EXECUTORS {
+        assert_eq!(reference, outcome(&model, &settings(executor, threads)).0);
     }
+}
+
+/// With a lookahead of 1 ps and threads that look at their mail seldom, stragglers are the rule.
+#[test]
+fn thousands_of_rollbacks_leave_no_trace() {
+    let model = Phold {
+        lps: 16,
+        population: 4,
+        lookahead: Time(1),
+        spread: Time(2_000),
+        remote: 30_000,
+        records: true,
+    };
+    let settings = |executor, threads| settings(executor, 16, threads, Time(1_600_000), 5);
+    let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
+    for threads in 2..=4 {
+        let optimism = Optimism {
+            batch: 100,
+            gvt_interval: 20,
+            ..Optimism::default()
+        };
+        let settings = Settings {
+            optimism,
+            ..settings(Executor::Optimistic, threads)
+        };
+        let (other, anatomy) = outcome(&model, &settings);
+        assert_eq!(reference, other);
+        assert!(
+            anatomy.primary_rollbacks > 1_000
+                && anatomy.secondary_rollbacks > 1_000
+                && anatomy.anti_messages > 1_000,
+            "{anatomy:?}"
+        );
+        assert!(anatomy.rollbacks.iter().all(|count| *count > 10), "{anatomy:?}");
+    }
+}
+
+/// Keeps the records, and one snapshot.
+struct Keeper {
+    records: Vec<(Time, (u32, u64))>,
+    /// The time from which on it wants a snapshot, until it has one.
+    wanted: Time,
+    snapshot: Option<(Snapshot<u64>, usize)>,
+}
+
+impl Observer<Phold> for Keeper {
+    fn commit(&mut self, time: Time, record: (u32, u64)) {
+        self.records.push((time, record));
+    }
+    fn wants_snapshot(&mut self, now: Time) -> bool {
+        self.snapshot.is_none() && now >= self.wanted
+    }
+    fn snapshot(&mut self, snapshot: Snapshot<u64>) {
+        assert!(self.records.iter().all(|(time, _)| *time < snapshot.time));
+        self.snapshot = Some((snapshot, self.records.len()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// A run that is broken off and continued elsewhere ends as if nothing had happened.
+    #[test]
+    fn a_snapshot_continues_anywhere(
+        lps in 1u32..20,
+        lookahead in 1u64..2_000,
+        remote in 0u64..65_536,
+        seed: u64,
+        wanted in 0u64..40_000,
+        from in 0usize..7,
+    ) {
+        let model = Phold { lps, population: 3, lookahead: Time(lookahead), spread: Time(3_000), remote, records: true };
+        let (executor, threads) = EXECUTORS[from];
+        let until = Time(60_000);
+        let (reference, _) = outcome(&model, &settings(Executor::Sequential, lps, 1, until, seed));
+        let mut keeper = Keeper { records: Vec::new(), wanted: Time(wanted), snapshot: None };
+        let first = Run {
+            model: &model,
+            settings: &Settings {
+                optimism: Optimism { batch: 3, gvt_interval: 2, ..Optimism::default() },
+                ..settings(executor, lps, threads, until, seed)
+            },
+            control: &Control::default(),
+            processes: &Alone,
+            from: None,
+        };
+        let finished = first.carry_out(&mut keeper).unwrap();
+        prop_assert_eq!(&finished.lps, &reference.balls, "a snapshot does not disturb the run");
+        prop_assert_eq!(&keeper.records, &reference.records);
+        // The sequential executor looks every some thousand events only.
+        let Some((snapshot, committed)) = keeper.snapshot else {
+            return Ok(());
+        };
+        prop_assert!(snapshot.time < until && snapshot.pending.iter().all(|e| e.time >= snapshot.time));
+        for (executor, threads) in EXECUTORS {
+            let mut records = keeper.records[..committed].to_vec();
+            let rest = Run {
+                model: &model,
+                settings: &settings(executor, lps, threads, until, seed),
+                control: &Control::default(),
+                processes: &Alone,
+                from: Some(&snapshot),
+            };
+            let finished = rest.carry_out(&mut |time, record| records.push((time, record))).unwrap();
+            // Records at the snapshot's own time and later come again.
+            prop_assert_eq!(&records, &reference.records, "{:?} with {} threads", executor, threads);
+            prop_assert_eq!(&finished.lps, &reference.balls);
+            prop_assert_eq!((&finished.end, finished.time), (&reference.end, reference.time));
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_of_another_model_is_refused() {
+    let phold = |lps| Phold {
+        lps,
+        population: 3,
+        lookahead: Time(10),
+        spread: Time(100),
+        remote: 30_000,
+        records: true,
+    };
+    let mut keeper = Keeper {
+        records: Vec::new(),
+        wanted: Time(0),
+        snapshot: None,
+    };
+    let carry_out = |lps, from, observer: &mut dyn Observer<Phold>| {
+        let run = Run {
+            model: &phold(lps),
+            settings: &settings(Executor::Conservative, lps, 2, Time(10_000), 1),
+            control: &Control::default(),
+            processes: &Alone,
+            from,
+        };
+        run.carry_out(observer).map(|finished| finished.time)
+    };
+    carry_out(5, None, &mut keeper).unwrap();
+    let (snapshot, _) = keeper.snapshot.take().unwrap();
+    let why = carry_out(6, Some(&snapshot), &mut keeper).unwrap_err();
+    assert_eq!(why, "it has 5 logical processes, the model has 6");
+    let bytes = postcard::to_stdvec(&snapshot).unwrap();
+    let again = postcard::from_bytes(&bytes).unwrap();
+    assert_eq!(carry_out(5, Some(&again), &mut keeper), Ok(Time(10_000)));
+}
+
+/// A model whose undo forgets something is found out.
+#[test]
+fn the_reverse_check_finds_a_wrong_undo() {
+    struct Forgetful;
+    impl Model for Forgetful {
+        type Payload = ();
+        type Lp = [u64; 2];
+        type Record = ();
+        type Undo = ();
+        type Error = ();
+        fn lps(&self) -> u32 {
+            1
+        }
+        fn lookahead(&self) -> Time {
+            Time(10)
+        }
+        fn create(&self, _: LpId) -> [u64; 2] {
+            [0; 2]
+        }
+        fn start(&self, _: &mut [u64; 2], context: &mut impl Context<Self>) {
+            context.send(context.lp(), Time(5), ());
+        }
+        fn handle(&self, lp: &mut [u64; 2], _: &Event<()>, context: &mut impl Context<Self>) {
+            *lp = lp.map(|count| count + 1);
+            context.undo(());
+        }
+        fn undo(&self, lp: &mut [u64; 2], (): ()) {
+            lp[0] -= 1;
+        }
+        fn save(&self, lp: &[u64; 2], bytes: &mut Vec<u8>) {
+            lp.iter().for_each(|count| bytes.extend(count.to_le_bytes()));
+        }
+        fn restore(&self, _: &mut [u64; 2], _: &[u8]) -> Result<(), String> {
+            unreachable!("nothing is restored")
+        }
+    }
+    let settings = settings(Executor::ReverseCheck, 1, 1, Time::MAX, 1);
+    let End::Irreversible(what) = run(&Forgetful, &settings, &Control::default(), &mut |_, ()| ()).end else {
+        panic!("it is not found")
+    };
+    assert!(what.contains("byte 8 of the saved state"), "{what}");
 }
 
 /// A chain of events that ends in a stop, in a failure, or by itself.
@@ -136,12 +359,7 @@ impl Model for Chain {
 }
 
 fn chain(model: &Chain, executor: Executor, threads: usize) -> (End<String>, Time, Vec<u64>, usize) {
-    let settings = Settings {
-        executor,
-        partition: Partition::balanced(4, threads, |_| 1),
-        seed: 1,
-        until: Time::MAX,
-    };
+    let settings = settings(executor, 4, threads, Time::MAX, 1);
     let mut records = 0;
     let finished = run(model, &settings, &Control::default(), &mut |_, _| records += 1);
     (finished.end, finished.time, finished.lps, records)
@@ -154,11 +372,7 @@ fn a_stop_takes_effect_one_lookahead_later_everywhere() {
         stop_at: 7,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in [
-        (Executor::Sequential, 1),
-        (Executor::Conservative, 1),
-        (Executor::Conservative, 3),
-    ] {
+    for (executor, threads) in EXECUTORS {
         // The event of 210 ps stops at 310 ps: 0, 30, ..., 300 are carried out on every LP.
         assert_eq!(
             chain(&model, executor, threads),
@@ -174,11 +388,7 @@ fn an_empty_queue_ends_the_run() {
         stop_at: u64::MAX,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in [
-        (Executor::Sequential, 1),
-        (Executor::Conservative, 1),
-        (Executor::Conservative, 3),
-    ] {
+    for (executor, threads) in EXECUTORS {
         assert_eq!(
             chain(&model, executor, threads),
             (End::Drained, Time(150), vec![6; 4], 24)
@@ -193,11 +403,7 @@ fn the_first_failure_in_the_total_order_counts() {
         stop_at: u64::MAX,
         fail_at: 3,
     };
-    for (executor, threads) in [
-        (Executor::Sequential, 1),
-        (Executor::Conservative, 1),
-        (Executor::Conservative, 4),
-    ] {
+    for (executor, threads) in EXECUTORS {
         assert_eq!(
             chain(&model, executor, threads).0,
             End::Failed("LP 1 failed".into())
@@ -212,14 +418,9 @@ fn an_interrupted_run_says_so() {
         stop_at: u64::MAX,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in [(Executor::Sequential, 1), (Executor::Conservative, 2)] {
+    for (executor, threads) in EXECUTORS {
         let control = Control::default();
-        let settings = Settings {
-            executor,
-            partition: Partition::balanced(4, threads, |_| 1),
-            seed: 1,
-            until: Time::MAX,
-        };
+        let settings = settings(executor, 4, threads, Time::MAX, 1);
         let finished = std::thread::scope(|scope| {
             let run = scope.spawn(|| run(&model, &settings, &control, &mut |_, _| ()).end);
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -259,11 +460,6 @@ fn an_event_into_the_past_is_a_bug_of_the_model() {
             Ok(())
         }
     }
-    let settings = Settings {
-        executor: Executor::Conservative,
-        partition: Partition::balanced(2, 2, |_| 1),
-        seed: 1,
-        until: Time::MAX,
-    };
+    let settings = settings(Executor::Conservative, 2, 2, Time::MAX, 1);
     run(&Hasty, &settings, &Control::default(), &mut |_, ()| ());
 }

@@ -174,6 +174,16 @@ impl<P: Copy> Calendar<P> {
         self.spare.push(window);
     }
 
+    /// All events that are left, in no particular order.
+    pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
+        let near = self
+            .ring
+            .iter()
+            .flatten()
+            .flat_map(|window| window.blocks.iter().flatten().copied());
+        near.chain(self.far.iter().map(|far| far.0))
+    }
+
     /// All events that are left.
     pub(crate) fn into_events(self) -> impl Iterator<Item = Event<P>> {
         let near = self

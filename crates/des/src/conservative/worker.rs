@@ -2,14 +2,18 @@
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::time::Instant;
+use std::sync::Mutex;
 
+use super::Windows;
 use super::calendar::Calendar;
-use super::{Committer, Emitted, Shared};
+use crate::commit::{Committer, Emitted};
 use crate::event::{Indexed, Key};
-use crate::run::{Partition, Settings, ThreadSeconds, seconds};
+use crate::gather::Report;
+use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
-use crate::{Context, Control, Event, LpId, Model, Stream, Time, prefetch};
+use crate::snapshot::{SavedLp, Share};
+use crate::team::{Notice, PanicGuard};
+use crate::{Context, Event, LpId, Model, Partition, Stream, Time, prefetch};
 
 /// No event: the end of an LP's list.
 const NONE: u32 = u32::MAX;
@@ -17,23 +21,8 @@ const NONE: u32 = u32::MAX;
 /// Events of a block are asked for so many before they are looked at.
 const AHEAD: usize = 8;
 
-/// What a worker leaves behind.
-pub(super) struct Report<M: Model> {
-    pub(super) lps: Vec<M::Lp>,
-    pub(super) pending: Vec<Event<M::Payload>>,
-    pub(super) failure: Option<(Key, M::Error)>,
-    pub(super) interrupted: bool,
-    pub(super) stop: Time,
-    pub(super) last: Time,
-    pub(super) processed: u64,
-    pub(super) remote: u64,
-    pub(super) windows: u64,
-    pub(super) seconds: ThreadSeconds,
-}
-
 /// The part of a worker that handlers reach through [`Context`].
 struct Desk<'a, M: Model> {
-    me: usize,
     range: Range<u32>,
     partition: &'a Partition,
     lookahead: Time,
@@ -134,10 +123,11 @@ impl<M: Model> Context<M> for Desk<'_, M> {
 }
 
 pub(super) struct Worker<'a, M: Model> {
+    run: &'a Run<'a, M>,
     model: &'a M,
-    control: &'a Control,
-    shared: &'a Shared<M>,
-    until: Time,
+    team: &'a Windows<'a, M>,
+    shares: &'a Mutex<Vec<Share<M::Payload>>>,
+    thread: usize,
     desk: Desk<'a, M>,
     slots: Vec<Slot<M::Lp>>,
     /// First event of each LP of the block at work, as a list through `chain`.
@@ -153,40 +143,44 @@ pub(super) struct Worker<'a, M: Model> {
     shift: u32,
     /// Events of the last window at or after the end of the run.
     leftover: Vec<Event<M::Payload>>,
+    /// Mail that has just come.
+    mail: Vec<Event<M::Payload>>,
+    /// Meetings so far.
+    meetings: usize,
     processed: u64,
     last: Time,
 }
 
 impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
-        model: &'a M,
-        settings: &'a Settings,
-        control: &'a Control,
-        shared: &'a Shared<M>,
-        me: usize,
+        run: &'a Run<'a, M>,
+        team: &'a Windows<'a, M>,
+        shares: &'a Mutex<Vec<Share<M::Payload>>>,
+        thread: usize,
     ) -> Self {
-        let range = settings.partition.range(me);
+        let (model, partition) = (run.model, &run.settings.partition);
+        let range = partition.range(team.part(thread));
         let calendar = Calendar::new(model.lookahead(), &range);
         let block = calendar.block_size();
         Worker {
+            run,
             model,
-            control,
-            shared,
-            until: settings.until,
-            slots: Slot::create(model, range.clone()),
+            team,
+            shares,
+            thread,
+            slots: Vec::new(),
             desk: Desk {
-                me,
                 range,
-                partition: &settings.partition,
+                partition,
                 lookahead: model.lookahead(),
-                seed: settings.seed,
+                seed: run.settings.seed,
                 calendar,
                 soon: BinaryHeap::new(),
                 soon_events: Vec::new(),
-                outboxes: (0..settings.partition.parts()).map(|_| Vec::new()).collect(),
+                outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
                 records: Vec::new(),
                 failure: None,
-                stop: Time::MAX,
+                stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
                 remote: 0,
                 sent: Time::MAX,
                 window_begin: Time::ZERO,
@@ -205,95 +199,131 @@ impl<'a, M: Model> Worker<'a, M> {
             turn: Vec::new(),
             shift: (64 - model.lookahead().ps().leading_zeros()).saturating_sub(32),
             leftover: Vec::new(),
+            mail: Vec::new(),
+            meetings: 0,
             processed: 0,
-            last: Time::ZERO,
+            last: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         }
     }
 
-    /// All windows, from the first event to the end of the run.
-    pub(super) fn run(mut self, mut committer: Option<Committer<'_, M::Record>>) -> Report<M> {
-        let shared = self.shared;
-        let _guard = PanicGuard(&shared.barrier);
+    /// All windows, from the first event to the end of the run. The observer belongs to the leading thread.
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+        let team = self.team;
+        let _guard = PanicGuard(team);
         let mut clock = Clock::start();
-        self.start();
-        let (mut windows, mut interrupted) = (0, false);
-        for round in 0.. {
+        let mut committer = Committer::new();
+        let broken = self.begin().err();
+        let until = self.run.settings.until;
+        let (mut windows, mut now) = (0, Time::ZERO);
+        let interrupted = loop {
             self.post();
-            interrupted = interrupted || (self.desk.me == 0 && self.control.interrupted());
-            let halt = interrupted || self.desk.failure.is_some();
-            let next = self.desk.calendar.next().min(self.desk.sent);
+            let notice = Notice {
+                next: self.desk.calendar.next().min(self.desk.sent),
+                stop: self.desk.stop,
+                failed: self.desk.failure.as_ref().map_or(Time::MAX, |(key, _)| key.time),
+                interrupted: broken.is_some() || (self.thread == 0 && self.run.control.interrupted()),
+                snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
+            };
             clock.lap(|s| &mut s.queue);
-            let agreed = shared.agree(round, self.desk.me, next, self.desk.stop, halt);
+            let agreed = self.meet(notice);
             clock.lap(|s| &mut s.synchronisation);
             self.desk.stop = agreed.stop;
             self.collect();
-            let limit = self.until.min(agreed.stop);
-            if let Some(committer) = &mut committer {
-                committer.commit_before(agreed.next, &shared.records);
-                self.control.report(agreed.next.min(limit), self.processed);
+            now = agreed.next;
+            let limit = until.min(agreed.stop);
+            if let Some(observer) = &mut observer {
+                committer.take(&mut team.collect_records());
+                committer.commit_before(now, *observer);
+                self.run.control.report(now.min(limit), self.processed);
             }
-            if agreed.halt || agreed.next >= limit {
-                break;
+            if agreed.failed != Time::MAX || agreed.interrupted || now >= limit {
+                break agreed.interrupted;
+            }
+            if agreed.snapshot {
+                self.share_snapshot();
+                team.gather_snapshot(self.thread, now, agreed.stop, self.shares, &mut observer);
+                clock.lap(|s| &mut s.synchronisation);
             }
             windows += 1;
-            self.window(agreed.next, limit, &mut clock);
-        }
+            self.window(now, limit, &mut clock);
+        };
         Report {
-            lps: self.slots.into_iter().map(|slot| slot.lp).collect(),
+            slots: self.slots,
             pending: self.desk.calendar.into_events().chain(self.leftover).collect(),
             failure: self.desk.failure,
+            broken,
             interrupted,
             stop: self.desk.stop,
             last: self.last,
-            processed: self.processed,
-            remote: self.desk.remote,
-            windows,
-            seconds: clock.seconds,
+            anatomy: Anatomy {
+                processed: self.processed,
+                committed: self.processed,
+                remote: self.desk.remote,
+                windows,
+                threads: vec![clock.seconds],
+                ..Anatomy::default()
+            },
         }
     }
 
-    fn start(&mut self) {
-        for lp in self.desk.range.clone() {
-            let slot = &mut self.slots[(lp - self.desk.range.start) as usize];
-            self.desk.open(slot, LpId(lp));
-            self.model.start(&mut slot.lp, &mut self.desk);
-            self.desk.close(slot);
+    /// LPs and first events: those of the model's start, or of the snapshot.
+    fn begin(&mut self) -> Result<(), String> {
+        self.slots = Slot::create(self.run, self.desk.range.clone())?;
+        match self.run.from {
+            Some(snapshot) => {
+                let range = &self.desk.range;
+                let mine = snapshot.pending.iter().filter(|e| range.contains(&e.target.0));
+                mine.for_each(|event| self.desk.calendar.push(*event));
+            }
+            None => {
+                for lp in self.desk.range.clone() {
+                    let slot = &mut self.slots[(lp - self.desk.range.start) as usize];
+                    self.desk.open(slot, LpId(lp));
+                    self.model.start(&mut slot.lp, &mut self.desk);
+                    self.desk.close(slot);
+                }
+            }
         }
         self.desk.least = Time(1);
+        Ok(())
+    }
+
+    fn meet(&mut self, notice: Notice) -> Notice {
+        self.meetings += 1;
+        self.team.meet(self.meetings, self.thread, notice)
     }
 
     /// Gives events and records to whom they go to.
     fn post(&mut self) {
-        for (to, outbox) in self.desk.outboxes.iter_mut().enumerate() {
-            if !outbox.is_empty() {
-                self.shared.mail[to][self.desk.me]
-                    .lock()
-                    .expect("no worker panics while it appends")
-                    .append(outbox);
-            }
+        for (part, outbox) in self.desk.outboxes.iter_mut().enumerate() {
+            self.team.post(part, outbox);
         }
-        if !self.desk.records.is_empty() {
-            let mut records = self.shared.records[self.desk.me]
-                .lock()
-                .expect("no worker panics while it appends");
-            records.append(&mut self.desk.records);
-        }
+        self.team.post_records(&mut self.desk.records);
     }
 
     fn collect(&mut self) {
         self.desk.sent = Time::MAX;
-        if self.shared.mail.len() == 1 {
-            return;
+        self.team.collect(self.thread, &mut self.mail);
+        for event in self.mail.drain(..) {
+            self.desk.calendar.push(event);
         }
-        for mailbox in &self.shared.mail[self.desk.me] {
-            for event in mailbox
-                .lock()
-                .expect("no worker panics while it appends")
-                .drain(..)
-            {
-                self.desk.calendar.push(event);
-            }
-        }
+    }
+
+    /// This thread's share of a snapshot of now.
+    fn share_snapshot(&self) {
+        let share = Share {
+            first: self.desk.range.start,
+            lps: self
+                .slots
+                .iter()
+                .map(|slot| SavedLp::new(self.model, slot))
+                .collect(),
+            pending: self.desk.calendar.events().collect(),
+        };
+        self.shares
+            .lock()
+            .expect("no worker panics while it appends")
+            .push(share);
     }
 
     /// Carries out the window that holds `next`, up to `limit`.
@@ -443,35 +473,5 @@ fn sort_plan<P>(plan: &mut [u64], events: &[Event<P>]) {
             hole -= 1;
         }
         plan[hole] = moving;
-    }
-}
-
-/// Tells the other workers if this one panics.
-struct PanicGuard<'a>(&'a super::Barrier);
-
-impl Drop for PanicGuard<'_> {
-    fn drop(&mut self) {
-        self.0.break_if_panicking();
-    }
-}
-
-/// Attributes wall time to phases.
-struct Clock {
-    last: Instant,
-    seconds: ThreadSeconds,
-}
-
-impl Clock {
-    fn start() -> Clock {
-        Clock {
-            last: Instant::now(),
-            seconds: ThreadSeconds::default(),
-        }
-    }
-
-    fn lap(&mut self, phase: impl FnOnce(&mut ThreadSeconds) -> &mut f64) {
-        let now = Instant::now();
-        *phase(&mut self.seconds) += seconds(now - self.last);
-        self.last = now;
     }
 }

@@ -1,0 +1,183 @@
+//! A barrier for windows of microseconds: spins, then offers the core to others, then sleeps.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, yield_now};
+
+/// Looks at the generation that often before offering the core: about a microsecond.
+const SPINS: u32 = if cfg!(loom) { 0 } else { 200 };
+
+/// Offers the core that often before sleeping: some tens of microseconds if nobody takes it.
+const YIELDS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// All threads wait until the last has come.
+///
+/// `std::sync::Barrier` sleeps in the kernel at every wait, which costs several short windows.
+pub(crate) struct Barrier {
+    threads: usize,
+    arrived: AtomicUsize,
+    /// Changes only while `sleepers` is locked, so that nobody falls asleep over a change.
+    generation: AtomicUsize,
+    broken: AtomicBool,
+    sleepers: Mutex<usize>,
+    bell: Condvar,
+}
+
+impl Barrier {
+    pub(crate) fn new(threads: usize) -> Barrier {
+        Barrier {
+            threads,
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            sleepers: Mutex::new(0),
+            bell: Condvar::new(),
+        }
+    }
+
+    /// Waits for the others. What any thread did before its wait is visible to all after theirs.
+    ///
+    /// # Panics
+    /// If another thread panicked, since it will never come.
+    pub(crate) fn wait(&self) {
+        let generation = self.generation.load(Acquire);
+        if self.arrived.fetch_add(1, AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Relaxed);
+            self.open(generation.wrapping_add(1));
+            return;
+        }
+        let mut looks = 0;
+        while self.generation.load(Acquire) == generation {
+            assert!(
+                !self.broken.load(Relaxed),
+                "another thread of the simulation panicked"
+            );
+            looks += 1;
+            match looks {
+                _ if looks <= SPINS => std::hint::spin_loop(),
+                _ if looks <= SPINS + YIELDS => yield_now(),
+                _ => self.sleep(generation),
+            }
+        }
+    }
+
+    /// Whether some thread waits for others.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        self.arrived.load(Relaxed) > 0
+    }
+
+    fn open(&self, generation: usize) {
+        if self.threads == 1 {
+            return self.generation.store(generation, Release);
+        }
+        let sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.generation.store(generation, Release);
+        if *sleepers > 0 {
+            self.bell.notify_all();
+        }
+    }
+
+    fn sleep(&self, generation: usize) {
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.generation.load(Acquire) == generation && !self.broken.load(Relaxed) {
+            *sleepers += 1;
+            sleepers = self.bell.wait(sleepers).unwrap_or_else(PoisonError::into_inner);
+            *sleepers -= 1;
+        }
+    }
+
+    /// Lets the waiting threads panic too instead of waiting for ever.
+    pub(crate) fn break_if_panicking(&self) {
+        if std::thread::panicking() {
+            let _sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+            self.broken.store(true, Relaxed);
+            self.bell.notify_all();
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_overtakes() {
+        const ROUNDS: usize = 2_000;
+        for threads in 1..=4 {
+            let barrier = Barrier::new(threads);
+            let counters: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+            std::thread::scope(|scope| {
+                for me in 0..threads {
+                    let (barrier, counters) = (&barrier, &counters);
+                    scope.spawn(move || {
+                        for round in 1..=ROUNDS {
+                            counters[me].store(round, Relaxed);
+                            if round % 500 == me {
+                                // The others fall asleep meanwhile.
+                                std::thread::sleep(std::time::Duration::from_millis(2));
+                            }
+                            barrier.wait();
+                            for other in counters {
+                                let seen = other.load(Relaxed);
+                                assert!(seen == round || seen == round + 1, "{seen} in round {round}");
+                            }
+                            barrier.wait();
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_wakes_the_sleepers() {
+        let barrier = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| barrier.wait());
+            let panicking = scope.spawn(|| {
+                struct Guard<'a>(&'a Barrier);
+                impl Drop for Guard<'_> {
+                    fn drop(&mut self) {
+                        self.0.break_if_panicking();
+                    }
+                }
+                let _guard = Guard(&barrier);
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                panic!("on purpose");
+            });
+            assert!(panicking.join().is_err());
+            assert!(sleeper.join().is_err());
+        });
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::sync::AtomicU64;
+    use loom::sync::Arc;
+
+    /// Two rounds of two threads, in all interleavings: what one has stored before a wait, the other sees
+    /// after it, and nobody sleeps for ever.
+    #[test]
+    fn stores_before_a_wait_are_seen_after_it() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), [AtomicU64::new(0), AtomicU64::new(0)]));
+            let round = |shared: &(Barrier, [AtomicU64; 2]), me: usize| {
+                for round in 1..=2 {
+                    shared.1[me].store(round, Relaxed);
+                    shared.0.wait();
+                    let seen = shared.1[1 - me].load(Relaxed);
+                    assert!(seen >= round, "{seen} in round {round}");
+                }
+            };
+            let other = {
+                let shared = shared.clone();
+                loom::thread::spawn(move || round(&shared, 1))
+            };
+            round(&shared, 0);
+            other.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,133 @@
+//! The end of a run on threads and processes: everything comes together in the first process.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Key;
+use crate::run::{Anatomy, End, Finished, Run};
+use crate::slot::Slot;
+use crate::snapshot::SavedLp;
+use crate::team::{give_to_first, has_least};
+use crate::{Event, LpId, Model, Time};
+
+/// What a thread, or all threads of a process, leave behind.
+pub(crate) struct Report<M: Model> {
+    /// LPs in their order; of those of other threads, they follow.
+    pub(crate) slots: Vec<Slot<M::Lp>>,
+    /// Events that were not carried out.
+    pub(crate) pending: Vec<Event<M::Payload>>,
+    /// The first failure.
+    pub(crate) failure: Option<(Key, M::Error)>,
+    /// Why the run could not begin: the snapshot is not one of the model.
+    pub(crate) broken: Option<String>,
+    pub(crate) interrupted: bool,
+    /// When all threads have agreed that the model stops.
+    pub(crate) stop: Time,
+    /// Time of the last event carried out.
+    pub(crate) last: Time,
+    pub(crate) anatomy: Anatomy,
+}
+
+impl<M: Model> Report<M> {
+    fn append(&mut self, other: Report<M>) {
+        self.slots.extend(other.slots);
+        self.pending.extend(other.pending);
+        if let Some(failure) = other.failure
+            && self.failure.as_ref().is_none_or(|first| failure.0 < first.0)
+        {
+            self.failure = Some(failure);
+        }
+        self.broken = self.broken.take().or(other.broken);
+        self.interrupted |= other.interrupted;
+        self.last = self.last.max(other.last);
+        self.anatomy.append(other.anatomy);
+    }
+}
+
+/// What crosses from another process.
+#[derive(Serialize, Deserialize)]
+struct Share<P> {
+    lps: Vec<SavedLp>,
+    pending: Vec<Event<P>>,
+    broken: Option<String>,
+    interrupted: bool,
+    last: Time,
+    anatomy: Anatomy,
+}
+
+/// Puts the threads' reports together, and in the first process those of all processes.
+pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Result<Finished<M>, String> {
+    let mut reports = reports.into_iter();
+    let mut all = reports.next().expect("there is a thread");
+    reports.for_each(|report| all.append(report));
+    let mut elsewhere = false;
+    if run.processes.count() > 1 {
+        elsewhere = gather_processes(run, &mut all)?;
+    }
+    if let Some(why) = all.broken {
+        return Err(why);
+    }
+    let until = run.settings.until;
+    let (end, time) = match all.failure {
+        Some((key, error)) => (End::Failed(error), key.time),
+        None if elsewhere => (End::FailedElsewhere, all.last),
+        None if all.interrupted => (End::Interrupted, all.last),
+        None if all.stop < until => (End::Stopped, all.stop),
+        None if all.pending.is_empty() => (End::Drained, all.last),
+        None => (End::Until, until),
+    };
+    Ok(Finished {
+        end,
+        time,
+        lps: all.slots.into_iter().map(|slot| slot.lp).collect(),
+        pending: all.pending,
+        anatomy: all.anatomy,
+    })
+}
+
+/// Returns whether the failure that counts is that of another process.
+fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<bool, String> {
+    let mine = all.failure.as_ref().map(|(key, _)| *key);
+    let mut failed = [u64::from(mine.is_none())];
+    run.processes.least(&mut failed);
+    let failed = failed[0] == 0;
+    if !has_least(run.processes, mine) {
+        all.failure = None;
+    }
+    // After a failure nobody looks at the LPs.
+    let useless = failed || all.interrupted;
+    let lps = match useless || run.processes.rank() == 0 {
+        true => Vec::new(),
+        false => {
+            let saved = all.slots.iter().map(|slot| SavedLp::new(run.model, slot));
+            saved.collect()
+        }
+    };
+    let first = run.processes.rank() == 0;
+    let share = Share {
+        lps,
+        pending: if first {
+            Vec::new()
+        } else {
+            std::mem::take(&mut all.pending)
+        },
+        interrupted: all.interrupted,
+        broken: all.broken.take(),
+        last: all.last,
+        anatomy: std::mem::take(&mut all.anatomy),
+    };
+    if !first {
+        all.slots.clear();
+    }
+    for share in give_to_first(run.processes, &share) {
+        for saved in &share.lps {
+            let id = LpId(all.slots.len() as u32);
+            all.slots.push(saved.restore(run.model, id)?);
+        }
+        all.pending.extend(share.pending);
+        all.broken = all.broken.take().or(share.broken);
+        all.interrupted |= share.interrupted;
+        all.last = all.last.max(share.last);
+        all.anatomy.append(share.anatomy);
+    }
+    Ok(failed && all.failure.is_none())
+}

@@ -1,0 +1,493 @@
+//! What one thread of the optimistic executor holds: events that are pending or not yet certain, with how to
+//! take them back.
+
+use std::collections::{BinaryHeap, HashSet, VecDeque};
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::Message;
+use crate::commit::Emitted;
+use crate::event::{Indexed, Key};
+use crate::slot::Slot;
+use crate::{Context, Event, LpId, Model, Partition, Stream, Time};
+
+/// An event's place while this thread holds it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the queue.
+    Pending,
+    /// In the queue, to be thrown away when it comes out.
+    Cancelled,
+    /// Carried out, not yet certain.
+    Processed,
+}
+
+#[derive(Clone, Copy)]
+struct Held<P> {
+    event: Event<P>,
+    instance: u32,
+    state: State,
+}
+
+/// One carrying out of an event: its place, and a number that no other carrying out has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Deed {
+    pub(super) place: u32,
+    serial: u64,
+}
+
+/// An event that was sent, for its cancellation.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) target: LpId,
+    sequence: u32,
+    time: Time,
+    /// At an LP of this thread its place, at others its instance.
+    mark: u32,
+}
+
+/// What carrying out an event has done.
+struct Log<M: Model> {
+    serial: u64,
+    /// What the LP had carried out before.
+    before: Option<Deed>,
+    draws: u64,
+    steps: SmallVec<[M::Undo; 3]>,
+    sent: SmallVec<[Sent; 3]>,
+    records: Vec<M::Record>,
+}
+
+impl<M: Model> Log<M> {
+    fn new() -> Self {
+        Log {
+            serial: 0,
+            before: None,
+            draws: 0,
+            steps: SmallVec::new(),
+            sent: SmallVec::new(),
+            records: Vec::new(),
+        }
+    }
+}
+
+/// An LP with its past that is not yet certain.
+pub(super) struct Seat<L> {
+    pub(super) slot: Slot<L>,
+    /// Events sent so far, those that were cancelled included, modulo 2^32.
+    instance: u32,
+    /// Its latest event that is not yet certain.
+    pub(super) last: Option<Deed>,
+    /// The key of that event, or of one before.
+    pub(super) last_key: Key,
+    pub(super) rollbacks: u32,
+}
+
+impl<L> Seat<L> {
+    pub(super) fn new(slot: Slot<L>) -> Self {
+        Seat {
+            slot,
+            instance: 0,
+            last: None,
+            last_key: Key::FIRST,
+            rollbacks: 0,
+        }
+    }
+
+    /// Whether an event of this key or a later one has been carried out.
+    #[inline]
+    pub(super) fn is_past(&self, key: Key) -> bool {
+        self.last.is_some() && self.last_key >= key
+    }
+}
+
+/// The part of a worker that handlers reach through [`Context`].
+pub(super) struct Desk<'a, M: Model> {
+    pub(super) range: Range<u32>,
+    partition: &'a Partition,
+    lookahead: Time,
+    seed: u64,
+    /// Where the events are that this thread holds; [`Desk::logs`] has the same places.
+    events: Vec<Held<M::Payload>>,
+    logs: Vec<Log<M>>,
+    free: Vec<u32>,
+    queue: BinaryHeap<Indexed>,
+    /// Events of other threads (source and instance) to be thrown away when they come out of the queue.
+    doomed: HashSet<(LpId, u32)>,
+    /// What is not yet certain, in the order of its carrying out; some has been undone.
+    processed: VecDeque<Deed>,
+    serials: u64,
+    pub(super) outboxes: Vec<Vec<Message<M::Payload>>>,
+    pub(super) records: Vec<Emitted<M::Record>>,
+    /// Stops that models have asked for, by the event that did; few.
+    stops: Vec<(Key, Time)>,
+    /// Failures, by event; few.
+    failures: Vec<(Key, M::Error)>,
+    /// Earliest message sent since the last meeting.
+    pub(super) sent: Time,
+    pub(super) remote: u64,
+    pub(super) anti_messages: u64,
+    pub(super) committed: u64,
+    pub(super) last_committed: Time,
+    /// The event at work.
+    key: Key,
+    place: u32,
+    lp: LpId,
+    draws: u64,
+    sequence: u32,
+    instance: u32,
+    pub(super) least: Time,
+}
+
+impl<M: Model> Context<M> for Desk<'_, M> {
+    const REVERSIBLE: bool = true;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.key.time
+    }
+    #[inline]
+    fn lp(&self) -> LpId {
+        self.lp
+    }
+    #[inline]
+    fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
+        let least = if target == self.lp {
+            self.least
+        } else {
+            self.lookahead
+        };
+        assert!(
+            delay >= least,
+            "LP {} sends to LP {} in {delay}, less than {least}",
+            self.lp.0,
+            target.0
+        );
+        let event = Event {
+            time: self.key.time + delay,
+            source: self.lp,
+            sequence: self.sequence,
+            target,
+            payload,
+        };
+        let instance = self.instance;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.instance = instance.wrapping_add(1);
+        let mark = if self.range.contains(&target.0) {
+            self.hold(event, instance)
+        } else {
+            self.sent = self.sent.min(event.time);
+            self.remote += 1;
+            self.outboxes[self.partition.owner(target)].push(Message::Event { event, instance });
+            instance
+        };
+        // What the model's start sends is certain.
+        if self.least > Time::ZERO {
+            self.logs[self.place as usize].sent.push(Sent {
+                target,
+                sequence: event.sequence,
+                time: event.time,
+                mark,
+            });
+        }
+    }
+    #[inline]
+    fn random(&mut self) -> u64 {
+        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
+        self.draws += 1;
+        number
+    }
+    fn emit(&mut self, record: M::Record) {
+        assert!(self.least > Time::ZERO, "an LP emits records in events only");
+        self.logs[self.place as usize].records.push(record);
+    }
+    #[inline]
+    fn undo(&mut self, step: M::Undo) {
+        self.logs[self.place as usize].steps.push(step);
+    }
+    fn stop(&mut self) {
+        self.stops.push((self.key, self.key.time + self.lookahead));
+    }
+    fn fail(&mut self, error: M::Error) {
+        self.failures.push((self.key, error));
+    }
+}
+
+impl<'a, M: Model> Desk<'a, M> {
+    pub(super) fn new(model: &M, partition: &'a Partition, range: Range<u32>, seed: u64, stop: Time) -> Self {
+        Desk {
+            range,
+            partition,
+            lookahead: model.lookahead(),
+            seed,
+            events: Vec::new(),
+            logs: Vec::new(),
+            free: Vec::new(),
+            queue: BinaryHeap::new(),
+            doomed: HashSet::new(),
+            processed: VecDeque::new(),
+            serials: 0,
+            outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
+            records: Vec::new(),
+            // One that a snapshot brings is certain.
+            stops: vec![(Key::FIRST, stop)],
+            failures: Vec::new(),
+            sent: Time::MAX,
+            remote: 0,
+            anti_messages: 0,
+            committed: 0,
+            last_committed: Time::ZERO,
+            key: Key::FIRST,
+            place: 0,
+            lp: LpId(0),
+            draws: 0,
+            sequence: 0,
+            instance: 0,
+            least: Time::ZERO,
+        }
+    }
+
+    /// Takes an event of one of this thread's LPs; returns its place.
+    pub(super) fn hold(&mut self, event: Event<M::Payload>, instance: u32) -> u32 {
+        let held = Held {
+            event,
+            instance,
+            state: State::Pending,
+        };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.events[place as usize] = held;
+                place
+            }
+            None => {
+                self.events.push(held);
+                self.logs.push(Log::new());
+                (self.events.len() - 1) as u32
+            }
+        };
+        let key = event.key();
+        self.queue.push(Indexed { key, index: place });
+        place
+    }
+
+    /// The first pending event, if it may be carried out: not if a handler has failed before it.
+    pub(super) fn peek(&mut self) -> Option<Key> {
+        while let Some(first) = self.queue.peek() {
+            let (key, place) = (first.key, first.index);
+            let held = &self.events[place as usize];
+            let is_cancelled = held.state == State::Cancelled
+                || (!self.doomed.is_empty() && self.doomed.remove(&(held.event.source, held.instance)));
+            if !is_cancelled {
+                let failed = self.failures.iter().any(|(failed, _)| *failed < key);
+                return (!failed).then_some(key);
+            }
+            self.queue.pop();
+            self.free.push(place);
+        }
+        None
+    }
+
+    /// Takes the event that [`Desk::peek`] has shown.
+    pub(super) fn pop(&mut self) -> (u32, Event<M::Payload>) {
+        let place = self.queue.pop().expect("just seen").index;
+        (place, self.events[place as usize].event)
+    }
+
+    /// Before a handler: lends an LP's counters to the context.
+    #[inline]
+    pub(super) fn open(&mut self, seat: &Seat<M::Lp>, lp: LpId, key: Key, place: u32) {
+        self.key = key;
+        self.lp = lp;
+        self.place = place;
+        self.draws = seat.slot.draws;
+        self.sequence = seat.slot.sequence;
+        self.instance = seat.instance;
+    }
+
+    #[inline]
+    pub(super) fn close(&self, seat: &mut Seat<M::Lp>) {
+        seat.slot.draws = self.draws;
+        seat.slot.sequence = self.sequence;
+        seat.instance = self.instance;
+    }
+
+    /// After a handler: notes that the event at work has been carried out.
+    #[inline]
+    pub(super) fn note(&mut self, seat: &mut Seat<M::Lp>) {
+        self.serials += 1;
+        let deed = Deed {
+            place: self.place,
+            serial: self.serials,
+        };
+        let log = &mut self.logs[self.place as usize];
+        log.serial = deed.serial;
+        log.before = seat.last;
+        log.draws = self.draws - seat.slot.draws;
+        self.close(seat);
+        seat.last = Some(deed);
+        seat.last_key = self.key;
+        self.events[self.place as usize].state = State::Processed;
+        self.processed.push_back(deed);
+    }
+
+    /// Undoes an LP's latest event, which is pending again; what it had sent goes to `cancelled`.
+    pub(super) fn take_back(
+        &mut self,
+        model: &M,
+        seat: &mut Seat<M::Lp>,
+        deed: Deed,
+        cancelled: &mut Vec<(LpId, Sent)>,
+    ) {
+        let held = &mut self.events[deed.place as usize];
+        held.state = State::Pending;
+        let (key, source) = (held.event.key(), held.event.target);
+        let log = &mut self.logs[deed.place as usize];
+        while let Some(step) = log.steps.pop() {
+            model.undo(&mut seat.slot.lp, step);
+        }
+        seat.slot.draws -= log.draws;
+        seat.slot.sequence = seat.slot.sequence.wrapping_sub(log.sent.len() as u32);
+        cancelled.extend(log.sent.drain(..).map(|sent| (source, sent)));
+        log.records.clear();
+        log.serial = 0;
+        // What is certain is gone, and its place may be another's.
+        let before = log
+            .before
+            .filter(|b| self.logs[b.place as usize].serial == b.serial);
+        seat.last = before;
+        seat.last_key = before.map_or(Key::FIRST, |b| self.events[b.place as usize].event.key());
+        self.stops.retain(|(by, _)| *by != key);
+        self.failures.retain(|(by, _)| *by != key);
+        self.queue.push(Indexed {
+            key,
+            index: deed.place,
+        });
+    }
+
+    /// Whether this thread owns an LP.
+    pub(super) fn owns(&self, lp: LpId) -> bool {
+        self.range.contains(&lp.0)
+    }
+
+    /// Whether an event that was sent to an LP of this thread has been carried out.
+    pub(super) fn is_processed(&self, sent: &Sent) -> bool {
+        self.events[sent.mark as usize].state == State::Processed
+    }
+
+    /// Cancels a pending event that was sent to an LP of this thread.
+    pub(super) fn cancel(&mut self, sent: &Sent) {
+        self.events[sent.mark as usize].state = State::Cancelled;
+    }
+
+    /// Sends an anti-message.
+    pub(super) fn cancel_remote(&mut self, source: LpId, sent: &Sent) {
+        self.sent = self.sent.min(sent.time);
+        self.anti_messages += 1;
+        self.outboxes[self.partition.owner(sent.target)].push(Message::Cancelled {
+            target: sent.target,
+            key: sent.key(source),
+            instance: sent.mark,
+        });
+    }
+
+    /// Throws away a pending event of another thread when it comes out of the queue.
+    pub(super) fn doom(&mut self, source: LpId, instance: u32) {
+        self.doomed.insert((source, instance));
+    }
+
+    /// A time before which no event is left here.
+    pub(super) fn next(&mut self) -> Time {
+        let next = self.peek().map_or(Time::MAX, |key| key.time);
+        // After a failure nothing is carried out, and once GVT is past it, it is certain.
+        let failed = self.failed();
+        next.min(Time(failed.0.saturating_add(1)))
+    }
+
+    /// Time of the first failure.
+    pub(super) fn failed(&self) -> Time {
+        let times = self.failures.iter().map(|(key, _)| key.time);
+        times.min().unwrap_or(Time::MAX)
+    }
+
+    /// The first failure.
+    pub(super) fn into_failure(self) -> Option<(Key, M::Error)> {
+        self.failures.into_iter().min_by_key(|(key, _)| *key)
+    }
+
+    /// Earliest stop that an event carried out here has asked for.
+    pub(super) fn stop(&self) -> Time {
+        self.stops
+            .iter()
+            .map(|(_, stop)| *stop)
+            .min()
+            .unwrap_or(Time::MAX)
+    }
+
+    /// Events carried out and not certain; some of them have been undone since.
+    pub(super) fn uncertain(&self) -> usize {
+        self.processed.len()
+    }
+
+    /// What has been carried out at `time` or later, latest first.
+    pub(super) fn processed_since(&self, time: Time) -> Vec<Event<M::Payload>> {
+        let since = self.processed.iter().rev().filter_map(|deed| {
+            let stands = self.logs[deed.place as usize].serial == deed.serial;
+            stands.then(|| self.events[deed.place as usize].event)
+        });
+        since.filter(|event| event.time >= time).collect()
+    }
+
+    /// What lies before `bound` is certain: commits its records and drops its undo steps.
+    pub(super) fn commit_before(&mut self, bound: Time) {
+        let Desk {
+            events,
+            logs,
+            free,
+            records,
+            committed,
+            last_committed,
+            ..
+        } = self;
+        self.processed.retain(|deed| {
+            let log = &mut logs[deed.place as usize];
+            if log.serial != deed.serial {
+                return false;
+            }
+            let event = &events[deed.place as usize].event;
+            if event.time >= bound {
+                return true;
+            }
+            log.serial = 0;
+            log.steps.clear();
+            log.sent.clear();
+            let key = event.key();
+            for (index, record) in log.records.drain(..).enumerate() {
+                let index = index as u32;
+                records.push(Emitted { key, index, record });
+            }
+            *committed += 1;
+            *last_committed = (*last_committed).max(event.time);
+            free.push(deed.place);
+            false
+        });
+    }
+
+    /// All events that are pending, in no particular order.
+    pub(super) fn pending(&self) -> impl Iterator<Item = Event<M::Payload>> + '_ {
+        let held = self
+            .queue
+            .iter()
+            .map(|queued| &self.events[queued.index as usize]);
+        held.filter(|held| {
+            held.state == State::Pending && !self.doomed.contains(&(held.event.source, held.instance))
+        })
+        .map(|held| held.event)
+    }
+}
+
+impl Sent {
+    /// Place of the event in the total order.
+    pub(super) fn key(&self, source: LpId) -> Key {
+        Key::new(self.time, source, self.sequence)
+    }
+}

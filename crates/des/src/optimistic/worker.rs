@@ -1,0 +1,344 @@
+//! One thread of the optimistic executor: the loop over batches and GVT, and rollback.
+
+use std::sync::Mutex;
+
+use super::desk::{Desk, Seat, Sent};
+use super::{Message, Warp};
+use crate::commit::Committer;
+use crate::event::Key;
+use crate::gather::Report;
+use crate::run::{Anatomy, Clock, Observer, Run};
+use crate::slot::Slot;
+use crate::snapshot::{SavedLp, Share};
+use crate::team::{Notice, PanicGuard};
+use crate::{LpId, Model, Time};
+
+pub(super) struct Worker<'a, M: Model> {
+    run: &'a Run<'a, M>,
+    model: &'a M,
+    team: &'a Warp<'a, M>,
+    shares: &'a Mutex<Vec<Share<M::Payload>>>,
+    thread: usize,
+    desk: Desk<'a, M>,
+    seats: Vec<Seat<M::Lp>>,
+    gvt: Time,
+    clock: Clock,
+    /// Mail that has just come.
+    mail: Vec<Message<M::Payload>>,
+    /// What undone events had sent, on its way to be cancelled.
+    cancelled: Vec<(LpId, Sent)>,
+    /// Meetings so far.
+    meetings: usize,
+    processed: u64,
+    rolled_back: u64,
+    primary_rollbacks: u64,
+    secondary_rollbacks: u64,
+}
+
+impl<'a, M: Model> Worker<'a, M> {
+    pub(super) fn new(
+        run: &'a Run<'a, M>,
+        team: &'a Warp<'a, M>,
+        shares: &'a Mutex<Vec<Share<M::Payload>>>,
+        thread: usize,
+    ) -> Self {
+        let partition = &run.settings.partition;
+        let range = partition.range(team.part(thread));
+        let stop = run.from.map_or(Time::MAX, |snapshot| snapshot.stop);
+        Worker {
+            run,
+            model: run.model,
+            team,
+            shares,
+            thread,
+            desk: Desk::new(run.model, partition, range, run.settings.seed, stop),
+            seats: Vec::new(),
+            gvt: Time::ZERO,
+            clock: Clock::start(),
+            mail: Vec::new(),
+            cancelled: Vec::new(),
+            meetings: 0,
+            processed: 0,
+            rolled_back: 0,
+            primary_rollbacks: 0,
+            secondary_rollbacks: 0,
+        }
+    }
+
+    /// The whole run. The observer belongs to the leading thread.
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+        let team = self.team;
+        let _guard = PanicGuard(team);
+        let until = self.run.settings.until;
+        let mut committer = Committer::new();
+        let broken = self.begin().err();
+        let mut limit = until;
+        // What the first meeting commits is nothing.
+        let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
+        let interrupted = loop {
+            let idle = self.interval(limit);
+            let notice = Notice {
+                next: self.desk.next().min(self.desk.sent),
+                stop: self.desk.stop(),
+                failed: self.desk.failed(),
+                interrupted: broken.is_some() || (self.thread == 0 && self.run.control.interrupted()),
+                snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(self.gvt)),
+            };
+            self.clock.lap(|s| &mut s.queue);
+            let agreed = self.meet(notice);
+            self.clock
+                .lap(|s| if idle { &mut s.idle } else { &mut s.synchronisation });
+            self.collect();
+            gvt_rounds += 1;
+            self.gvt = agreed.next;
+            limit = until.min(agreed.stop);
+            if let Some(observer) = &mut observer {
+                committer.take(&mut team.collect_records());
+                committer.commit_before(certain, *observer);
+                self.run.control.report(certain, self.processed);
+            }
+            // A stop or a failure before GVT is certain; a later one may still be undone.
+            if agreed.interrupted || agreed.failed < self.gvt {
+                break agreed.interrupted;
+            }
+            certain = self.gvt.min(limit);
+            if certain == limit || self.gvt == Time::MAX {
+                self.settle(certain, &mut committer, &mut observer);
+                break false;
+            }
+            if agreed.snapshot {
+                self.settle(certain, &mut committer, &mut observer);
+                self.share_snapshot();
+                team.gather_snapshot(self.thread, certain, agreed.stop, self.shares, &mut observer);
+            } else {
+                self.desk.commit_before(certain);
+            }
+            self.clock.lap(|s| &mut s.queue);
+        };
+        Report {
+            pending: self.desk.pending().collect(),
+            broken,
+            interrupted,
+            stop: limit,
+            last: self.desk.last_committed,
+            anatomy: Anatomy {
+                processed: self.processed,
+                committed: self.desk.committed,
+                rolled_back: self.rolled_back,
+                primary_rollbacks: self.primary_rollbacks,
+                secondary_rollbacks: self.secondary_rollbacks,
+                anti_messages: self.desk.anti_messages,
+                remote: self.desk.remote,
+                windows: 0,
+                gvt_rounds,
+                threads: vec![self.clock.seconds],
+                rollbacks: self.seats.iter().map(|seat| seat.rollbacks).collect(),
+            },
+            failure: self.desk.into_failure(),
+            slots: self.seats.into_iter().map(|seat| seat.slot).collect(),
+        }
+    }
+
+    /// LPs and first events: those of the model's start, or of the snapshot.
+    fn begin(&mut self) -> Result<(), String> {
+        let slots = Slot::create(self.run, self.desk.range.clone())?;
+        self.seats = slots.into_iter().map(Seat::new).collect();
+        match self.run.from {
+            Some(snapshot) => {
+                for event in &snapshot.pending {
+                    if self.desk.owns(event.target) {
+                        // Nobody cancels what is certain, so that it needs no instance of its own.
+                        self.desk.hold(*event, 0);
+                    }
+                }
+            }
+            None => {
+                for lp in self.desk.range.clone().map(LpId) {
+                    let seat = &mut self.seats[(lp.0 - self.desk.range.start) as usize];
+                    self.desk.open(seat, lp, Key::FIRST, 0);
+                    self.model.start(&mut seat.slot.lp, &mut self.desk);
+                    self.desk.close(seat);
+                }
+            }
+        }
+        self.desk.least = Time(1);
+        Ok(())
+    }
+
+    /// Carries out batches until it is time for GVT; returns whether there was nothing more to do.
+    fn interval(&mut self, limit: Time) -> bool {
+        let optimism = self.run.settings.optimism;
+        let ahead = optimism
+            .ahead
+            .map_or(Time::MAX, |ahead| self.gvt.saturating_add(ahead));
+        // At least one lookahead, or nobody could go on.
+        let certain_soon = self.gvt.saturating_add(self.model.lookahead());
+        let horizon = limit.min(ahead.max(certain_soon));
+        for _ in 0..optimism.gvt_interval {
+            self.collect();
+            self.clock.lap(|s| &mut s.queue);
+            let horizon = if self.desk.uncertain() < optimism.memory {
+                horizon
+            } else {
+                horizon.min(certain_soon)
+            };
+            let carried_out = self.batch(optimism.batch, horizon);
+            self.clock.lap(|s| &mut s.processing);
+            self.post();
+            if carried_out < optimism.batch {
+                return true;
+            }
+            if self.team.somebody_waits() {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Carries out up to `batch` events before `horizon`; returns how many.
+    fn batch(&mut self, batch: u32, horizon: Time) -> u32 {
+        for carried_out in 0..batch {
+            match self.desk.peek() {
+                Some(key) if key.time < horizon => self.carry_out(),
+                _ => return carried_out,
+            }
+        }
+        batch
+    }
+
+    /// Carries out the first pending event.
+    #[inline]
+    fn carry_out(&mut self) {
+        let (place, event) = self.desk.pop();
+        let key = event.key();
+        let local = self.local(event.target);
+        if self.seats[local].is_past(key) {
+            self.clock.lap(|s| &mut s.processing);
+            self.primary_rollbacks += 1;
+            self.roll_back(local, key);
+            self.cancel_all();
+            self.clock.lap(|s| &mut s.rollback);
+        }
+        let seat = &mut self.seats[local];
+        self.desk.open(seat, event.target, key, place);
+        self.model.handle(&mut seat.slot.lp, &event, &mut self.desk);
+        self.desk.note(seat);
+        self.processed += 1;
+    }
+
+    fn local(&self, lp: LpId) -> usize {
+        (lp.0 - self.desk.range.start) as usize
+    }
+
+    /// Undoes what an LP has carried out from `since` on.
+    fn roll_back(&mut self, local: usize, since: Key) {
+        let seat = &mut self.seats[local];
+        seat.rollbacks += 1;
+        while let Some(deed) = seat.last
+            && seat.last_key >= since
+        {
+            self.desk.take_back(self.model, seat, deed, &mut self.cancelled);
+            self.rolled_back += 1;
+        }
+    }
+
+    /// Cancels what undone events had sent, which may undo more.
+    fn cancel_all(&mut self) {
+        while let Some((source, sent)) = self.cancelled.pop() {
+            if !self.desk.owns(sent.target) {
+                self.desk.cancel_remote(source, &sent);
+                continue;
+            }
+            if self.desk.is_processed(&sent) {
+                self.secondary_rollbacks += 1;
+                self.roll_back(self.local(sent.target), sent.key(source));
+            }
+            self.desk.cancel(&sent);
+        }
+    }
+
+    fn meet(&mut self, notice: Notice) -> Notice {
+        self.meetings += 1;
+        let agreed = self.team.meet(self.meetings, self.thread, notice);
+        self.desk.sent = Time::MAX;
+        agreed
+    }
+
+    /// Gives messages and records to whom they go to.
+    fn post(&mut self) {
+        for (part, outbox) in self.desk.outboxes.iter_mut().enumerate() {
+            self.team.post(part, outbox);
+        }
+        self.team.post_records(&mut self.desk.records);
+    }
+
+    /// Looks at the mail: takes events in, and undoes what has been cancelled.
+    fn collect(&mut self) {
+        let mut mail = std::mem::take(&mut self.mail);
+        self.team.collect(self.thread, &mut mail);
+        for message in mail.drain(..) {
+            match message {
+                Message::Event { event, instance } => {
+                    self.desk.hold(event, instance);
+                }
+                Message::Cancelled {
+                    target,
+                    key,
+                    instance,
+                } => {
+                    let local = self.local(target);
+                    if self.seats[local].is_past(key) {
+                        self.clock.lap(|s| &mut s.queue);
+                        self.secondary_rollbacks += 1;
+                        self.roll_back(local, key);
+                        self.cancel_all();
+                        self.clock.lap(|s| &mut s.rollback);
+                    }
+                    self.desk.doom(key.source(), instance);
+                }
+            }
+        }
+        self.mail = mail;
+    }
+
+    /// Undoes all that lies at `time` or later, on all threads, and commits all before it.
+    fn settle(
+        &mut self,
+        time: Time,
+        committer: &mut Committer<M::Record>,
+        observer: &mut Option<&mut dyn Observer<M>>,
+    ) {
+        for event in self.desk.processed_since(time) {
+            let local = self.local(event.target);
+            if self.seats[local].is_past(event.key()) {
+                self.roll_back(local, event.key());
+            }
+        }
+        self.cancel_all();
+        self.post();
+        self.meet(Notice::NOTHING);
+        // Cancellations of pending events only: everybody has undone what lies later.
+        self.collect();
+        self.desk.commit_before(time);
+        self.post();
+        self.meet(Notice::NOTHING);
+        if let Some(observer) = observer {
+            committer.take(&mut self.team.collect_records());
+            committer.commit_before(time, *observer);
+        }
+    }
+
+    /// This thread's share of a snapshot of a time at which it has settled.
+    fn share_snapshot(&self) {
+        let lps = self.seats.iter().map(|seat| SavedLp::new(self.model, &seat.slot));
+        let share = Share {
+            first: self.desk.range.start,
+            lps: lps.collect(),
+            pending: self.desk.pending().collect(),
+        };
+        self.shares
+            .lock()
+            .expect("no worker panics while it appends")
+            .push(share);
+    }
+}

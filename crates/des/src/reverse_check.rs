@@ -1,0 +1,261 @@
+//! The reverse check: every event is carried out, taken back, compared, and carried out again.
+//!
+//! The idea is that of ROSS's `--synch=6` (`core/check-revent`); here the whole LP is compared, as
+//! [`Model::save`] writes it, and what the two passes send, draw and emit as well.
+
+use crate::queue::Queue;
+use crate::run::{Anatomy, End, Finished, Observer, Run};
+use crate::slot::Slot;
+use crate::team::to_bytes;
+use crate::{Context, Event, LpId, Model, Stream, Time};
+
+/// What a handler has done, held back.
+struct Recorder<M: Model> {
+    now: Time,
+    lp: LpId,
+    lookahead: Time,
+    seed: u64,
+    /// Least delay to itself: nothing while the first events are sent.
+    least: Time,
+    draws: u64,
+    sequence: u32,
+    sent: Vec<Event<M::Payload>>,
+    records: Vec<M::Record>,
+    steps: Vec<M::Undo>,
+    stops: bool,
+    failure: Option<M::Error>,
+}
+
+impl<M: Model> Context<M> for Recorder<M> {
+    const REVERSIBLE: bool = true;
+
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn lp(&self) -> LpId {
+        self.lp
+    }
+    fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
+        let least = if target == self.lp {
+            self.least
+        } else {
+            self.lookahead
+        };
+        assert!(
+            delay >= least,
+            "LP {} sends to LP {} in {delay}, less than {least}",
+            self.lp.0,
+            target.0
+        );
+        self.sent.push(Event {
+            time: self.now + delay,
+            source: self.lp,
+            sequence: self.sequence,
+            target,
+            payload,
+        });
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+    fn random(&mut self) -> u64 {
+        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
+        self.draws += 1;
+        number
+    }
+    fn emit(&mut self, record: M::Record) {
+        self.records.push(record);
+    }
+    fn undo(&mut self, step: M::Undo) {
+        self.steps.push(step);
+    }
+    fn stop(&mut self) {
+        self.stops = true;
+    }
+    fn fail(&mut self, error: M::Error) {
+        self.failure.get_or_insert(error);
+    }
+}
+
+impl<M: Model> Recorder<M> {
+    fn new(run: &Run<'_, M>) -> Self {
+        Recorder {
+            now: Time::ZERO,
+            lp: LpId(0),
+            lookahead: run.model.lookahead(),
+            seed: run.settings.seed,
+            least: Time::ZERO,
+            draws: 0,
+            sequence: 0,
+            sent: Vec::new(),
+            records: Vec::new(),
+            steps: Vec::new(),
+            stops: false,
+            failure: None,
+        }
+    }
+
+    /// Begins anew at an LP.
+    fn open(&mut self, now: Time, lp: LpId, slot: &Slot<M::Lp>) {
+        (self.now, self.lp) = (now, lp);
+        (self.draws, self.sequence) = (slot.draws, slot.sequence);
+        self.sent.clear();
+        self.records.clear();
+        self.steps.clear();
+        self.stops = false;
+        self.failure = None;
+    }
+
+    /// Everything that the others will see of it.
+    fn effects(&self) -> Vec<u8> {
+        to_bytes(&(
+            &self.sent,
+            &self.records,
+            self.stops,
+            self.failure.is_some(),
+            self.draws,
+            self.sequence,
+        ))
+    }
+}
+
+fn saved<M: Model>(model: &M, lp: &M::Lp) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    model.save(lp, &mut bytes);
+    bytes
+}
+
+/// Carries an event out twice, with an undo between; the recorder holds what the second pass has done.
+fn handle<M: Model>(
+    model: &M,
+    lp: &mut M::Lp,
+    event: &Event<M::Payload>,
+    slot: (u64, u32),
+    recorder: &mut Recorder<M>,
+) -> Result<(), String> {
+    let at = || format!("LP {} at {}", event.target.0, event.time);
+    let before = saved(model, lp);
+    model.handle(lp, event, recorder);
+    let (effects, after) = (recorder.effects(), saved(model, lp));
+    while let Some(step) = recorder.steps.pop() {
+        model.undo(lp, step);
+    }
+    if let Some(difference) = difference(&before, &saved(model, lp)) {
+        return Err(format!(
+            "{}: taking an event back does not restore the state: {difference}",
+            at()
+        ));
+    }
+    (recorder.draws, recorder.sequence) = slot;
+    recorder.sent.clear();
+    recorder.records.clear();
+    recorder.stops = false;
+    recorder.failure = None;
+    model.handle(lp, event, recorder);
+    if let Some(difference) = difference(&after, &saved(model, lp)) {
+        return Err(format!(
+            "{}: an event that was taken back gives another state: {difference}",
+            at()
+        ));
+    }
+    if let Some(difference) = difference(&effects, &recorder.effects()) {
+        return Err(format!(
+            "{}: an event that was taken back has other effects: {difference}",
+            at()
+        ));
+    }
+    Ok(())
+}
+
+/// The first difference between two states.
+fn difference(expected: &[u8], found: &[u8]) -> Option<String> {
+    if expected == found {
+        return None;
+    }
+    let byte = expected
+        .iter()
+        .zip(found)
+        .position(|(a, b)| a != b)
+        .unwrap_or(expected.len().min(found.len()));
+    Some(format!(
+        "byte {byte} of the saved state, {} instead of {} bytes",
+        found.len(),
+        expected.len()
+    ))
+}
+
+pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+    let Run {
+        model,
+        settings,
+        control,
+        ..
+    } = *run;
+    let mut slots = Slot::create(run, 0..model.lps())?;
+    let mut queue = Queue::new();
+    let mut recorder = Recorder::new(run);
+    let mut now = run.from.map_or(Time::ZERO, |snapshot| snapshot.time);
+    let mut stop = run.from.map_or(Time::MAX, |snapshot| snapshot.stop);
+    match run.from {
+        Some(snapshot) => snapshot.pending.iter().for_each(|event| queue.push(*event)),
+        None => {
+            for (lp, slot) in slots.iter_mut().enumerate() {
+                recorder.open(now, LpId(lp as u32), slot);
+                model.start(&mut slot.lp, &mut recorder);
+                recorder.sent.drain(..).for_each(|event| queue.push(event));
+                (slot.draws, slot.sequence) = (recorder.draws, recorder.sequence);
+            }
+        }
+    }
+    recorder.least = Time(1);
+    let mut processed = 0u64;
+    let end = loop {
+        control.report(now, processed);
+        if control.interrupted() {
+            break End::Interrupted;
+        }
+        let Some(event) = queue.pop_before(settings.until.min(stop)) else {
+            break match () {
+                () if stop < settings.until => End::Stopped,
+                () if queue.next().is_none() => End::Drained,
+                () => End::Until,
+            };
+        };
+        now = event.time;
+        let slot = &mut slots[event.target.0 as usize];
+        recorder.open(now, event.target, slot);
+        let counters = (slot.draws, slot.sequence);
+        if let Err(what) = handle(model, &mut slot.lp, &event, counters, &mut recorder) {
+            break End::Irreversible(what);
+        }
+        processed += 1;
+        if let Some(error) = recorder.failure.take() {
+            break End::Failed(error);
+        }
+        (slot.draws, slot.sequence) = (recorder.draws, recorder.sequence);
+        recorder.sent.drain(..).for_each(|event| queue.push(event));
+        recorder
+            .records
+            .drain(..)
+            .for_each(|record| observer.commit(now, record));
+        if recorder.stops {
+            stop = stop.min(now + model.lookahead());
+        }
+    };
+    let time = match end {
+        End::Until => settings.until,
+        End::Stopped => stop,
+        _ => now,
+    };
+    Ok(Finished {
+        end,
+        time,
+        lps: slots.into_iter().map(|slot| slot.lp).collect(),
+        pending: queue.events().collect(),
+        anatomy: Anatomy {
+            // Every event once forward, once back, once for good.
+            processed: 2 * processed,
+            committed: processed,
+            rolled_back: processed,
+            ..Anatomy::default()
+        },
+    })
+}

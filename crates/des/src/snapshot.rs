@@ -1,0 +1,102 @@
+//! A run between two events: what is needed to continue it, on any executor and any number of threads and
+//! processes, to the same end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::slot::Slot;
+use crate::{Event, LpId, Model, Time};
+
+/// A model's run up to a point in simulated time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Snapshot<P> {
+    /// All events before it have been carried out and committed, and none at it or later.
+    pub time: Time,
+    /// When the model has asked the run to stop; [`Time::MAX`] if it has not.
+    pub stop: Time,
+    /// All LPs by id.
+    pub lps: Vec<SavedLp>,
+    /// Events to come, in no particular order.
+    pub pending: Vec<Event<P>>,
+}
+
+/// An LP with what the kernel keeps of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedLp {
+    pub(crate) draws: u64,
+    pub(crate) sequence: u32,
+    #[serde(with = "bytes")]
+    pub(crate) state: Vec<u8>,
+}
+
+impl SavedLp {
+    pub(crate) fn new<M: Model>(model: &M, slot: &Slot<M::Lp>) -> SavedLp {
+        let mut state = Vec::new();
+        model.save(&slot.lp, &mut state);
+        SavedLp {
+            draws: slot.draws,
+            sequence: slot.sequence,
+            state,
+        }
+    }
+
+    /// The LP again.
+    pub(crate) fn restore<M: Model>(&self, model: &M, id: LpId) -> Result<Slot<M::Lp>, String> {
+        let mut lp = model.create(id);
+        model.restore(&mut lp, &self.state)?;
+        Ok(Slot {
+            lp,
+            draws: self.draws,
+            sequence: self.sequence,
+        })
+    }
+}
+
+/// One thread's share of a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Share<P> {
+    pub(crate) first: u32,
+    pub(crate) lps: Vec<SavedLp>,
+    pub(crate) pending: Vec<Event<P>>,
+}
+
+impl<P> Snapshot<P> {
+    /// Puts the shares of all threads together.
+    pub(crate) fn gather(time: Time, stop: Time, mut shares: Vec<Share<P>>) -> Snapshot<P> {
+        shares.sort_by_key(|share| share.first);
+        let mut snapshot = Snapshot {
+            time,
+            stop,
+            lps: Vec::new(),
+            pending: Vec::new(),
+        };
+        for share in shares {
+            snapshot.lps.extend(share.lps);
+            snapshot.pending.extend(share.pending);
+        }
+        snapshot
+    }
+}
+
+/// Byte strings as such, not as sequences of numbers.
+mod bytes {
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}

@@ -1,0 +1,377 @@
+//! All threads of all processes of one run: how they meet, agree, and bring each other mail.
+//!
+//! Threads of one process share memory. Processes talk when their threads meet: the first thread of each,
+//! which is the one that called [`crate::run`], exchanges the mail of all of them.
+
+use std::mem::take;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::barrier::Barrier;
+use crate::commit::Emitted;
+use crate::event::Key;
+use crate::snapshot::Share;
+use crate::sync::{AtomicBool, AtomicU64, Mutex};
+use crate::{Event, LpId, Model, Observer, Partition, Processes, Snapshot, Time};
+
+/// What a thread tells the others when they meet, and what all of them have agreed on after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// No event before it is left, held or on its way.
+    pub(crate) next: Time,
+    /// Earliest stop that a model has asked for.
+    pub(crate) stop: Time,
+    /// Earliest failure of a handler.
+    pub(crate) failed: Time,
+    /// The owner has interrupted the run.
+    pub(crate) interrupted: bool,
+    /// The owner wants a snapshot.
+    pub(crate) snapshot: bool,
+}
+
+impl Notice {
+    const VALUES: usize = 5;
+
+    pub(crate) const NOTHING: Notice = Notice {
+        next: Time::MAX,
+        stop: Time::MAX,
+        failed: Time::MAX,
+        interrupted: false,
+        snapshot: false,
+    };
+
+    /// As numbers of which the least holds for all.
+    fn to_numbers(self) -> [u64; Notice::VALUES] {
+        let no = |yes: bool| u64::from(!yes);
+        [
+            self.next.0,
+            self.stop.0,
+            self.failed.0,
+            no(self.interrupted),
+            no(self.snapshot),
+        ]
+    }
+
+    fn from_numbers([next, stop, failed, interrupted, snapshot]: [u64; Notice::VALUES]) -> Notice {
+        Notice {
+            next: Time(next),
+            stop: Time(stop),
+            failed: Time(failed),
+            interrupted: interrupted == 0,
+            snapshot: snapshot == 0,
+        }
+    }
+}
+
+/// Something on its way to an LP.
+pub(crate) trait Mail: Send + Serialize + DeserializeOwned {
+    fn target(&self) -> LpId;
+}
+
+impl<P: Send + Serialize + DeserializeOwned> Mail for Event<P> {
+    fn target(&self) -> LpId {
+        self.target
+    }
+}
+
+/// What others have sent to a thread; from each sender in its order.
+struct Mailbox<T> {
+    mail: Mutex<Vec<T>>,
+    /// Whether it is worth a look.
+    filled: AtomicBool,
+}
+
+impl<T> Mailbox<T> {
+    fn new() -> Self {
+        Mailbox {
+            mail: Mutex::new(Vec::new()),
+            filled: AtomicBool::new(false),
+        }
+    }
+
+    fn put(&self, mail: &mut Vec<T>) {
+        let mut inside = self.mail.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.append(mail);
+        self.filled.store(true, Release);
+    }
+
+    /// Moves what is there into `mail`, which is empty.
+    fn empty_into(&self, mail: &mut Vec<T>) {
+        if self.filled.load(Acquire) {
+            let mut inside = self.mail.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::swap(&mut *inside, mail);
+            self.filled.store(false, Relaxed);
+        }
+    }
+}
+
+/// What the threads of one process share.
+pub(crate) struct Team<'a, T, R> {
+    pub(crate) partition: &'a Partition,
+    processes: &'a dyn Processes,
+    barrier: Barrier,
+    /// By thread. Two of each, used in turn: a fast thread may already be at the next meeting while a slow one
+    /// still reads this one's notices, but cannot be two ahead.
+    notices: [Vec<[AtomicU64; Notice::VALUES]>; 2],
+    /// What all processes have agreed on, if there are several.
+    agreed: [AtomicU64; Notice::VALUES],
+    mailboxes: Vec<Mailbox<T>>,
+    /// Mail to other processes, by process.
+    outgoing: Vec<Mutex<Vec<T>>>,
+    /// On their way to the first thread of the first process.
+    records: Mutex<Vec<Emitted<R>>>,
+}
+
+impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
+    pub(crate) fn new(partition: &'a Partition, processes: &'a dyn Processes) -> Self {
+        let threads = partition.parts() / processes.count();
+        assert_eq!(
+            threads * processes.count(),
+            partition.parts(),
+            "all processes have equally many threads"
+        );
+        let zeros = || std::array::from_fn(|_| AtomicU64::new(0));
+        let notices = || (0..threads).map(|_| zeros()).collect();
+        Team {
+            partition,
+            processes,
+            barrier: Barrier::new(threads),
+            notices: [notices(), notices()],
+            agreed: zeros(),
+            mailboxes: (0..threads).map(|_| Mailbox::new()).collect(),
+            outgoing: (0..processes.count()).map(|_| Mutex::new(Vec::new())).collect(),
+            records: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Threads of this process.
+    pub(crate) fn threads(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// The part of the LPs that a thread of this process owns.
+    pub(crate) fn part(&self, thread: usize) -> usize {
+        self.processes.rank() * self.threads() + thread
+    }
+
+    /// Whether this thread hands records and snapshots to the owner.
+    pub(crate) fn leads(&self, thread: usize) -> bool {
+        thread == 0 && self.processes.rank() == 0
+    }
+
+    /// Whether a thread already waits for the others.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        self.barrier.somebody_waits()
+    }
+
+    /// Sends mail to the owner of a part; `mail` is empty after. It is there when all have met, and within a
+    /// process at once.
+    pub(crate) fn post(&self, part: usize, mail: &mut Vec<T>) {
+        if mail.is_empty() {
+            return;
+        }
+        let process = part / self.threads();
+        if process == self.processes.rank() {
+            self.mailboxes[part % self.threads()].put(mail);
+        } else {
+            let mut outgoing = self.outgoing[process]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            outgoing.append(mail);
+        }
+    }
+
+    /// Sends records to the committer; they are there when all have met.
+    pub(crate) fn post_records(&self, records: &mut Vec<Emitted<R>>) {
+        if !records.is_empty() {
+            let mut all = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+            all.append(records);
+        }
+    }
+
+    /// Takes what others have sent to a thread, into `mail`, which is empty.
+    pub(crate) fn collect(&self, thread: usize, mail: &mut Vec<T>) {
+        self.mailboxes[thread].empty_into(mail);
+    }
+
+    /// The records that have arrived; for the leading thread.
+    pub(crate) fn collect_records(&self) -> Vec<Emitted<R>> {
+        take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for all threads of all processes and returns what holds for all of them. `round` counts the
+    /// meetings.
+    pub(crate) fn meet(&self, round: usize, thread: usize, notice: Notice) -> Notice {
+        let notices = &self.notices[round % 2];
+        for (place, number) in notices[thread].iter().zip(notice.to_numbers()) {
+            place.store(number, Relaxed);
+        }
+        // The barrier orders these stores before the loads below.
+        self.barrier.wait();
+        let here = || {
+            std::array::from_fn(|i| {
+                let given = notices.iter().map(|n| n[i].load(Relaxed));
+                given.min().unwrap_or(u64::MAX)
+            })
+        };
+        if self.processes.count() == 1 {
+            return Notice::from_numbers(here());
+        }
+        if thread == 0 {
+            let mut numbers = here();
+            self.processes.least(&mut numbers);
+            for (place, number) in self.agreed.iter().zip(numbers) {
+                place.store(number, Relaxed);
+            }
+            self.exchange();
+        }
+        self.barrier.wait();
+        Notice::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
+    }
+
+    /// Brings mail and records to the other processes, and theirs to the threads of this one.
+    fn exchange(&self) {
+        let mut parcels = Vec::new();
+        for (process, outgoing) in self.outgoing.iter().enumerate() {
+            let mail = take(&mut *outgoing.lock().unwrap_or_else(PoisonError::into_inner));
+            let records = if process == 0 && self.processes.rank() != 0 {
+                self.collect_records()
+            } else {
+                Vec::new()
+            };
+            parcels.push(match mail.is_empty() && records.is_empty() {
+                true => Vec::new(),
+                false => to_bytes(&(mail, records)),
+            });
+        }
+        for parcel in self.processes.exchange(parcels) {
+            if parcel.is_empty() {
+                continue;
+            }
+            let (mail, mut records): (Vec<T>, Vec<Emitted<R>>) = from_bytes(&parcel);
+            let mut sorted: Vec<Vec<T>> = (0..self.threads()).map(|_| Vec::new()).collect();
+            for item in mail {
+                sorted[self.partition.owner(item.target()) % self.threads()].push(item);
+            }
+            for (thread, mut mail) in sorted.into_iter().enumerate() {
+                if !mail.is_empty() {
+                    self.mailboxes[thread].put(&mut mail);
+                }
+            }
+            self.post_records(&mut records);
+        }
+    }
+
+    /// Lets the waiting threads panic too instead of waiting for ever.
+    pub(crate) fn break_if_panicking(&self) {
+        self.barrier.break_if_panicking();
+    }
+
+    /// Once all threads have put in their shares: puts them together, for the observer in the first process.
+    pub(crate) fn gather_snapshot<M: Model>(
+        &self,
+        thread: usize,
+        time: Time,
+        stop: Time,
+        shares: &std::sync::Mutex<Vec<Share<M::Payload>>>,
+        observer: &mut Option<&mut dyn Observer<M>>,
+    ) {
+        self.barrier.wait();
+        if thread != 0 {
+            return;
+        }
+        let mut all = take(&mut *shares.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.processes.count() > 1 {
+            all = give_to_first(self.processes, &all)
+                .into_iter()
+                .flatten()
+                .collect();
+        }
+        if let Some(observer) = observer {
+            observer.snapshot(Snapshot::gather(time, stop, all));
+        }
+    }
+}
+
+/// Tells the other threads if this one panics.
+pub(crate) struct PanicGuard<'a, 'b, T: Mail, R: Copy + Serialize + DeserializeOwned>(
+    pub(crate) &'b Team<'a, T, R>,
+);
+
+impl<T: Mail, R: Copy + Serialize + DeserializeOwned> Drop for PanicGuard<'_, '_, T, R> {
+    fn drop(&mut self) {
+        self.0.break_if_panicking();
+    }
+}
+
+/// Collective: gives a value of each process to the first one, where all come back, by process.
+pub(crate) fn give_to_first<V: Serialize + DeserializeOwned>(processes: &dyn Processes, value: &V) -> Vec<V> {
+    let mut parcels = vec![Vec::new(); processes.count()];
+    parcels[0] = to_bytes(value);
+    let parcels = processes.exchange(parcels);
+    if processes.rank() == 0 {
+        parcels.iter().map(|parcel| from_bytes(parcel)).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Collective: whether this process has given the least key; none: it has none to give.
+pub(crate) fn has_least(processes: &dyn Processes, key: Option<Key>) -> bool {
+    let (time, tie) = key.map_or((u64::MAX, u64::MAX), |key| key.parts());
+    let mut least = [time];
+    processes.least(&mut least);
+    let mut tied = [if time == least[0] { tie } else { u64::MAX }];
+    processes.least(&mut tied);
+    key.is_some() && [time, tie] == [least[0], tied[0]]
+}
+
+pub(crate) fn to_bytes<V: Serialize>(value: &V) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("a value in memory can be written to memory")
+}
+
+/// What a process of the same run has written.
+///
+/// # Panics
+/// If it has not, because the processes run different versions.
+fn from_bytes<V: DeserializeOwned>(bytes: &[u8]) -> V {
+    postcard::from_bytes(bytes).expect("all processes of a run are the same version of the program")
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// Two senders and a receiver that looks now and then: nothing is lost, and each sender's order is kept.
+    #[test]
+    fn a_mailbox_loses_nothing_and_keeps_the_order() {
+        loom::model(|| {
+            let mailbox = Arc::new(Mailbox::new());
+            let sender = |first: u32| {
+                let mailbox = mailbox.clone();
+                loom::thread::spawn(move || {
+                    mailbox.put(&mut vec![first]);
+                    mailbox.put(&mut vec![first + 1]);
+                })
+            };
+            let senders = [sender(10), sender(20)];
+            let mut seen = Vec::new();
+            let mut look = || {
+                let mut mail = Vec::new();
+                mailbox.empty_into(&mut mail);
+                seen.append(&mut mail);
+            };
+            look();
+            for sender in senders {
+                sender.join().unwrap();
+            }
+            look();
+            let of = |tens: u32| -> Vec<u32> { seen.iter().copied().filter(|n| n / 10 == tens).collect() };
+            assert_eq!((of(1), of(2)), (vec![10, 11], vec![20, 21]));
+        });
+    }
+}
