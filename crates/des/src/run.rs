@@ -62,7 +62,8 @@ pub struct Optimism {
     pub batch: u32,
     /// Batches between two computations of global virtual time (GVT), at least 1.
     pub gvt_interval: u32,
-    /// Events so far beyond GVT and later are not carried out yet; none: no limit.
+    /// Events so far beyond GVT and later are not carried out yet. None: each thread finds its own limit, from
+    /// how much it has to take back.
     pub ahead: Option<Time>,
     /// Events that one thread may have carried out without certainty. At the limit it waits for GVT, but for
     /// events within one lookahead of it.

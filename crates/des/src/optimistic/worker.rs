@@ -22,6 +22,7 @@ pub(super) struct Worker<'a, M: Model> {
     desk: Desk<'a, M>,
     seats: Vec<Seat<M::Lp>>,
     gvt: Time,
+    throttle: Throttle,
     clock: Clock,
     /// Mail that has just come.
     mail: Vec<Message<M::Payload>>,
@@ -33,6 +34,49 @@ pub(super) struct Worker<'a, M: Model> {
     rolled_back: u64,
     primary_rollbacks: u64,
     secondary_rollbacks: u64,
+}
+
+/// Limits how far ahead of GVT a thread goes.
+///
+/// Threads that run far ahead of each other may come to do little but undo each other's work. So the limit is
+/// halved whenever more than a quarter of the events have been taken back, and doubled when few have
+/// (the idea of Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
+struct Throttle {
+    /// Events so far beyond GVT and later wait.
+    ahead: Time,
+    is_fixed: bool,
+    /// Time of the latest event carried out.
+    reached: Time,
+    /// Counts when last looked at.
+    processed: u64,
+    rolled_back: u64,
+}
+
+impl Throttle {
+    fn new(ahead: Option<Time>) -> Throttle {
+        Throttle {
+            ahead: ahead.unwrap_or(Time::MAX),
+            is_fixed: ahead.is_some(),
+            reached: Time::ZERO,
+            processed: 0,
+            rolled_back: 0,
+        }
+    }
+
+    /// Between two values of GVT, of which `gvt` is the earlier.
+    fn adapt(&mut self, gvt: Time, processed: u64, rolled_back: u64) {
+        let carried_out = processed - std::mem::replace(&mut self.processed, processed);
+        let undone = rolled_back - std::mem::replace(&mut self.rolled_back, rolled_back);
+        if self.is_fixed || carried_out == 0 {
+            return;
+        }
+        if undone * 4 > carried_out {
+            let used = self.reached.saturating_sub(gvt);
+            self.ahead = Time(self.ahead.min(used).0 / 2 + 1);
+        } else if undone * 16 < carried_out {
+            self.ahead = Time(self.ahead.0.saturating_mul(2));
+        }
+    }
 }
 
 impl<'a, M: Model> Worker<'a, M> {
@@ -54,6 +98,7 @@ impl<'a, M: Model> Worker<'a, M> {
             desk: Desk::new(run.model, partition, range, run.settings.seed, stop),
             seats: Vec::new(),
             gvt: Time::ZERO,
+            throttle: Throttle::new(run.settings.optimism.ahead),
             clock: Clock::start(),
             mail: Vec::new(),
             cancelled: Vec::new(),
@@ -90,6 +135,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 .lap(|s| if idle { &mut s.idle } else { &mut s.synchronisation });
             self.collect();
             gvt_rounds += 1;
+            self.throttle.adapt(self.gvt, self.processed, self.rolled_back);
             self.gvt = agreed.next;
             limit = until.min(agreed.stop);
             if let Some(observer) = &mut observer {
@@ -168,9 +214,7 @@ impl<'a, M: Model> Worker<'a, M> {
     /// Carries out batches until it is time for GVT; returns whether there was nothing more to do.
     fn interval(&mut self, limit: Time) -> bool {
         let optimism = self.run.settings.optimism;
-        let ahead = optimism
-            .ahead
-            .map_or(Time::MAX, |ahead| self.gvt.saturating_add(ahead));
+        let ahead = self.gvt.saturating_add(self.throttle.ahead);
         // At least one lookahead, or nobody could go on.
         let certain_soon = self.gvt.saturating_add(self.model.lookahead());
         let horizon = limit.min(ahead.max(certain_soon));
@@ -224,6 +268,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.model.handle(&mut seat.slot.lp, &event, &mut self.desk);
         self.desk.note(seat);
         self.processed += 1;
+        self.throttle.reached = key.time;
     }
 
     fn local(&self, lp: LpId) -> usize {
