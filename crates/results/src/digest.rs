@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use serde::{Deserialize, Serialize};
 
 use crate::{Histogram, Table};
 
@@ -114,6 +115,32 @@ impl Digest {
     }
 }
 
+/// A digest of integers that is a plain value: it can be written down half-way and gone on with elsewhere.
+///
+/// Each addition hashes the digest so far together with what is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    hash: [u8; 32],
+}
+
+impl Chain {
+    /// A digest of nothing yet.
+    pub fn new() -> Chain {
+        Chain::default()
+    }
+
+    /// Adds integers under a label.
+    pub fn integers(&mut self, label: &str, values: &[u64]) {
+        let mut link = Digest::new();
+        link.bytes("chain", &self.hash).integers(label, values);
+        self.hash = link.hasher.finalize().into();
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.hash
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +192,24 @@ mod tests {
         assert_ne!(one, Digest::new().bytes("a", b"b").bytes("", b"c").finish());
         let pair = Digest::new().integers("x", &[1]).integers("x", &[2]).finish();
         assert_ne!(pair, Digest::new().integers("x", &[1, 2]).finish());
+    }
+
+    #[test]
+    fn a_chain_depends_on_all_links_and_their_order() {
+        let chain = |links: &[&[u64]]| {
+            let mut chain = Chain::new();
+            links.iter().for_each(|link| chain.integers("x", link));
+            chain
+        };
+        assert_eq!(chain(&[&[1], &[2]]), chain(&[&[1], &[2]]));
+        for other in [
+            chain(&[]),
+            chain(&[&[2], &[1]]),
+            chain(&[&[1, 2]]),
+            chain(&[&[2]]),
+        ] {
+            assert_ne!(chain(&[&[1], &[2]]), other);
+        }
     }
 
     #[test]

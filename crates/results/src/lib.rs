@@ -16,10 +16,10 @@ mod summary;
 mod table;
 
 pub use compare::compare;
-pub use digest::Digest;
+pub use digest::{Chain, Digest};
 pub use folder::{ReadError, RegenerateError, WriteError, may_write, regenerate_report};
 pub use histogram::{Bucket, Histogram};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;
-pub use summary::{Job, Latency, Network, Run, SCHEMA, Summary, ThreadSeconds};
+pub use summary::{Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds};
 pub use table::Table;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::rows::{HopsRow, JobRow, LatencyRow, hops_histogram, latency_histogram};
 use crate::summary::{Job, Latency, Network, Run, SCHEMA, Summary, nanoseconds};
-use crate::{Digest, Histogram, Table};
+use crate::{Chain, Digest, Histogram, Table};
 
 /// Everything that a simulation measured and that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Outcome {
     /// The tables `ranks`, `calls` and `links`, from [`crate::rows`]; those that stay empty may be left out.
     pub tables: Vec<Table>,
     /// The records of the run in their total order, hashed as they were committed.
-    pub records: Digest,
+    pub records: Chain,
 }
 
 /// Totals of the network.
@@ -114,7 +114,7 @@ impl RunResult {
 
         let mut digest = Digest::new();
         digest.bytes("schema", SCHEMA.as_bytes());
-        digest.bytes("records", records.finish().as_bytes());
+        digest.bytes("records", records.as_bytes());
         network.digest(&mut digest);
         for job in &jobs {
             job.digest(&mut digest);

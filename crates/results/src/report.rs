@@ -197,8 +197,12 @@ fn section(i: usize, figure: &Figure) -> String {
 fn cost(summary: &Summary) -> String {
     let run = &summary.run;
     let mut html = String::from("<section id=\"run\">\n<h2>The run itself</h2>\n<div class=\"pairs\">\n");
+    let on = match run.processes {
+        0 | 1 => format!("{}, {} thread(s)", run.executor, run.threads),
+        n => format!("{}, {n} processes of {} thread(s)", run.executor, run.threads),
+    };
     html += &pairs(&[
-        ("executor", format!("{}, {} thread(s)", run.executor, run.threads)),
+        ("executor", on),
         ("simulated time", show::time(run.simulated_ns)),
         ("wall-clock time", show::time(1e9 * run.wall_s)),
         ("CPU time", show::time(1e9 * run.cpu_s)),
@@ -214,7 +218,44 @@ fn cost(summary: &Summary) -> String {
             show::rate(run.packet_hops_per_cpu_s),
         ),
     ]);
-    html + "</div>\n</section>\n"
+    html += "</div>\n";
+    if run.events_rolled_back > 0 {
+        html += "<div class=\"pairs\">\n";
+        html += &pairs(&[
+            ("efficiency", format!("{:.1} %", 100.0 * run.efficiency)),
+            ("rollbacks by late events", show::count(run.primary_rollbacks)),
+            (
+                "rollbacks by cancelled events",
+                show::count(run.secondary_rollbacks),
+            ),
+            ("cancellations to other threads", show::count(run.anti_messages)),
+        ]);
+        html += &pairs(&[
+            ("rollbacks of routers", show::count(run.rollbacks.router)),
+            ("rollbacks of hosts", show::count(run.rollbacks.host)),
+            ("global virtual times", show::count(run.gvt_rounds)),
+        ]);
+        html += "</div>\n";
+    }
+    if run.parts.len() > 1 {
+        html += "<table>\n<tr><th>process</th><th>thread</th><th>routers</th><th>hosts</th><th>share of work</th></tr>\n";
+        for part in &run.parts {
+            let [first, end] = part.router_range;
+            let routers = match part.routers {
+                0 => "none".into(),
+                n => format!("{n}: {first} to {}", end - 1),
+            };
+            html += &format!(
+                "<tr><td>{}</td><td>{}</td><td>{routers}</td><td>{}</td><td>{:.1} %</td></tr>\n",
+                part.process,
+                part.thread,
+                part.hosts,
+                100.0 * part.share,
+            );
+        }
+        html += "</table>\n";
+    }
+    html + "</section>\n"
 }
 
 fn experiment(summary: &Summary) -> String {

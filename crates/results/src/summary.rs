@@ -124,16 +124,21 @@ pub struct Run {
     pub version: String,
     /// Executor.
     pub executor: String,
-    /// Threads.
+    /// Processes.
+    pub processes: u64,
+    /// Threads of each process.
     pub threads: u64,
     /// Wall-clock time of the simulation, reading and writing included, in seconds.
     pub wall_s: f64,
-    /// Processor time of all threads, in seconds.
+    /// Processor time of all threads of all processes, in seconds.
     pub cpu_s: f64,
-    /// Largest resident memory of the process, in bytes.
+    /// Largest resident memory, the processes' added up, in bytes.
     pub peak_rss_bytes: u64,
     /// Simulated time, in nanoseconds.
     pub simulated_ns: f64,
+    /// Simulated time of the checkpoint that the run was resumed from. What the run cost counts from there.
+    #[serde(default)]
+    pub resumed_at_ns: Option<f64>,
     /// Events carried out.
     pub events_processed: u64,
     /// Events whose effects stand.
@@ -142,12 +147,54 @@ pub struct Run {
     pub events_rolled_back: u64,
     /// Events sent to another thread.
     pub events_remote: u64,
+    /// 1 - rolled back / processed.
+    pub efficiency: f64,
+    /// Rollbacks because an event came too late.
+    pub primary_rollbacks: u64,
+    /// Rollbacks because an event was cancelled that had been carried out.
+    pub secondary_rollbacks: u64,
+    /// Rollbacks by what was rolled back.
+    pub rollbacks: Rollbacks,
+    /// Cancellations sent to other threads.
+    pub anti_messages: u64,
     /// Windows of the conservative executor.
     pub windows: u64,
+    /// Computations of global virtual time by the optimistic executor.
+    pub gvt_rounds: u64,
     /// Packet-hops per second of processor time; set by [`crate::RunResult::new`].
     pub packet_hops_per_cpu_s: f64,
-    /// Where each thread's time went.
+    /// What each thread has simulated.
+    pub parts: Vec<Part>,
+    /// Where each thread's time went; in the order of `parts`.
     pub thread_seconds: Vec<ThreadSeconds>,
+}
+
+/// Rollbacks by kind of logical process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rollbacks {
+    /// Of routers.
+    pub router: u64,
+    /// Of hosts.
+    pub host: u64,
+    /// Of the overseer.
+    pub overseer: u64,
+}
+
+/// What one thread simulates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Process.
+    pub process: u64,
+    /// Thread of the process.
+    pub thread: u64,
+    /// Number of routers.
+    pub routers: u64,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// First router and the one after the last; the ids are consecutive.
+    pub router_range: [u64; 2],
+    /// Share of the expected work.
+    pub share: f64,
 }
 
 /// Where one thread's time went, in seconds.
@@ -155,10 +202,14 @@ pub struct Run {
 pub struct ThreadSeconds {
     /// Carrying out events.
     pub processing: f64,
-    /// Sorting and moving pending events, committing records.
+    /// Sorting and moving pending events, taking in those of others, committing.
     pub queue: f64,
-    /// Waiting for other threads.
+    /// Waiting for other threads to agree on a window or on global virtual time.
     pub synchronisation: f64,
+    /// Taking events back.
+    pub rollback: f64,
+    /// Waiting with nothing else to do.
+    pub idle: f64,
 }
 
 /// Picoseconds as nanoseconds.

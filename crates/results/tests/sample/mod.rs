@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Digest, Histogram, JobTotals, NetworkTotals, Outcome, Run, RunResult, Table, ThreadSeconds,
+    Chain, Histogram, JobTotals, NetworkTotals, Outcome, Run, RunResult, Table, ThreadSeconds,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -68,8 +68,8 @@ pub fn outcome() -> Outcome {
         network.hops.merge(hops);
     }
     let (ranks, calls) = application(&mut sequence);
-    let mut records = Digest::new();
-    records.bytes("message", &[1, 2, 3]);
+    let mut records = Chain::new();
+    records.integers("message", &[1, 2, 3]);
     Outcome {
         jobs: jobs(&ranks, lammps, background),
         network,
@@ -97,11 +97,13 @@ pub fn run() -> Run {
                 processing: 2.2,
                 queue: 0.5,
                 synchronisation: 0.4,
+                ..Default::default()
             },
             ThreadSeconds {
                 processing: 1.9,
                 queue: 0.6,
                 synchronisation: 0.7,
+                ..Default::default()
             },
         ],
         ..Default::default()

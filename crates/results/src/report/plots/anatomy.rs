@@ -5,7 +5,7 @@ use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, plot, x_axis};
-use crate::Summary;
+use crate::{Summary, ThreadSeconds};
 
 /// The threads' time by what they did.
 pub(super) fn threads(summary: &Summary) -> Option<Figure> {
@@ -13,24 +13,30 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     if threads.is_empty() {
         return None;
     }
-    let names: Vec<String> = (0..threads.len()).map(|t| format!("thread {t}")).collect();
+    let per_process = summary.run.threads.max(1) as usize;
+    let name = |thread: usize| match summary.run.processes {
+        0 | 1 => format!("thread {thread}"),
+        _ => format!(
+            "process {}, thread {}",
+            thread / per_process,
+            thread % per_process
+        ),
+    };
+    let names: Vec<String> = (0..threads.len()).map(name).collect();
+    let of = |part: fn(&ThreadSeconds) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
     let parts = [
+        ("carrying out events", BLUE, of(|t| t.processing)),
+        ("queue of events", COLOURS[0], of(|t| t.queue)),
+        ("taking events back", COLOURS[4], of(|t| t.rollback)),
         (
-            "carrying out events",
-            BLUE,
-            threads.iter().map(|t| t.processing).collect(),
+            "agreeing with other threads",
+            COLOURS[3],
+            of(|t| t.synchronisation),
         ),
-        (
-            "queue of events",
-            COLOURS[0],
-            threads.iter().map(|t| t.queue).collect(),
-        ),
-        (
-            "waiting for other threads",
-            GREY,
-            threads.iter().map(|t| t.synchronisation).collect::<Vec<f64>>(),
-        ),
-    ];
+        ("idle", GREY, of(|t| t.idle)),
+    ]
+    .into_iter()
+    .filter(|(_, _, seconds)| seconds.iter().any(|s| *s > 0.0));
     let y = Axis::new()
         .auto_margin(true)
         .range(vec![threads.len() as f64 - 0.5, -0.5]);
