@@ -27,20 +27,41 @@ impl Partition {
     /// `parts` ranges with about the same sum of weights; `weight` gives each LP's expected share of
     /// the work.
     pub fn balanced(lps: u32, parts: usize, weight: impl Fn(LpId) -> u64) -> Partition {
-        let total: u64 = (0..lps).map(|lp| weight(LpId(lp))).sum();
-        let mut bounds = vec![0];
-        let mut sum = 0;
+        Partition::between_neighbours(lps, parts, weight, |_| 0)
+    }
+
+    /// As [`Partition::balanced`], but borders are moved to where they cut fewer neighbours apart. `border`
+    /// says how good a border before an LP is: 0 is any. The best within a tenth of a part's weight is
+    /// taken, and of several such the nearest.
+    pub fn between_neighbours(
+        lps: u32,
+        parts: usize,
+        weight: impl Fn(LpId) -> u64,
+        border: impl Fn(LpId) -> u8,
+    ) -> Partition {
+        // Weight of all LPs before each.
+        let mut before = Vec::with_capacity(lps as usize + 1);
+        let mut total = 0u64;
         for lp in 0..lps {
-            // The LP starts the next part once the parts before have their share.
-            if bounds.len() < parts
-                && u128::from(sum) * parts as u128 >= u128::from(total) * bounds.len() as u128
-                && lp > 0
-            {
-                bounds.push(lp);
-            }
-            sum += weight(LpId(lp));
+            before.push(total);
+            total += weight(LpId(lp));
         }
-        bounds.resize(parts, lps);
+        before.push(total);
+        let mut bounds = vec![0];
+        for part in 1..parts as u128 {
+            let ideal = (u128::from(total) * part / parts as u128) as u64;
+            let slack = total / parts as u64 / 10;
+            let within = before.partition_point(|w| *w < ideal.saturating_sub(slack))
+                ..before.partition_point(|w| *w <= ideal.saturating_add(slack));
+            let plain = before.partition_point(|w| *w < ideal) as u32;
+            let candidates = within.map(|lp| lp as u32).filter(|lp| *lp < lps).chain([plain]);
+            let quality = |lp: &u32| {
+                let good = if *lp < lps { border(LpId(*lp)) } else { 0 };
+                (good, std::cmp::Reverse(before[*lp as usize].abs_diff(ideal)))
+            };
+            let best = candidates.max_by_key(quality).unwrap_or(plain);
+            bounds.push(best.max(bounds[bounds.len() - 1]));
+        }
         bounds.push(lps);
         Partition { bounds }
     }
@@ -84,6 +105,18 @@ mod tests {
             }
             prop_assert_eq!(next, lps);
         }
+    }
+
+    #[test]
+    fn borders_keep_neighbours_together_where_that_is_cheap() {
+        // Groups of ten: 50 LPs in 2 parts are cut at 20 or 30, which is too far; in 5 parts at all groups.
+        let group = |lp: LpId| u8::from(lp.0.is_multiple_of(10));
+        let cut = |lps, parts| Partition::between_neighbours(lps, parts, |_| 1, group).bounds;
+        assert_eq!(cut(50, 2), [0, 25, 50]);
+        assert_eq!(cut(50, 5), [0, 10, 20, 30, 40, 50]);
+        assert_eq!(cut(210, 2), [0, 100, 210], "the nearest of two");
+        assert_eq!(cut(3, 5), [0, 0, 1, 1, 2, 3]);
+        assert_eq!(cut(0, 2), [0, 0, 0]);
     }
 
     #[test]

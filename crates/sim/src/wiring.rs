@@ -101,13 +101,34 @@ impl Numbering {
         LpId(self.lps() - 1)
     }
 
-    /// Contiguous parts of about equal work: a router's work grows with its ports, a host has one.
+    /// Contiguous parts of about equal work, for as many threads. Neighbours stay together where that costs
+    /// little balance: groups of a dragonfly, planes of a torus; and a router with its hosts.
     pub fn partition(&self, topology: &dyn Topology, parts: usize) -> Partition {
-        Partition::balanced(self.lps(), parts, |lp| match self.identity(lp) {
+        let neighbourhood = match topology.shape() {
+            Shape::Groups(groups) => groups.routers_per_group(),
+            Shape::Cartesian(grid) => {
+                // Routers are numbered with the first coordinate fastest.
+                let sizes = grid.sizes();
+                sizes.iter().take(sizes.len().saturating_sub(1)).product()
+            }
+            Shape::Tree(_) => 1,
+        };
+        let border = |lp| match self.identity(lp) {
+            Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
+            Identity::Router(_) => 1,
+            Identity::Host(_) | Identity::Overseer => 0,
+        };
+        let weight = |lp| self.work(topology, lp);
+        Partition::between_neighbours(self.lps(), parts, weight, border)
+    }
+
+    /// Expected work of an LP: a router's grows with its ports, a host has one.
+    pub fn work(&self, topology: &dyn Topology, lp: LpId) -> u64 {
+        match self.identity(lp) {
             Identity::Router(router) => 2 * u64::from(topology.ports(router)),
             Identity::Host(_) => 2,
             Identity::Overseer => 0,
-        })
+        }
     }
 
     /// Where the cable of a router's port leads; none if it has no cable.
