@@ -5,10 +5,13 @@ VENV := .venv
 RUST := --workspace --exclude fabricsim-py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint test-rust test-without-otf2 python test-python packages clean help
+.PHONY: build mpi demo test lint test-rust test-without-otf2 test-mpi python test-python packages clean help
 
 build: ## the release binary
 	cargo build --release --locked --package fabricsim-cli
+
+mpi: ## the release binary with MPI, for runs on several processes
+	cargo build --release --locked --package fabricsim-cli --features mpi
 
 demo: ## install what is missing, build, replay LAMMPS on two networks and compare them
 	scripts/install-packages.sh
@@ -16,15 +19,18 @@ demo: ## install what is missing, build, replay LAMMPS on two networks and compa
 	scripts/demo.sh
 
 test: ## install what is missing, pass all checks and tests
-	PYTHON=$(PYTHON) scripts/install-packages.sh --python
+	PYTHON=$(PYTHON) scripts/install-packages.sh --python --mpi
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory test-without-otf2
+	$(MAKE) --no-print-directory test-mpi
 	$(MAKE) --no-print-directory test-python
 
 lint: ## formatting, clippy, shell scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
+		cargo clippy --package fabricsim-cluster --features mpi --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
 
 test-rust: ## all crates
@@ -35,6 +41,10 @@ test-rust: ## all crates
 test-without-otf2: ## the workload crate as it is without the OTF2 library
 	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --package fabricsim-workload \
 		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
+
+test-mpi: ## what runs on several processes, under mpirun
+	cargo test --locked --package fabricsim-cluster --features mpi
+	cargo test --locked --package fabricsim-cli --features mpi --test distributed
 
 # The development profile, which `cargo test` and clippy use as well: dependencies are compiled once.
 python: $(VENV)/ready ## the Python package for development, in .venv
@@ -51,7 +61,7 @@ $(VENV)/ready: pyproject.toml
 	touch $@
 
 packages: ## the Debian packages that are missing
-	scripts/install-packages.sh --python
+	scripts/install-packages.sh --python --mpi
 
 clean: ## everything that was built
 	cargo clean

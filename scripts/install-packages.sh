@@ -3,10 +3,24 @@
 #
 #   scripts/install-packages.sh            what the simulator needs
 #   scripts/install-packages.sh --python   and what its Python package needs
+#   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
 #
 # Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
 # same, but cannot read recorded traces: its absence is a warning, all others are errors.
 set -euo pipefail
+
+with_python=false
+with_mpi=false
+for argument in "$@"; do
+    case $argument in
+    --python) with_python=true ;;
+    --mpi) with_mpi=true ;;
+    *)
+        echo "'$argument' is neither --python nor --mpi" >&2
+        exit 2
+        ;;
+    esac
+done
 
 python=${PYTHON:-python3}
 required=()
@@ -23,18 +37,31 @@ links() {
     return "$status"
 }
 
+# The bindings of MPI are made by libclang, with the headers of the C language that come with clang. The
+# package clang brings both, and is a sixth of libclang-dev.
+has_libclang() {
+    [ -z "${LIBCLANG_PATH:-}" ] || return 0
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p | grep -E 'libclang(-[0-9.]+)?\.so' >/dev/null || return 1
+    command -v clang >/dev/null || compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stddef.h' >/dev/null
+}
+
 if ! command -v cargo >/dev/null; then
     echo "cargo is missing: install Rust 1.88 or newer, for example as https://rustup.rs says" >&2
     exit 1
 fi
 links || required+=(gcc libc6-dev)
 "${OTF2_CONFIG:-otf2-config}" --version >/dev/null 2>&1 || optional+=(libotf2-trace-dev)
-if [ "${1:-}" = --python ]; then
+if "$with_python"; then
     if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
         echo "'$python' is no Python 3.10 or newer; name another one: make PYTHON=..." >&2
         exit 1
     fi
     "$python" -c 'import ensurepip, venv' 2>/dev/null || required+=(python3-venv)
+fi
+if "$with_mpi"; then
+    # Any MPI will do, as long as it can compile and start programs.
+    { command -v "${MPICC:-mpicc}" && command -v mpirun; } >/dev/null || required+=(openmpi-bin libopenmpi-dev)
+    has_libclang || required+=(clang)
 fi
 
 missing=("${required[@]}" "${optional[@]}")

@@ -95,14 +95,14 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
     }
     // After a failure nobody looks at the LPs.
     let useless = failed || all.interrupted;
-    let lps = match useless || run.processes.rank() == 0 {
+    let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),
         false => {
             let saved = all.slots.iter().map(|slot| SavedLp::new(run.model, slot));
             saved.collect()
         }
     };
-    let first = run.processes.rank() == 0;
+    let first = run.processes.index() == 0;
     let share = Share {
         lps,
         pending: if first {

@@ -5,7 +5,7 @@
 /// [`crate::run`]. A process that fails ends the others, so that none waits for ever.
 pub trait Processes: Sync {
     /// This process, from 0.
-    fn rank(&self) -> usize;
+    fn index(&self) -> usize;
 
     /// Number of processes, at least 1.
     fn count(&self) -> usize;
@@ -22,7 +22,7 @@ pub trait Processes: Sync {
 pub struct Alone;
 
 impl Processes for Alone {
-    fn rank(&self) -> usize {
+    fn index(&self) -> usize {
         0
     }
     fn count(&self) -> usize {

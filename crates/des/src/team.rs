@@ -154,12 +154,12 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
 
     /// The part of the LPs that a thread of this process owns.
     pub(crate) fn part(&self, thread: usize) -> usize {
-        self.processes.rank() * self.threads() + thread
+        self.processes.index() * self.threads() + thread
     }
 
     /// Whether this thread hands records and snapshots to the owner.
     pub(crate) fn leads(&self, thread: usize) -> bool {
-        thread == 0 && self.processes.rank() == 0
+        thread == 0 && self.processes.index() == 0
     }
 
     /// Whether a thread already waits for the others.
@@ -174,7 +174,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
             return;
         }
         let process = part / self.threads();
-        if process == self.processes.rank() {
+        if process == self.processes.index() {
             self.mailboxes[part % self.threads()].put(mail);
         } else {
             let mut outgoing = self.outgoing[process]
@@ -237,7 +237,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         let mut parcels = Vec::new();
         for (process, outgoing) in self.outgoing.iter().enumerate() {
             let mail = take(&mut *outgoing.lock().unwrap_or_else(PoisonError::into_inner));
-            let records = if process == 0 && self.processes.rank() != 0 {
+            let records = if process == 0 && self.processes.index() != 0 {
                 self.collect_records()
             } else {
                 Vec::new()
@@ -312,7 +312,7 @@ pub(crate) fn give_to_first<V: Serialize + DeserializeOwned>(processes: &dyn Pro
     let mut parcels = vec![Vec::new(); processes.count()];
     parcels[0] = to_bytes(value);
     let parcels = processes.exchange(parcels);
-    if processes.rank() == 0 {
+    if processes.index() == 0 {
         parcels.iter().map(|parcel| from_bytes(parcel)).collect()
     } else {
         Vec::new()

@@ -1,3 +1,5 @@
-//! Toy models and conformance suites that more than one crate's tests and benchmarks use.
+//! Toy models, conformance suites and fixtures that more than one crate's tests and benchmarks use.
 
+pub mod mpirun;
 pub mod phold;
+pub mod processes;

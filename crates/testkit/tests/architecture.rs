@@ -23,7 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "config", "des", "fabric", "mpi", "results", "routing", "topology", "workload",
         ],
     ),
-    ("cli", &["config", "results", "sim", "workload"]),
+    ("cluster", &["des"]),
+    ("cli", &["cluster", "config", "results", "sim", "workload"]),
     ("py", &["cli", "config", "results", "sim", "workload"]),
     ("testkit", &["des"]),
 ];
