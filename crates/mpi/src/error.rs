@@ -106,6 +106,14 @@ pub enum ReplayError {
         /// What happened.
         what: String,
     },
+    /// A saved state that is none of this rank in this job.
+    #[error("rank {rank}: cannot go on from the checkpoint: {what}")]
+    Checkpoint {
+        /// Rank.
+        rank: u32,
+        /// What does not fit.
+        what: &'static str,
+    },
     /// The ranks or communicators of a job contradict each other.
     #[error("{0}")]
     Job(String),

@@ -1,5 +1,7 @@
 //! What travels between two ranks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Settings;
 
 /// Top bit of [`Message::communicator`]: set for traffic of collectives, which thereby never matches
@@ -10,7 +12,7 @@ pub const COLLECTIVE_CONTEXT: u32 = 1 << 31;
 pub const NO_REQUEST: u32 = u32::MAX;
 
 /// The part that a message plays in its protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Kind {
     /// Envelope and payload at once.
@@ -26,7 +28,7 @@ pub enum Kind {
 /// A message between two ranks of one job: a plain value of 36 bytes, aligned to 4.
 ///
 /// `(from, to, kind, sequence)` is unique in a job, up to 2^32 sends between two ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(C, packed(4))]
 pub struct Message {
     /// Sending rank, counted in the job.
@@ -65,11 +67,6 @@ impl Message {
     /// since only then may the program reuse the buffer.
     pub fn reports_injection(&self) -> bool {
         self.kind == Kind::Data
-    }
-
-    /// Whether this message is matched with a receive (the others belong to a matched one).
-    pub(crate) fn is_envelope(&self) -> bool {
-        matches!(self.kind, Kind::Eager | Kind::RequestToSend)
     }
 
     /// The next message of the same rendezvous, in the opposite direction.

@@ -9,7 +9,8 @@ use workload::{Call, Operation};
 use crate::matching::Posted;
 use crate::message::{Kind, Message, NO_REQUEST};
 use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
-use crate::requests::{Direction, Owner, Subject};
+use crate::requests::{Direction, Owner, Request, Subject};
+use crate::statistics::Traffic;
 use crate::{COLLECTIVE_CONTEXT, CollectiveCall, ReplayError};
 
 /// Whether the CPU is free for the next step.
@@ -52,11 +53,11 @@ impl Rank {
 
     fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         self.close_activity(now);
-        match self.program.next()? {
+        match self.program.next(&mut self.journal)? {
             Some(operation) => self.begin(operation, now, out),
             None => {
-                self.state = State::Finished;
-                self.stats.finished_at = Some(now);
+                self.state.set(State::Finished, &mut self.journal);
+                self.stats.finish(now, &mut self.journal);
                 out.push(Action::Finished);
                 Ok(Step::Stops)
             }
@@ -65,24 +66,25 @@ impl Rank {
 
     /// Accounts for the time of the activity that ends now.
     fn close_activity(&mut self, now: Time) {
-        let span = now.saturating_sub(self.since);
-        match self.activity {
+        let span = now.saturating_sub(*self.since);
+        match *self.activity {
             Activity::None => {}
-            Activity::Compute => self.stats.compute += span,
-            Activity::Call { call, calls } => self.stats.count_call(call, calls, span),
+            Activity::Compute => self.stats.count_compute(span, &mut self.journal),
+            Activity::Call { call, calls } => self.stats.count_call(call, calls, span, &mut self.journal),
         }
-        self.activity = Activity::None;
-        self.since = now;
+        self.activity.set(Activity::None, &mut self.journal);
+        self.since.set(now, &mut self.journal);
     }
 
     fn enter(&mut self, call: Call, calls: u64) {
-        self.activity = Activity::Call { call, calls };
+        self.activity
+            .set(Activity::Call { call, calls }, &mut self.journal);
     }
 
     fn begin(&mut self, operation: Operation, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         match operation {
             Operation::Compute { ps } => {
-                self.activity = Activity::Compute;
+                self.activity.set(Activity::Compute, &mut self.journal);
                 let span = self.job.settings.compute_scale.apply(Time::from_ps(ps));
                 self.occupy(now, span, None, out)
             }
@@ -180,7 +182,7 @@ impl Rank {
             .transpose()?;
         let handle = self.post(subject, capacity, now, out)?;
         if let Some(request) = request {
-            self.open.insert(request, handle);
+            self.open.insert(request, handle, &mut self.journal);
             return Ok(Step::GoesOn);
         }
         self.begin_waiting(now);
@@ -203,7 +205,8 @@ impl Rank {
             };
         }
         let until = self.after(now, span)?;
-        self.state = State::Busy { until, departure };
+        self.state
+            .set(State::Busy { until, departure }, &mut self.journal);
         out.push(Action::ResumeAt(until));
         Ok(Step::Stops)
     }
@@ -235,14 +238,13 @@ impl Rank {
             } else {
                 Owner::Program
             };
-            (
-                Kind::RequestToSend,
-                self.requests.open(leaving.subject(), owner, false),
-            )
+            let subject = leaving.subject();
+            let handle = self.requests.open(subject, owner, false, &mut self.journal);
+            (Kind::RequestToSend, handle)
         } else {
             (Kind::Eager, NO_REQUEST)
         };
-        let sequence = self.ordering.number(to);
+        let sequence = self.ordering.number(to, &mut self.journal);
         let from = self.rank;
         let message = Message {
             from,
@@ -255,7 +257,9 @@ impl Rank {
             kind,
         };
         out.push(Action::Send(message));
-        self.stats.count_sent(context & COLLECTIVE_CONTEXT != 0, bytes);
+        let of_collective = context & COLLECTIVE_CONTEXT != 0;
+        self.stats
+            .count_sent(Traffic { of_collective, bytes }, &mut self.journal);
         // A buffered or eager send is complete for the sender, whatever the network does.
         let pending = (rendezvous && !leaving.is_buffered()).then_some(request);
         match (origin, pending) {
@@ -266,11 +270,12 @@ impl Rank {
             }
             (Origin::Blocking, None) => {}
             (Origin::NonBlocking(number), pending) => {
-                let complete = || self.requests.open(leaving.subject(), Owner::Program, true);
-                let handle = pending.unwrap_or_else(complete);
-                self.open.insert(number, handle);
+                let (subject, owner, journal) = (leaving.subject(), Owner::Program, &mut self.journal);
+                let handle = pending.unwrap_or_else(|| self.requests.open(subject, owner, true, journal));
+                self.open.insert(number, handle, &mut self.journal);
             }
-            (Origin::Collective, pending) => self.collective.await_also(pending),
+            (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
+            (Origin::Collective, None) => {}
         }
         Ok(Step::GoesOn)
     }
@@ -283,7 +288,9 @@ impl Rank {
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
-        let handle = self.requests.open(subject, Owner::Program, false);
+        let handle = self
+            .requests
+            .open(subject, Owner::Program, false, &mut self.journal);
         let Subject {
             peer, tag, context, ..
         } = subject;
@@ -294,7 +301,7 @@ impl Rank {
             capacity,
             handle,
         };
-        if let Some(message) = self.matching.post(posted) {
+        if let Some(message) = self.matching.post(posted, &mut self.journal) {
             self.take(posted, message, now, out)?;
         }
         Ok(handle)
@@ -302,10 +309,17 @@ impl Rank {
 
     /// Begins a wait, for nothing so far.
     pub(crate) fn begin_waiting(&mut self, now: Time) {
-        self.state = State::Waiting {
-            outstanding: 0,
-            busy_until: now,
+        let (outstanding, busy_until) = (0, now);
+        self.wait(outstanding, busy_until);
+    }
+
+    /// Waits for so many requests.
+    pub(crate) fn wait(&mut self, outstanding: u32, busy_until: Time) {
+        let waiting = State::Waiting {
+            outstanding,
+            busy_until,
         };
+        self.state.set(waiting, &mut self.journal);
     }
 
     /// Adds a request to the wait that has begun, or pays its overhead if it is complete.
@@ -316,26 +330,21 @@ impl Rank {
                 busy_until,
             },
             Some(request),
-        ) = (self.state, self.requests.get_mut(handle))
+        ) = (*self.state, self.requests.get(handle))
         else {
             return Err(self.broken(format!("request handle {handle} is gone")));
         };
         if !request.complete {
-            request.owner = Owner::Blocked;
-            self.state = State::Waiting {
-                outstanding: outstanding + 1,
-                busy_until,
-            };
+            let block = |request: &mut Request| request.owner = Owner::Blocked;
+            self.requests.alter(handle, block, &mut self.journal);
+            self.wait(outstanding + 1, busy_until);
             return Ok(());
         }
         if request.subject.direction == Direction::Receive {
             let busy_until = self.after(busy_until, self.job.settings.receive_overhead)?;
-            self.state = State::Waiting {
-                outstanding,
-                busy_until,
-            };
+            self.wait(outstanding, busy_until);
         }
-        self.requests.close(handle);
+        self.requests.close(handle, &mut self.journal);
         Ok(())
     }
 
@@ -344,11 +353,11 @@ impl Rank {
         let State::Waiting {
             outstanding: 0,
             busy_until,
-        } = self.state
+        } = *self.state
         else {
             return Ok(Step::Stops);
         };
-        self.state = State::Running;
+        self.state.set(State::Running, &mut self.journal);
         self.occupy(now, busy_until.saturating_sub(now), None, out)
     }
 
@@ -403,12 +412,12 @@ impl Rank {
             call: call.name(),
             request,
         };
-        self.open.remove(&request).ok_or(unknown)
+        self.open.remove(request, &mut self.journal).ok_or(unknown)
     }
 
     /// The request, if it is free to be opened.
     fn unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
-        if self.open.contains_key(&request) {
+        if self.open.contains(request) {
             return Err(ReplayError::RequestInUse {
                 rank: self.rank,
                 call: call.name(),

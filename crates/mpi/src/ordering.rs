@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Message;
+use crate::journal::Journal;
 
 /// What a rank knows of its order with one peer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Peer {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Peer {
     /// Sequence of the next message to it.
     next_out: u32,
     /// Sequence of the next message from it.
@@ -21,40 +24,105 @@ pub(crate) struct Ordering {
     early: BTreeMap<(u32, u32), Message>,
 }
 
+/// An [`Ordering`] in one form, whatever the order in its memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OrderingState {
+    peers: BTreeMap<u32, Peer>,
+    early: BTreeMap<(u32, u32), Message>,
+}
+
+/// What an entry was before.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Peer { peer: u32, old: Peer },
+    Early { key: (u32, u32), old: Option<Message> },
+}
+
 impl Ordering {
     /// The number of the next message to `to`.
-    pub fn number(&mut self, to: u32) -> u32 {
+    pub fn number(&mut self, to: u32, journal: &mut Journal) -> u32 {
         let peer = self.peers.entry(to).or_default();
-        let number = peer.next_out;
-        peer.next_out = number.wrapping_add(1);
-        number
+        let old = *peer;
+        peer.next_out = old.next_out.wrapping_add(1);
+        journal.note(|| Change::Peer { peer: to, old });
+        old.next_out
     }
 
     /// Takes an envelope that has arrived: true if it is its turn, otherwise it is held.
-    pub fn admit(&mut self, message: Message) -> bool {
+    pub fn admit(&mut self, message: Message, journal: &mut Journal) -> bool {
         let peer = self.peers.entry(message.from).or_default();
-        if peer.next_in == message.sequence {
-            peer.next_in = peer.next_in.wrapping_add(1);
+        let old = *peer;
+        if old.next_in == message.sequence {
+            peer.next_in = old.next_in.wrapping_add(1);
+            let peer = message.from;
+            journal.note(|| Change::Peer { peer, old });
             return true;
         }
-        self.early.insert((message.from, message.sequence), message);
+        // Only while speculating is there one with the same number already.
+        let key = (message.from, message.sequence);
+        let old = self.early.insert(key, message);
+        journal.note(|| Change::Early { key, old });
         false
     }
 
     /// A held envelope from this sender whose turn has come.
-    pub fn release(&mut self, from: u32) -> Option<Message> {
+    pub fn release(&mut self, from: u32, journal: &mut Journal) -> Option<Message> {
         if self.early.is_empty() {
             return None;
         }
         let peer = self.peers.get_mut(&from)?;
-        let message = self.early.remove(&(from, peer.next_in))?;
-        peer.next_in = peer.next_in.wrapping_add(1);
+        let (key, old) = ((from, peer.next_in), *peer);
+        let message = self.early.remove(&key)?;
+        peer.next_in = old.next_in.wrapping_add(1);
+        let (early, peer) = (Some(message), from);
+        journal.note(|| Change::Early { key, old: early });
+        journal.note(|| Change::Peer { peer, old });
         Some(message)
+    }
+
+    pub fn undo(&mut self, change: Change) {
+        match change {
+            Change::Peer { peer, old } if old == Peer::default() => {
+                self.peers.remove(&peer);
+            }
+            Change::Peer { peer, old } => {
+                self.peers.insert(peer, old);
+            }
+            Change::Early { key, old: Some(old) } => {
+                self.early.insert(key, old);
+            }
+            Change::Early { key, old: None } => {
+                self.early.remove(&key);
+            }
+        }
     }
 
     /// Number of envelopes that wait for a predecessor.
     pub fn held(&self) -> usize {
         self.early.len()
+    }
+
+    /// What it knows; of a peer that it has exchanged nothing with there is nothing to know.
+    pub fn state(&self) -> OrderingState {
+        let known = |(_, peer): &(&u32, &Peer)| **peer != Peer::default();
+        OrderingState {
+            peers: self
+                .peers
+                .iter()
+                .filter(known)
+                .map(|(n, peer)| (*n, *peer))
+                .collect(),
+            early: self.early.clone(),
+        }
+    }
+}
+
+impl From<OrderingState> for Ordering {
+    fn from(state: OrderingState) -> Ordering {
+        Ordering {
+            peers: state.peers.into_iter().collect(),
+            early: state.early,
+        }
     }
 }
 
@@ -78,21 +146,24 @@ mod tests {
 
     #[test]
     fn early_messages_wait_for_their_predecessors() {
-        let mut order = Ordering::default();
-        assert!(!order.admit(message(1, 2)));
-        assert!(!order.admit(message(1, 1)));
-        assert!(order.admit(message(2, 0)), "another sender is not held up");
-        assert!(order.release(1).is_none());
-        assert!(order.admit(message(1, 0)));
-        assert_eq!(order.release(1), Some(message(1, 1)));
-        assert_eq!(order.release(1), Some(message(1, 2)));
-        assert!(order.release(1).is_none());
+        let (mut order, journal) = (Ordering::default(), &mut Journal::default());
+        assert!(!order.admit(message(1, 2), journal));
+        assert!(!order.admit(message(1, 1), journal));
+        assert!(
+            order.admit(message(2, 0), journal),
+            "another sender is not held up"
+        );
+        assert!(order.release(1, journal).is_none());
+        assert!(order.admit(message(1, 0), journal));
+        assert_eq!(order.release(1, journal), Some(message(1, 1)));
+        assert_eq!(order.release(1, journal), Some(message(1, 2)));
+        assert!(order.release(1, journal).is_none());
         assert_eq!(order.held(), 0);
     }
 
     #[test]
     fn numbers_count_per_receiver() {
-        let mut order = Ordering::default();
-        assert_eq!([order.number(4), order.number(4), order.number(5)], [0, 1, 0]);
+        let (mut order, journal) = (Ordering::default(), &mut Journal::default());
+        assert_eq!([4, 4, 5].map(|to| order.number(to, journal)), [0, 1, 0]);
     }
 }

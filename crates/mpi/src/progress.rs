@@ -9,7 +9,8 @@ use crate::ReplayError;
 use crate::matching::Posted;
 use crate::message::{COLLECTIVE_CONTEXT, Kind, Message};
 use crate::rank::{Action, Rank, State};
-use crate::requests::{Direction, Owner};
+use crate::requests::{Direction, Owner, Request};
+use crate::statistics::Traffic;
 
 impl Rank {
     pub(crate) fn take_arrival(
@@ -18,30 +19,32 @@ impl Rank {
         message: Message,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        if message.to != self.rank {
+        if message.to != self.rank || message.from >= self.job.ranks {
             return Err(self.broken(format!("it was brought {message:?}")));
         }
         match message.kind {
             Kind::Eager | Kind::RequestToSend => {
-                let mut next = self.ordering.admit(message).then_some(message);
+                let mut next = self.ordering.admit(message, &mut self.journal).then_some(message);
                 while let Some(envelope) = next {
                     self.bring(envelope, now, out)?;
-                    next = self.ordering.release(message.from);
+                    next = self.ordering.release(message.from, &mut self.journal);
                 }
                 Ok(())
             }
             Kind::ClearToSend => self.send_data(message, out),
-            Kind::Data => match self.awaiting_data.remove(&(message.from, message.sequence)) {
-                Some(handle) => self.complete_receive(handle, &message, now),
-                None => Err(self.broken(format!("nothing awaits {message:?}"))),
-            },
+            Kind::Data => {
+                let key = (message.from, message.sequence);
+                match self.awaiting_data.remove(key, &mut self.journal) {
+                    Some(handle) => self.complete_receive(handle, &message, now),
+                    None => Err(self.broken(format!("nothing awaits {message:?}"))),
+                }
+            }
         }
     }
 
     /// Brings an envelope, whose turn it is, to the receive that it matches.
     fn bring(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        debug_assert!(envelope.is_envelope());
-        match self.matching.bring(envelope) {
+        match self.matching.bring(envelope, &mut self.journal) {
             Some(receive) => self.take(receive, envelope, now, out),
             None => Ok(()),
         }
@@ -61,8 +64,8 @@ impl Rank {
         if envelope.kind == Kind::Eager {
             return self.complete_receive(receive.handle, &envelope, now);
         }
-        self.awaiting_data
-            .insert((envelope.from, envelope.sequence), receive.handle);
+        let key = (envelope.from, envelope.sequence);
+        self.awaiting_data.insert(key, receive.handle, &mut self.journal);
         self.mark_matched(receive.handle);
         out.push(Action::Send(envelope.reply(Kind::ClearToSend)));
         Ok(())
@@ -72,7 +75,10 @@ impl Rank {
     fn send_data(&mut self, clear: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let asked = self.requests.get(clear.request).is_some_and(|request| {
             let subject = &request.subject;
-            subject.direction == Direction::Send && subject.peer == Some(clear.from) && !request.matched
+            subject.direction == Direction::Send
+                && subject.peer == Some(clear.from)
+                && !request.matched
+                && !request.complete
         });
         if !asked {
             return Err(self.broken(format!("it did not ask for {clear:?}")));
@@ -93,43 +99,45 @@ impl Rank {
     }
 
     fn complete_receive(&mut self, handle: u32, message: &Message, now: Time) -> Result<(), ReplayError> {
-        self.stats
-            .count_received(message.communicator & COLLECTIVE_CONTEXT != 0, message.bytes);
+        let received = Traffic {
+            of_collective: message.communicator & COLLECTIVE_CONTEXT != 0,
+            bytes: message.bytes,
+        };
+        self.stats.count_received(received, &mut self.journal);
         self.complete(handle, now, self.job.settings.receive_overhead)
     }
 
     /// A send or receive is over; a rank that is blocked on it pays the overhead now.
     fn complete(&mut self, handle: u32, now: Time, overhead: Time) -> Result<(), ReplayError> {
-        let Some(request) = self.requests.get_mut(handle) else {
+        let Some(request) = self.requests.get(handle) else {
             return Err(self.broken(format!("request handle {handle} is gone")));
         };
         match request.owner {
-            Owner::Program => request.complete = true,
-            Owner::Nobody => self.requests.close(handle),
+            Owner::Program => {
+                let complete = |request: &mut Request| request.complete = true;
+                self.requests.alter(handle, complete, &mut self.journal);
+            }
+            Owner::Nobody => self.requests.close(handle, &mut self.journal),
             Owner::Blocked => {
-                self.requests.close(handle);
+                self.requests.close(handle, &mut self.journal);
                 let State::Waiting {
-                    outstanding,
+                    outstanding: outstanding @ 1..,
                     busy_until,
-                } = self.state
+                } = *self.state
                 else {
                     return Err(self.broken("it is blocked and does not wait"));
                 };
                 // Arrivals while the CPU still works on an earlier one queue up behind it.
                 let busy_until = self.after(busy_until.max(now), overhead)?;
-                self.state = State::Waiting {
-                    outstanding: outstanding - 1,
-                    busy_until,
-                };
+                self.wait(outstanding - 1, busy_until);
             }
         }
         Ok(())
     }
 
     fn mark_matched(&mut self, handle: u32) {
-        if let Some(request) = self.requests.get_mut(handle) {
-            request.matched = true;
-        }
+        let matched = |request: &mut Request| request.matched = true;
+        self.requests.alter(handle, matched, &mut self.journal);
     }
 
     fn truncation(&self, receive: &Posted, envelope: &Message) -> ReplayError {

@@ -1,21 +1,24 @@
 //! One MPI process: its state, what its owner may call, and what it reports.
 //!
 //! What operations do stands in `operations` and, for collectives, in `ongoing`; what messages do
-//! stands in `progress`. The state changes only there.
+//! stands in `progress`. The state changes only there, through its parts; `journal` takes it back.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use des::Time;
+use serde::{Deserialize, Serialize};
 use workload::{Call, Program};
 
 use crate::collectives::round_of;
+use crate::journal::{Handles, Journal, Value};
 use crate::matching::Matching;
 use crate::message::{COLLECTIVE_CONTEXT, Message};
 use crate::ongoing::Ongoing;
 use crate::ordering::Ordering;
+use crate::program::Cursor;
 use crate::requests::{Direction, Request, Requests, Subject};
+use crate::statistics::Statistics;
 use crate::{Job, RankStats, ReplayError};
 
 /// What a rank wants of its owner.
@@ -32,7 +35,7 @@ pub enum Action {
 }
 
 /// What the CPU of a rank does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Not started.
     New,
@@ -50,7 +53,7 @@ pub(crate) enum State {
 }
 
 /// A message whose send overhead is being paid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Departure {
     /// Rank of the job.
     pub to: u32,
@@ -91,7 +94,7 @@ impl Departure {
 }
 
 /// What the sender does once its message has left.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Origin {
     /// Blocks until the send is complete.
     Blocking,
@@ -102,7 +105,7 @@ pub(crate) enum Origin {
 }
 
 /// What the time since the last operation began counts for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Activity {
     None,
     Compute,
@@ -113,27 +116,28 @@ pub(crate) enum Activity {
 pub struct Rank {
     pub(crate) job: Arc<Job>,
     pub(crate) rank: u32,
-    pub(crate) program: Box<dyn Program>,
-    pub(crate) state: State,
-    pub(crate) activity: Activity,
+    pub(crate) journal: Journal,
+    pub(crate) program: Cursor,
+    pub(crate) state: Value<State>,
+    pub(crate) activity: Value<Activity>,
     /// Begin of the activity.
-    pub(crate) since: Time,
+    pub(crate) since: Value<Time>,
     pub(crate) ordering: Ordering,
     pub(crate) matching: Matching,
     pub(crate) requests: Requests,
     /// Handles of the program's open requests, by its own numbers.
-    pub(crate) open: BTreeMap<u64, u32>,
+    pub(crate) open: Handles<u64>,
     /// Receives that have been cleared to send, by sender and sequence of their data.
-    pub(crate) awaiting_data: BTreeMap<(u32, u32), u32>,
+    pub(crate) awaiting_data: Handles<(u32, u32)>,
     pub(crate) collective: Ongoing,
-    pub(crate) stats: RankStats,
+    pub(crate) stats: Statistics,
 }
 
 impl fmt::Debug for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rank")
             .field("rank", &self.rank)
-            .field("state", &self.state)
+            .field("state", &*self.state)
             .finish_non_exhaustive()
     }
 }
@@ -144,17 +148,18 @@ impl Rank {
         Rank {
             job,
             rank,
-            program,
-            state: State::New,
-            activity: Activity::None,
-            since: Time::ZERO,
+            journal: Journal::default(),
+            program: Cursor::new(program),
+            state: Value::new(State::New),
+            activity: Value::new(Activity::None),
+            since: Value::new(Time::ZERO),
             ordering: Ordering::default(),
             matching: Matching::default(),
             requests: Requests::default(),
-            open: BTreeMap::new(),
-            awaiting_data: BTreeMap::new(),
+            open: Handles::default(),
+            awaiting_data: Handles::default(),
             collective: Ongoing::default(),
-            stats: RankStats::default(),
+            stats: Statistics::new(RankStats::default()),
         }
     }
 
@@ -163,12 +168,12 @@ impl Rank {
     /// # Errors
     /// The first operations are wrong, or the rank has been started before.
     pub fn start(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        if self.state != State::New {
+        if *self.state != State::New {
             return Err(self.broken("it was started twice"));
         }
-        self.state = State::Running;
-        self.since = now;
-        self.stats.started_at = Some(now);
+        self.state.set(State::Running, &mut self.journal);
+        self.since.set(now, &mut self.journal);
+        self.stats.start(now, &mut self.journal);
         self.advance(now, out)
     }
 
@@ -177,9 +182,9 @@ impl Rank {
     /// # Errors
     /// The next operations are wrong, or the rank did not ask for this time.
     pub fn resume(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        match self.state {
+        match *self.state {
             State::Busy { until, departure } if until == now => {
-                self.state = State::Running;
+                self.state.set(State::Running, &mut self.journal);
                 self.go_on(departure, now, out)
             }
             state => Err(self.broken(format!("it was resumed at {now} in the state {state:?}"))),
@@ -207,17 +212,17 @@ impl Rank {
 
     /// Whether the program has ended.
     pub fn finished(&self) -> bool {
-        self.state == State::Finished
+        *self.state == State::Finished
     }
 
     /// Whether nothing but an arrival or an injection lets it go on.
     pub fn blocked(&self) -> bool {
-        matches!(self.state, State::Waiting { .. })
+        matches!(*self.state, State::Waiting { .. })
     }
 
     /// What the rank has done so far; the operation under way is not yet in it.
     pub fn stats(&self) -> &RankStats {
-        &self.stats
+        self.stats.get()
     }
 
     /// Messages that have arrived and that no receive has asked for so far.
@@ -234,7 +239,7 @@ impl Rank {
     /// 7, communicator 0`. Nothing while it computes, before its start and after its end.
     pub fn waiting_for(&self) -> Option<String> {
         const SHOWN: usize = 3;
-        let State::Waiting { outstanding, .. } = self.state else {
+        let State::Waiting { outstanding, .. } = *self.state else {
             return None;
         };
         let shown: Vec<String> = self
@@ -243,7 +248,7 @@ impl Rank {
             .take(SHOWN)
             .map(|r| self.describe(r))
             .collect();
-        let Activity::Call { call, .. } = self.activity else {
+        let Activity::Call { call, .. } = *self.activity else {
             return None;
         };
         let rest = (outstanding as usize).saturating_sub(SHOWN);

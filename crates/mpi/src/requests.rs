@@ -1,7 +1,11 @@
 //! Communication that has begun and is not yet over, one entry per send or receive.
 
+use serde::{Deserialize, Serialize};
+
+use crate::journal::Journal;
+
 /// What a send or receive is about, for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Subject {
     pub direction: Direction,
     /// Rank of the job; none: any source.
@@ -14,14 +18,14 @@ pub(crate) struct Subject {
     pub call: workload::Call,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Direction {
     Send,
     Receive,
 }
 
 /// Who wants to know of the completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Owner {
     /// The program will ask later.
     Program,
@@ -31,7 +35,7 @@ pub(crate) enum Owner {
     Nobody,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub subject: Subject,
     pub owner: Owner,
@@ -41,14 +45,27 @@ pub(crate) struct Request {
 }
 
 /// All requests of a rank under dense handles, which are used again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Requests {
     slots: Vec<Option<Request>>,
+    /// Handles to be used again, the next one last. It decides on handles, so it is state.
     free: Vec<u32>,
 }
 
+/// What happened to the request of a handle.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// Under the next handle that never was in use.
+    OpenedFresh,
+    /// Under the last free handle.
+    OpenedAgain(u32),
+    Closed(u32, Request),
+    /// What it was before.
+    Altered(u32, Request),
+}
+
 impl Requests {
-    pub fn open(&mut self, subject: Subject, owner: Owner, complete: bool) -> u32 {
+    pub fn open(&mut self, subject: Subject, owner: Owner, complete: bool, journal: &mut Journal) -> u32 {
         let request = Some(Request {
             subject,
             owner,
@@ -57,9 +74,11 @@ impl Requests {
         });
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = request;
+            journal.note(|| Change::OpenedAgain(handle));
             return handle;
         }
         self.slots.push(request);
+        journal.note(|| Change::OpenedFresh);
         self.slots.len() as u32 - 1
     }
 
@@ -67,13 +86,45 @@ impl Requests {
         self.slots.get(handle as usize)?.as_ref()
     }
 
-    pub fn get_mut(&mut self, handle: u32) -> Option<&mut Request> {
-        self.slots.get_mut(handle as usize)?.as_mut()
+    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut Journal) {
+        if let Some(Some(request)) = self.slots.get_mut(handle as usize) {
+            let old = *request;
+            alter(request);
+            journal.note(|| Change::Altered(handle, old));
+        }
     }
 
-    pub fn close(&mut self, handle: u32) {
-        self.slots[handle as usize] = None;
-        self.free.push(handle);
+    pub fn close(&mut self, handle: u32, journal: &mut Journal) {
+        if let Some(request) = self.slots.get_mut(handle as usize).and_then(Option::take) {
+            self.free.push(handle);
+            journal.note(|| Change::Closed(handle, request));
+        }
+    }
+
+    pub fn undo(&mut self, change: Change) {
+        match change {
+            Change::OpenedFresh => {
+                self.slots.pop();
+            }
+            Change::OpenedAgain(handle) => {
+                self.slots[handle as usize] = None;
+                self.free.push(handle);
+            }
+            Change::Closed(handle, request) => {
+                self.free.pop();
+                self.slots[handle as usize] = Some(request);
+            }
+            Change::Altered(handle, old) => self.slots[handle as usize] = Some(old),
+        }
+    }
+
+    /// Whether the free handles are those that are not in use, each once: a state that was read may be
+    /// damaged.
+    pub fn is_sound(&self) -> bool {
+        let mut free = self.free.clone();
+        free.sort_unstable();
+        let unused = (0..).zip(&self.slots).filter(|(_, slot)| slot.is_none());
+        unused.map(|(handle, _)| handle).eq(free)
     }
 
     /// Requests that the rank is blocked on.

@@ -1,10 +1,13 @@
 //! What one rank did: time by call, messages, bytes.
 
 use des::Time;
+use serde::{Deserialize, Serialize};
 use workload::Call;
 
+use crate::journal::Journal;
+
 /// Calls and time of one MPI call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTime {
     /// Which call.
     pub call: Call,
@@ -16,7 +19,7 @@ pub struct CallTime {
 
 /// Statistics of one rank. Between start and finish, every picosecond is in `compute` or in exactly
 /// one call; an operation adds its time when it ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankStats {
     /// Time in computation, after scaling.
     pub compute: Time,
@@ -68,40 +71,129 @@ impl RankStats {
     fn position(&self, call: Call) -> Result<usize, usize> {
         self.calls.binary_search_by_key(&call, |c| c.call)
     }
+}
 
-    pub(crate) fn count_call(&mut self, call: Call, calls: u64, time: Time) {
-        let index = self.position(call).unwrap_or_else(|index| {
-            self.calls.insert(
-                index,
-                CallTime {
-                    call,
-                    calls: 0,
-                    time: Time::ZERO,
-                },
-            );
-            index
-        });
-        self.calls[index].calls += calls;
-        self.calls[index].time += time;
+/// Statistics under construction.
+#[derive(Debug)]
+pub(crate) struct Statistics(RankStats);
+
+/// What was counted.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Started,
+    Finished,
+    Computed(Time),
+    /// Index of the call, and what was there before.
+    Called(usize, Option<CallTime>),
+    Sent(Traffic),
+    Received(Traffic),
+}
+
+/// A message as the statistics count it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traffic {
+    pub of_collective: bool,
+    pub bytes: u64,
+}
+
+/// One up or one down. Sums wrap, so that speculation cannot overflow them and undoing is exact; no run
+/// that is committed lasts 2^64 ps or moves 2^64 bytes.
+fn count(up: bool, (messages, bytes): (&mut u64, &mut u64), by: u64) {
+    if up {
+        (*messages, *bytes) = (messages.wrapping_add(1), bytes.wrapping_add(by));
+    } else {
+        (*messages, *bytes) = (messages.wrapping_sub(1), bytes.wrapping_sub(by));
+    }
+}
+
+impl Statistics {
+    pub fn new(stats: RankStats) -> Statistics {
+        Statistics(stats)
     }
 
-    pub(crate) fn count_sent(&mut self, of_collective: bool, bytes: u64) {
-        if of_collective {
-            self.collective_messages_sent += 1;
-            self.collective_bytes_sent += bytes;
-        } else {
-            self.messages_sent += 1;
-            self.bytes_sent += bytes;
+    pub fn get(&self) -> &RankStats {
+        &self.0
+    }
+
+    pub fn start(&mut self, now: Time, journal: &mut Journal) {
+        self.0.started_at = Some(now);
+        journal.note(|| Change::Started);
+    }
+
+    pub fn finish(&mut self, now: Time, journal: &mut Journal) {
+        self.0.finished_at = Some(now);
+        journal.note(|| Change::Finished);
+    }
+
+    pub fn count_compute(&mut self, span: Time, journal: &mut Journal) {
+        self.0.compute = Time(self.0.compute.ps().wrapping_add(span.ps()));
+        journal.note(|| Change::Computed(span));
+    }
+
+    pub fn count_call(&mut self, call: Call, calls: u64, time: Time, journal: &mut Journal) {
+        let (index, old) = match self.0.position(call) {
+            Ok(index) => (index, Some(self.0.calls[index])),
+            Err(index) => {
+                let (calls, time) = (0, Time::ZERO);
+                self.0.calls.insert(index, CallTime { call, calls, time });
+                (index, None)
+            }
+        };
+        let entry = &mut self.0.calls[index];
+        entry.calls = entry.calls.wrapping_add(calls);
+        entry.time = Time(entry.time.ps().wrapping_add(time.ps()));
+        journal.note(|| Change::Called(index, old));
+    }
+
+    pub fn count_sent(&mut self, sent: Traffic, journal: &mut Journal) {
+        count(true, self.sent(sent.of_collective), sent.bytes);
+        journal.note(|| Change::Sent(sent));
+    }
+
+    pub fn count_received(&mut self, received: Traffic, journal: &mut Journal) {
+        count(true, self.received(received.of_collective), received.bytes);
+        journal.note(|| Change::Received(received));
+    }
+
+    pub fn undo(&mut self, change: Change) {
+        match change {
+            Change::Started => self.0.started_at = None,
+            Change::Finished => self.0.finished_at = None,
+            Change::Computed(span) => self.0.compute = Time(self.0.compute.ps().wrapping_sub(span.ps())),
+            Change::Called(index, Some(old)) => self.0.calls[index] = old,
+            Change::Called(index, None) => {
+                self.0.calls.remove(index);
+            }
+            Change::Sent(sent) => count(false, self.sent(sent.of_collective), sent.bytes),
+            Change::Received(received) => {
+                count(false, self.received(received.of_collective), received.bytes);
+            }
         }
     }
 
-    pub(crate) fn count_received(&mut self, of_collective: bool, bytes: u64) {
+    /// Messages and bytes sent.
+    fn sent(&mut self, of_collective: bool) -> (&mut u64, &mut u64) {
+        let stats = &mut self.0;
         if of_collective {
-            self.collective_messages_received += 1;
-            self.collective_bytes_received += bytes;
+            (
+                &mut stats.collective_messages_sent,
+                &mut stats.collective_bytes_sent,
+            )
         } else {
-            self.messages_received += 1;
-            self.bytes_received += bytes;
+            (&mut stats.messages_sent, &mut stats.bytes_sent)
+        }
+    }
+
+    /// Messages and bytes received.
+    fn received(&mut self, of_collective: bool) -> (&mut u64, &mut u64) {
+        let stats = &mut self.0;
+        if of_collective {
+            (
+                &mut stats.collective_messages_received,
+                &mut stats.collective_bytes_received,
+            )
+        } else {
+            (&mut stats.messages_received, &mut stats.bytes_received)
         }
     }
 }
@@ -112,10 +204,11 @@ mod tests {
 
     #[test]
     fn calls_add_up_sorted() {
-        let mut stats = RankStats::default();
-        stats.count_call(Call::Wait, 1, Time(5));
-        stats.count_call(Call::Send, 1, Time(2));
-        stats.count_call(Call::Wait, 1, Time(1));
+        let mut counted = Statistics::new(RankStats::default());
+        for (call, time) in [(Call::Wait, 5), (Call::Send, 2), (Call::Wait, 1)] {
+            counted.count_call(call, 1, Time(time), &mut Journal::default());
+        }
+        let stats = counted.get();
         assert_eq!(
             stats.calls().iter().map(|c| c.call).collect::<Vec<_>>(),
             [Call::Send, Call::Wait]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Index of a communicator in [`Workload::communicators`].
@@ -13,7 +14,7 @@ pub const WORLD: Communicator = 0;
 macro_rules! calls {
     ($($call:ident = $name:literal,)*) => {
         /// The MPI call that an operation was recorded in, for the time-by-call statistics.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Call {
             $(#[doc = $name] $call,)*
@@ -79,7 +80,7 @@ calls! {
 /// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:
 /// the count of one rank's contribution times the size of its type (for alltoall: to each peer; for the
 /// `v` variants: this rank's total divided by the number of ranks, rounded up).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Collective {
     Barrier,
@@ -116,7 +117,7 @@ impl Collective {
 }
 
 /// One thing that a rank does. Ranks are numbers in the communicator that is named with them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Computes for so many picoseconds of the recorded machine.
     Compute {
@@ -208,4 +209,9 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
+    /// Whether another process that reads the same experiment finds the same programs: then a run can be
+    /// checkpointed, and continued.
+    fn reopens(&self) -> bool {
+        false
+    }
 }

@@ -22,10 +22,11 @@ mod scatter_binomial;
 mod symbolic;
 
 use config::{Error, Section};
+use serde::{Deserialize, Serialize};
 use workload::Collective;
 
 /// One rank's part in one collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveCall {
     /// This rank in the communicator.
     pub rank: u32,
@@ -102,6 +103,14 @@ pub struct Algorithm {
     pub round: fn(&CollectiveCall, u32, &mut Round) -> bool,
 }
 
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Algorithm) -> bool {
+        (self.collective, self.name) == (other.collective, other.name)
+    }
+}
+
+impl Eq for Algorithm {}
+
 /// All algorithms, by collective; the first of each collective is its default.
 pub static ALGORITHMS: &[&Algorithm] = &[
     &barrier_dissemination::ALGORITHM,
@@ -135,21 +144,10 @@ const COLLECTIVES: [Collective; 11] = [
 ];
 
 /// The chosen algorithm of each collective.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Algorithms {
     chosen: [&'static Algorithm; COLLECTIVES.len()],
 }
-
-impl PartialEq for Algorithms {
-    fn eq(&self, other: &Algorithms) -> bool {
-        self.chosen
-            .iter()
-            .zip(&other.chosen)
-            .all(|(a, b)| a.name == b.name)
-    }
-}
-
-impl Eq for Algorithms {}
 
 impl Default for Algorithms {
     /// The first of each collective in [`ALGORITHMS`].
@@ -199,6 +197,27 @@ fn known(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
         .iter()
         .copied()
         .filter(move |algorithm| algorithm.collective == collective)
+}
+
+/// An algorithm in a saved state: by its collective and name.
+pub(crate) mod registered {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::{Serialize, Serializer};
+    use workload::Collective;
+
+    use super::{Algorithm, known};
+
+    pub fn serialize<S: Serializer>(algorithm: &&'static Algorithm, to: S) -> Result<S::Ok, S::Error> {
+        (algorithm.collective, algorithm.name).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Algorithm, D::Error> {
+        let (collective, name) = <(Collective, String)>::deserialize(from)?;
+        let unknown = || D::Error::custom(format!("no algorithm '{name}' for {}", collective.name()));
+        known(collective)
+            .find(|algorithm| algorithm.name == name)
+            .ok_or_else(unknown)
+    }
 }
 
 /// Tag of a message of a collective. It tells collectives and rounds apart, so that ranks that

@@ -6,5 +6,6 @@ mod collectives;
 mod matching;
 mod network;
 mod random_programs;
+mod rollback;
 mod timing;
 mod wrong_programs;

@@ -46,11 +46,24 @@ impl Delay {
     }
 }
 
-enum Event {
-    Start(u32),
-    Resume(u32),
+/// What the owner of a rank tells it.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    Start,
+    Resume,
     Arrived(Message),
-    Injected(u32, u32),
+    Injected(u32),
+}
+
+impl Input {
+    pub fn give(self, rank: &mut Rank, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+        match self {
+            Input::Start => rank.start(now, out),
+            Input::Resume => rank.resume(now, out),
+            Input::Arrived(message) => rank.arrived(now, message, out),
+            Input::Injected(request) => rank.injected(now, request, out),
+        }
+    }
 }
 
 /// All ranks of a job after they ran as far as they could.
@@ -111,35 +124,38 @@ pub fn run(settings: Settings, delay: Delay, programs: Vec<Vec<Operation>>) -> R
 /// Runs programs in a job with these communicators until nothing happens any more.
 pub fn run_in(
     settings: Settings,
-    mut delay: Delay,
+    delay: Delay,
     communicators: Vec<Vec<u32>>,
     programs: Vec<Vec<Operation>>,
 ) -> Result<Outcome, ReplayError> {
     let job = Arc::new(Job::new(programs.len() as u32, communicators.into(), settings)?);
+    drive(job, delay, programs, |_, rank, now, input, out| {
+        input.give(rank, now, out)
+    })
+}
+
+/// Runs programs until nothing happens any more; `owner` gives each input to its rank, whose number comes
+/// first.
+pub fn drive(
+    job: Arc<Job>,
+    mut delay: Delay,
+    programs: Vec<Vec<Operation>>,
+    mut owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
+) -> Result<Outcome, ReplayError> {
     let new_rank = |(rank, program): (u32, Vec<Operation>)| {
         Rank::new(job.clone(), rank, Box::new(List(program.into_iter())))
     };
     let mut ranks: Vec<Rank> = (0..).zip(programs).map(new_rank).collect();
     let mut sent = Vec::new();
-    let mut events: BTreeMap<(Time, u64), Event> = (0..ranks.len())
-        .map(|rank| ((Time::ZERO, rank as u64), Event::Start(rank as u32)))
+    let mut events: BTreeMap<(Time, u64), (u32, Input)> = (0..ranks.len())
+        .map(|rank| ((Time::ZERO, rank as u64), (rank as u32, Input::Start)))
         .collect();
     let mut number = ranks.len() as u64;
     let mut out = Vec::new();
-    while let Some(((now, _), event)) = events.pop_first() {
-        let rank = match event {
-            Event::Start(rank) | Event::Resume(rank) | Event::Injected(rank, _) => rank,
-            Event::Arrived(message) => message.to,
-        };
-        let machine = &mut ranks[rank as usize];
-        match event {
-            Event::Start(_) => machine.start(now, &mut out)?,
-            Event::Resume(_) => machine.resume(now, &mut out)?,
-            Event::Injected(_, request) => machine.injected(now, request, &mut out)?,
-            Event::Arrived(message) => machine.arrived(now, message, &mut out)?,
-        }
-        let mut schedule = |at: Time, event| {
-            events.insert((at, number), event);
+    while let Some(((now, _), (rank, input))) = events.pop_first() {
+        owner(rank, &mut ranks[rank as usize], now, input, &mut out)?;
+        let mut schedule = |at: Time, rank, input| {
+            events.insert((at, number), (rank, input));
             number += 1;
         };
         for action in out.drain(..) {
@@ -149,13 +165,13 @@ pub fn run_in(
                     sent.push(message);
                     let (injection, arrival) = delay.of(message.wire_bytes(&job.settings));
                     if message.reports_injection() {
-                        schedule(now + injection, Event::Injected(rank, message.request));
+                        schedule(now + injection, rank, Input::Injected(message.request));
                     }
-                    schedule(now + arrival, Event::Arrived(message));
+                    schedule(now + arrival, message.to, Input::Arrived(message));
                 }
                 Action::ResumeAt(at) => {
                     assert!(at > now);
-                    schedule(at, Event::Resume(rank));
+                    schedule(at, rank, Input::Resume);
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
             }

@@ -11,7 +11,7 @@ use workload::{Call, Operation};
 use super::network::*;
 
 #[derive(Clone, Debug)]
-enum Step {
+pub enum Step {
     Message {
         from: u32,
         to: u32,
@@ -37,7 +37,7 @@ enum Step {
     },
 }
 
-fn step(ranks: u32) -> impl Strategy<Value = Step> {
+pub fn step(ranks: u32) -> impl Strategy<Value = Step> {
     let send = prop::sample::select(vec![
         Call::Send,
         Call::Ssend,
@@ -87,8 +87,8 @@ fn step(ranks: u32) -> impl Strategy<Value = Step> {
 }
 
 /// Programs under construction, with the requests that each rank has open.
-struct Programs {
-    operations: Vec<Vec<Operation>>,
+pub struct Programs {
+    pub operations: Vec<Vec<Operation>>,
     open: Vec<Vec<u64>>,
     next_request: u64,
     messages: u64,
@@ -176,7 +176,7 @@ impl Programs {
     }
 }
 
-fn programs(ranks: u32, steps: Vec<Step>) -> Programs {
+pub fn programs(ranks: u32, steps: Vec<Step>) -> Programs {
     let empty = || vec![Vec::new(); ranks as usize];
     let mut programs = Programs {
         operations: empty(),

@@ -68,4 +68,8 @@ impl Workload for Trace {
             Box::new(events),
         )))
     }
+
+    fn reopens(&self) -> bool {
+        true
+    }
 }

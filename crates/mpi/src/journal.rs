@@ -1,0 +1,172 @@
+//! What the calls of a rank change, so that its owner can take them back (reverse computation).
+//!
+//! Each part of a rank changes only by methods that also note how to take the change back, and has the
+//! inverse of all of them in one `undo` beside them. Notes own what they put back; nothing else is kept.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Deref;
+
+use des::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::rank::{Activity, Rank, State};
+use crate::{matching, ongoing, ordering, program, requests, statistics};
+
+/// All that calls of a rank have changed, for [`Rank::undo`].
+#[derive(Debug)]
+pub struct Changes(Box<[Change]>);
+
+/// The parts of a rank: name and type of a part's changes, and its field in [`Rank`].
+macro_rules! parts {
+    ($($part:ident($change:ty): $field:ident,)*) => {
+        /// How to take back one change of one part.
+        #[derive(Debug)]
+        pub(crate) enum Change {
+            $($part($change),)*
+        }
+
+        $(impl From<$change> for Change {
+            fn from(change: $change) -> Change {
+                Change::$part(change)
+            }
+        })*
+
+        impl Rank {
+            fn take_back(&mut self, change: Change) {
+                match change {
+                    $(Change::$part(change) => self.$field.undo(change),)*
+                }
+            }
+        }
+    };
+}
+
+parts! {
+    State(State): state,
+    Activity(Activity): activity,
+    Since(Time): since,
+    Program(program::Taken): program,
+    Ordering(ordering::Change): ordering,
+    Matching(matching::Change): matching,
+    Requests(requests::Change): requests,
+    Open(Entry<u64>): open,
+    AwaitingData(Entry<(u32, u32)>): awaiting_data,
+    Collective(ongoing::Change): collective,
+    Stats(statistics::Change): stats,
+}
+
+// A call notes some ten of them, and those of all calls that may yet be undone are kept.
+const _: () = assert!(size_of::<Change>() <= 56);
+
+/// What has changed since it was last asked, in this order.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    kept: bool,
+    changes: Vec<Change>,
+}
+
+impl Journal {
+    /// Notes a change; does nothing, and computes nothing, where changes are not kept.
+    #[inline]
+    pub fn note<C: Into<Change>>(&mut self, change: impl FnOnce() -> C) {
+        if self.kept {
+            self.changes.push(change().into());
+        }
+    }
+}
+
+impl Rank {
+    /// Whether calls note what they change, for [`Rank::take_changes`]; at first not.
+    pub fn keep_changes(&mut self, keep: bool) {
+        self.journal.kept = keep;
+    }
+
+    /// What all calls since the last take have changed, also calls that ended with an error; none if
+    /// nothing has, or if changes are not kept.
+    pub fn take_changes(&mut self) -> Option<Changes> {
+        let changes = mem::take(&mut self.journal.changes);
+        (!changes.is_empty()).then(|| Changes(changes.into_boxed_slice()))
+    }
+
+    /// Brings the rank exactly back to where it was before these changes, the last ones that were taken
+    /// and not undone. Changes that have not been taken yet are undone before them.
+    pub fn undo(&mut self, changes: Changes) {
+        let later = mem::take(&mut self.journal.changes);
+        let all = changes.0.into_iter().chain(later);
+        all.rev().for_each(|change| self.take_back(change));
+    }
+}
+
+/// A value that is replaced as a whole.
+#[derive(Debug)]
+pub(crate) struct Value<T>(T);
+
+impl<T> Value<T> {
+    pub fn new(value: T) -> Value<T> {
+        Value(value)
+    }
+}
+
+impl<T: Into<Change>> Value<T> {
+    pub fn set(&mut self, value: T, journal: &mut Journal) {
+        let old = mem::replace(&mut self.0, value);
+        journal.note(|| old);
+    }
+
+    fn undo(&mut self, old: T) {
+        self.0 = old;
+    }
+}
+
+impl<T> Deref for Value<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Request handles by a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Handles<K: Ord>(BTreeMap<K, u32>);
+
+/// What a key led to before.
+#[derive(Debug)]
+pub(crate) struct Entry<K> {
+    key: K,
+    old: Option<u32>,
+}
+
+impl<K: Ord> Default for Handles<K> {
+    fn default() -> Handles<K> {
+        Handles(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Copy> Handles<K>
+where
+    Entry<K>: Into<Change>,
+{
+    pub fn contains(&self, key: K) -> bool {
+        self.0.contains_key(&key)
+    }
+
+    pub fn insert(&mut self, key: K, handle: u32, journal: &mut Journal) {
+        let old = self.0.insert(key, handle);
+        journal.note(|| Entry { key, old });
+    }
+
+    pub fn remove(&mut self, key: K, journal: &mut Journal) -> Option<u32> {
+        let old = self.0.remove(&key)?;
+        journal.note(|| Entry { key, old: Some(old) });
+        Some(old)
+    }
+
+    fn undo(&mut self, Entry { key, old }: Entry<K>) {
+        match old {
+            Some(handle) => self.0.insert(key, handle),
+            None => self.0.remove(&key),
+        };
+    }
+}

@@ -1,0 +1,395 @@
+//! Whatever a rank is told, it can be taken back, told again, saved and restored.
+
+use std::sync::Arc;
+
+use des::Time;
+use mpi::{
+    Action, COLLECTIVE_CONTEXT, Changes, Job, Kind, Message, NO_REQUEST, Rank, RankState, ReplayError,
+};
+use proptest::prelude::*;
+use workload::{Operation, Program, TraceError};
+
+use super::network::*;
+use super::random_programs::{programs, step};
+
+/// A job with programs for it, which may end, block for ever or be in error.
+#[derive(Clone, Debug)]
+struct Case {
+    programs: Vec<Vec<Operation>>,
+    free_of_overhead: bool,
+    seed: u64,
+}
+
+impl Case {
+    fn job(&self) -> Arc<Job> {
+        let mut settings = settings();
+        if self.free_of_overhead {
+            settings.send_overhead = Time::ZERO;
+            settings.receive_overhead = Time::ZERO;
+        }
+        let ranks = self.programs.len() as u32;
+        let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
+        Arc::new(Job::new(ranks, communicators.into(), settings).unwrap())
+    }
+
+    fn program(&self, rank: u32) -> Box<dyn Program> {
+        Box::new(List(self.programs[rank as usize].clone().into_iter()))
+    }
+
+    fn run(
+        &self,
+        owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
+    ) -> Result<Outcome, ReplayError> {
+        let delay = Delay::Random { seed: self.seed };
+        drive(self.job(), delay, self.programs.clone(), owner)
+    }
+
+    fn undisturbed(&self) -> Result<Outcome, ReplayError> {
+        self.run(|_, rank, now, input, out| input.give(rank, now, out))
+    }
+}
+
+/// Programs of which some receives take anything from anyone, so that not every message finds the one
+/// that it was made for, and of which some wait for what they should not.
+fn case() -> impl Strategy<Value = Case> {
+    let steps = (1..6u32).prop_flat_map(|ranks| (Just(ranks), prop::collection::vec(step(ranks), 0..40)));
+    let wild = prop::collection::vec(prop::bool::weighted(0.3), 1..20);
+    (steps, wild, 0..40u32, any::<(bool, u64)>()).prop_map(|((ranks, steps), wild, wrong, (free, seed))| {
+        let mut programs = programs(ranks, steps).operations;
+        let mut wild = wild.into_iter().cycle();
+        for operation in programs.iter_mut().flatten() {
+            if let Operation::Receive { from, tag, bytes, .. } = operation
+                && wild.next() == Some(true)
+            {
+                (*from, *tag, *bytes) = (None, None, u64::MAX);
+            }
+        }
+        if let Some(program) = programs.get_mut(wrong as usize) {
+            program.push(wait(&[u64::MAX]));
+        }
+        Case {
+            programs,
+            free_of_overhead: free,
+            seed,
+        }
+    })
+}
+
+/// SplitMix64, as one number per step.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    /// Messages of other incarnations: numbers, handles and envelopes that may or may not fit.
+    fn nonsense(&mut self, to: u32, ranks: u32) -> Input {
+        let below = |random: &mut Random, bound| random.below(bound) as u32;
+        match self.below(12) {
+            0 => return Input::Start,
+            1 => return Input::Resume,
+            2 | 3 => return Input::Injected(below(self, 6)),
+            _ => {}
+        }
+        let tag = below(self, 3);
+        let collective = COLLECTIVE_CONTEXT | below(self, 2);
+        Input::Arrived(Message {
+            from: below(self, u64::from(ranks) + 1),
+            to,
+            communicator: [0, 1, collective, 9][self.below(4) as usize],
+            tag: [tag, tag, tag << 24][self.below(3) as usize],
+            bytes: [0, 1, 10_001, u64::MAX][self.below(4) as usize],
+            sequence: [below(self, 8), u32::MAX][usize::from(self.below(20) == 0)],
+            request: [below(self, 6), NO_REQUEST][usize::from(self.below(4) == 0)],
+            kind: [Kind::Eager, Kind::RequestToSend, Kind::ClearToSend, Kind::Data][self.below(4) as usize],
+        })
+    }
+}
+
+/// A call, what it answered, and what it left.
+struct Told {
+    now: Time,
+    input: Input,
+    before: RankState,
+    answer: (Result<(), ReplayError>, Vec<Action>),
+    changes: Option<Changes>,
+    after: RankState,
+}
+
+impl Told {
+    /// Tells the rank, and keeps how.
+    fn tell(rank: &mut Rank, now: Time, input: Input) -> Told {
+        rank.keep_changes(true);
+        let before = rank.state();
+        let mut actions = Vec::new();
+        let result = input.give(rank, now, &mut actions);
+        let after = rank.state();
+        let changes = rank.take_changes();
+        assert!(changes.is_some() || before == after);
+        assert!(rank.take_changes().is_none());
+        let answer = (result, actions);
+        Told {
+            now,
+            input,
+            before,
+            answer,
+            changes,
+            after,
+        }
+    }
+
+    fn take_back(&mut self, rank: &mut Rank) {
+        let changes = self.changes.take();
+        let described = rank.waiting_for();
+        changes.into_iter().for_each(|changes| rank.undo(changes));
+        assert_eq!(
+            rank.state(),
+            self.before,
+            "{:?}, {described:?}, {:?}",
+            self.input,
+            self.answer
+        );
+        assert!(rank.take_changes().is_none(), "undoing is no change");
+    }
+
+    fn tell_again(&mut self, rank: &mut Rank) {
+        let again = Told::tell(rank, self.now, self.input);
+        assert_eq!(again.answer, self.answer);
+        assert_eq!(again.after, self.after);
+        self.changes = again.changes;
+    }
+}
+
+fn assert_same(a: Result<Outcome, ReplayError>, b: Result<Outcome, ReplayError>) {
+    match (a, b) {
+        (Ok(a), Ok(b)) => {
+            assert_eq!(a.sent, b.sent);
+            let states = |outcome: Outcome| outcome.ranks.iter().map(Rank::state).collect::<Vec<_>>();
+            assert_eq!(states(a), states(b));
+        }
+        (a, b) => assert_eq!(a.err(), b.err()),
+    }
+}
+
+fn saved(rank: &Rank) -> Vec<u8> {
+    postcard::to_stdvec(&rank.state()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_call_is_undone_and_done_again(case in case()) {
+        let disturbed = case.run(|_, rank, now, input, out| {
+            let mut told = Told::tell(rank, now, input);
+            told.take_back(rank);
+            told.tell_again(rank);
+            out.append(&mut told.answer.1);
+            told.answer.0
+        });
+        assert_same(disturbed, case.undisturbed());
+    }
+
+    #[test]
+    fn several_calls_are_undone_and_done_again(case in case(), seed: u64, together: bool) {
+        let mut random = Random(seed);
+        let mut histories: Vec<Vec<Told>> = case.programs.iter().map(|_| Vec::new()).collect();
+        let disturbed = case.run(|number, rank, now, input, out| {
+            let history = &mut histories[number as usize];
+            let told = Told::tell(rank, now, input);
+            let (result, actions) = told.answer.clone();
+            history.push(told);
+            let back = random.below(2 * history.len() as u64 + 1).min(history.len() as u64) as usize;
+            let last = history.len() - back;
+            if together && back > 0 && history.last().is_some_and(|told| told.answer.0.is_ok()) {
+                // As one: undo all, do all again without taking in between, undo these at once.
+                history[last..].iter_mut().rev().for_each(|told| told.take_back(rank));
+                let mut ignored = Vec::new();
+                for told in &history[last..] {
+                    told.input.give(rank, told.now, &mut ignored).unwrap();
+                }
+                assert_eq!(rank.state(), history.last().unwrap().after);
+                rank.take_changes().into_iter().for_each(|changes| rank.undo(changes));
+                assert_eq!(rank.state(), history[last].before);
+            } else {
+                history[last..].iter_mut().rev().for_each(|told| told.take_back(rank));
+            }
+            history[last..].iter_mut().for_each(|told| told.tell_again(rank));
+            out.extend(actions);
+            result
+        });
+        assert_same(disturbed, case.undisturbed());
+    }
+
+    #[test]
+    fn saved_ranks_go_on_alike(case in case(), seed: u64) {
+        let mut random = Random(seed);
+        let job = case.job();
+        let disturbed = case.run(|number, rank, now, input, out| {
+            drop(rank.take_changes());
+            if random.below(3) == 0 {
+                let bytes = saved(rank);
+                let state: RankState = postcard::from_bytes(&bytes).unwrap();
+                assert_eq!(state, rank.state());
+                // Also after a rollback, which leaves operations to be taken again.
+                let mut told = Told::tell(rank, now, input);
+                told.take_back(rank);
+                assert_eq!(saved(rank), bytes);
+                *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
+                assert_eq!(saved(rank), bytes);
+                told.tell_again(rank);
+                rank.undo(told.changes.take().expect("calls that are asked for change something"));
+                rank.keep_changes(random.below(2) == 0);
+            }
+            input.give(rank, now, out)
+        });
+        assert_same(disturbed, case.undisturbed());
+    }
+
+    #[test]
+    fn nonsense_is_answered_and_undone(case in case(), seed: u64) {
+        let mut random = Random(seed);
+        let ranks = case.programs.len() as u32;
+        let disturbed = case.run(|number, rank, now, input, out| {
+            let mut history = Vec::new();
+            for _ in 0..random.below(12) {
+                let told = Told::tell(rank, now, random.nonsense(number, ranks));
+                let failed = told.answer.0.is_err();
+                // What the owner asks of a rank does not disturb it either.
+                let _ = (rank.waiting_for(), rank.stats().communication(), rank.open_requests());
+                history.push(told);
+                if failed {
+                    break;
+                }
+            }
+            history.iter_mut().rev().for_each(|told| told.take_back(rank));
+            history.iter_mut().for_each(|told| told.tell_again(rank));
+            history.iter_mut().rev().for_each(|told| told.take_back(rank));
+            rank.keep_changes(false);
+            let result = input.give(rank, now, out);
+            assert!(rank.take_changes().is_none());
+            result
+        });
+        assert_same(disturbed, case.undisturbed());
+    }
+}
+
+fn alone(program: Box<dyn Program>) -> Rank {
+    let job = Job::new(1, vec![vec![0]].into(), settings()).unwrap();
+    Rank::new(Arc::new(job), 0, program)
+}
+
+fn list(operations: Vec<Operation>) -> Box<dyn Program> {
+    Box::new(List(operations.into_iter()))
+}
+
+#[test]
+fn a_broken_source_is_broken_again() {
+    /// Gives an error once; what comes later is unspecified.
+    struct Breaks(u32);
+    impl Program for Breaks {
+        fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+            self.0 += 1;
+            match self.0 {
+                1 => Ok(Some(compute(0))),
+                2 => Err(TraceError {
+                    file: "x.otf2".into(),
+                    rank: Some(0),
+                    message: "cut short".into(),
+                }),
+                _ => Ok(None),
+            }
+        }
+    }
+    let mut rank = alone(Box::new(Breaks(0)));
+    let mut told = Told::tell(&mut rank, Time::ZERO, Input::Start);
+    assert!(matches!(told.answer.0, Err(ReplayError::Trace(_))));
+    told.take_back(&mut rank);
+    told.tell_again(&mut rank);
+}
+
+#[test]
+fn states_that_do_not_fit_are_refused() {
+    let operations = vec![compute(1), compute(2), receive(None, None, 8)];
+    let mut rank = alone(list(operations.clone()));
+    let mut out = Vec::new();
+    rank.start(Time::ZERO, &mut out).unwrap();
+    rank.resume(Time(1000), &mut out).unwrap();
+    rank.resume(Time(3000), &mut out).unwrap();
+    assert!(rank.blocked());
+    let restore = |operations, state| {
+        let job = Arc::new(Job::new(1, vec![vec![0]].into(), settings()).unwrap());
+        Rank::restore(job, 0, list(operations), state).map(|rank| rank.state())
+    };
+    assert_eq!(restore(operations.clone(), rank.state()), Ok(rank.state()));
+    let refused = restore(vec![compute(1)], rank.state()).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "rank 0: cannot go on from the checkpoint: the trace is not the one of the checkpoint"
+    );
+
+    // Damage of every byte: an error or another state, and no panic then.
+    let bytes = saved(&rank);
+    for index in 0..bytes.len() {
+        for value in [0, 1, 2, 7, 127, 255] {
+            let mut damaged = bytes.clone();
+            damaged[index] = value;
+            let Ok(state) = postcard::from_bytes::<RankState>(&damaged) else {
+                continue;
+            };
+            let _ = restore(operations.clone(), state);
+        }
+    }
+}
+
+#[test]
+fn a_collective_of_another_job_is_refused() {
+    let job = |ranks: u32| Arc::new(Job::new(ranks, vec![(0..ranks).collect()].into(), settings()).unwrap());
+    let operations = vec![collective(workload::Collective::Allreduce, 0, 0, 8)];
+    let mut rank = Rank::new(job(4), 0, list(operations.clone()));
+    rank.start(Time::ZERO, &mut Vec::new()).unwrap();
+    assert!(Rank::restore(job(4), 0, list(operations.clone()), rank.state()).is_ok());
+    for (ranks, number) in [(3, 0), (4, 1)] {
+        let refused = Rank::restore(job(ranks), number, list(operations.clone()), rank.state());
+        assert!(
+            refused
+                .unwrap_err()
+                .to_string()
+                .contains("in a collective that the job does not have")
+        );
+    }
+}
+
+#[test]
+fn messages_and_operations_survive_their_bytes() {
+    let message = Message {
+        from: 1,
+        to: 2,
+        communicator: COLLECTIVE_CONTEXT | 3,
+        tag: 4,
+        bytes: u64::MAX,
+        sequence: 6,
+        request: NO_REQUEST,
+        kind: Kind::Data,
+    };
+    let bytes = postcard::to_stdvec(&message).unwrap();
+    assert_eq!(postcard::from_bytes::<Message>(&bytes).unwrap(), message);
+    let operations = vec![wait(&[1, 2]), collective(workload::Collective::Scan, 1, 2, 3)];
+    let bytes = postcard::to_stdvec(&operations).unwrap();
+    assert_eq!(
+        postcard::from_bytes::<Vec<Operation>>(&bytes).unwrap(),
+        operations
+    );
+}
+
+#[test]
+fn changes_may_go_to_another_thread() {
+    fn is_send<T: Send + 'static>() {}
+    is_send::<Changes>();
+    is_send::<RankState>();
+}
