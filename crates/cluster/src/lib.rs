@@ -43,6 +43,15 @@ pub enum JoinError {
         /// Number of processes, if the launcher says it.
         size: Option<usize>,
     },
+    /// The launcher belongs to another MPI library.
+    #[error(
+        "the launcher has started {said} processes, but MPI knows of one only: use the launcher of the MPI \
+         library that fabricsim was built with"
+    )]
+    AnotherMpi {
+        /// Number of processes that the launcher says.
+        said: usize,
+    },
     /// MPI can be initialised once in the life of a process.
     #[error("this process has initialised MPI before, which it can do only once")]
     JoinedBefore,
@@ -55,12 +64,12 @@ pub enum JoinError {
 ///
 /// A process that was started without a launcher, or as the only one, is alone and does not initialise
 /// MPI: that takes time, and can fail where nobody meant to use MPI. Before it is initialised only the
-/// environment tells, then MPI is believed. So under the launcher of another MPI library than the one it was
-/// built with, each process is alone, as MPI says; and a command that a process of an MPI program starts
-/// is taken for that process, by its environment.
+/// environment tells, then MPI is believed. So a command that a process of an MPI program starts is taken
+/// for that process, by its environment.
 ///
 /// # Errors
-/// Several processes without the feature `mpi`, MPI initialised before, or an MPI library without threads.
+/// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised
+/// before; an MPI library without threads.
 pub fn join() -> Result<Membership, JoinError> {
     // Not by `var`: a value that is no text is no number either.
     enter(&Launch::of(|name| std::env::var(name).ok()))
@@ -104,7 +113,7 @@ impl Membership {
 }
 
 impl Processes for Membership {
-    fn rank(&self) -> usize {
+    fn index(&self) -> usize {
         self.world.as_ref().map_or(0, World::rank)
     }
 
@@ -148,7 +157,7 @@ mod tests {
     #[test]
     fn a_lone_process_gives_to_itself() {
         let alone = enter(&Launch::Alone).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!((alone.rank(), alone.count()), (0, 1));
+        assert_eq!((alone.index(), alone.count()), (0, 1));
         let mut values = [3, 4];
         alone.least(&mut values);
         assert_eq!(values, [3, 4]);

@@ -28,8 +28,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Initialises MPI. The number of processes is what MPI says, whatever the launcher has said.
-    pub(crate) fn join(_: Option<usize>) -> Result<World, JoinError> {
+    /// Initialises MPI. `said` is the number of processes that the launcher has said; MPI is believed, unless
+    /// it knows of nobody else.
+    pub(crate) fn join(said: Option<usize>) -> Result<World, JoinError> {
         let (universe, provided) =
             rsmpi::initialize_with_threading(Threading::Funneled).ok_or(JoinError::JoinedBefore)?;
         if provided < Threading::Funneled {
@@ -38,6 +39,9 @@ impl World {
         let all = universe.world();
         let number = |n: i32| usize::try_from(n).expect("MPI counts from 0");
         let (rank, count) = (number(all.rank()), number(all.size()));
+        if let Some(said) = said.filter(|said| *said > 1 && count == 1) {
+            return Err(JoinError::AnotherMpi { said });
+        }
         Ok(World {
             universe,
             rank,

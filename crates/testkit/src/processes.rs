@@ -101,7 +101,7 @@ impl Together {
 }
 
 impl Processes for Together {
-    fn rank(&self) -> usize {
+    fn index(&self) -> usize {
         self.rank
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn a_panic_reaches_those_who_wait() {
         fails(3, |process| {
             process.least(&mut [1]);
-            assert!(process.rank() != 1, "fails by itself");
+            assert!(process.index() != 1, "fails by itself");
             process.exchange(vec![Vec::new(); 3]);
             unreachable!("process 1 never comes");
         });
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn who_waits_for_one_that_has_ended_panics() {
         fails(2, |process| {
-            if process.rank() == 0 {
+            if process.index() == 0 {
                 process.least(&mut [1]);
             }
         });
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn different_calls_do_not_meet() {
         fails(2, |process| {
-            if process.rank() == 0 {
+            if process.index() == 0 {
                 process.least(&mut [1]);
             } else {
                 process.exchange(vec![Vec::new(); 2]);
@@ -199,13 +199,13 @@ mod tests {
 
     #[test]
     fn different_numbers_of_values_do_not_meet() {
-        fails(2, |process| process.least(&mut vec![1; process.rank() + 1]));
+        fails(2, |process| process.least(&mut vec![1; process.index() + 1]));
     }
 
     #[test]
     fn the_least_of_each_place() {
         let seen = Together::run(3, |process| {
-            let mut values = [process.rank() as u64, 10 - process.rank() as u64, u64::MAX];
+            let mut values = [process.index() as u64, 10 - process.index() as u64, u64::MAX];
             process.least(&mut values);
             values
         });
@@ -219,7 +219,7 @@ mod tests {
                 for round in 0..200 {
                     let parcel =
                         |from: usize, to: usize| vec![(from * 7 + to) as u8; (round * from + to) % 5];
-                    let own = process.rank();
+                    let own = process.index();
                     let parcels = (0..count).map(|to| parcel(own, to)).collect();
                     let expected: Vec<_> = (0..count).map(|from| parcel(from, own)).collect();
                     assert_eq!(process.exchange(parcels), expected);

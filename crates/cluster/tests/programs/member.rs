@@ -30,19 +30,19 @@ fn main() {
         }
         "panic" => {
             begin(&member);
-            assert!(member.rank() != 1, "process 1 fails by itself");
+            assert!(member.index() != 1, "process 1 fails by itself");
             wait(&member);
         }
         "abort" => {
             begin(&member);
-            if member.rank() == 2 {
+            if member.index() == 2 {
                 member.abort(7);
             }
             wait(&member);
         }
         "killed" => {
             begin(&member);
-            if member.rank() == 1 {
+            if member.index() == 1 {
                 let own = std::process::id().to_string();
                 Command::new("kill")
                     .args(["-9", &own])
@@ -71,7 +71,7 @@ fn wait(member: &Membership) {
 }
 
 fn alone(member: &Membership) {
-    assert_eq!((member.rank(), member.count()), (0, 1));
+    assert_eq!((member.index(), member.count()), (0, 1));
     assert_eq!(member.exchange(vec![vec![5]]), [[5]]);
     assert!(!rsmpi::environment::is_initialized());
 }
@@ -79,7 +79,7 @@ fn alone(member: &Membership) {
 /// Exchanges parcels whose contents everyone can compute: of many lengths, often empty, in some rounds
 /// all empty, in some from one process only.
 fn is_right(member: &Membership, rounds: u64, longest: u64) {
-    let (own, count) = (member.rank(), member.count());
+    let (own, count) = (member.index(), member.count());
     for round in 0..rounds {
         let parcel = |from: usize, to: usize| -> Vec<u8> {
             let mut random = (round * 64 + from as u64) * 64 + to as u64;
