@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Bits of precision: 2^6 = 64 buckets per octave.
 const PRECISION: u32 = 6;
 const PER_OCTAVE: u64 = 1 << PRECISION;
@@ -240,6 +242,81 @@ impl Histogram {
     }
 }
 
+/// How a histogram is written: the same for equal ones, whatever memory they own. The count is the sum of
+/// the buckets' and not written.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    sum: u128,
+    max: u64,
+    /// Index and count of those that hold anything, in ascending order.
+    buckets: Vec<(u16, u64)>,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = Saved {
+            sum: self.sum,
+            max: self.max,
+            buckets: self.used().map(|(index, count)| (index as u16, count)).collect(),
+        };
+        saved.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Saved::deserialize(deserializer)?
+            .histogram()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+impl Saved {
+    fn histogram(self) -> Result<Histogram, String> {
+        let mut histogram = Histogram::new();
+        let (mut next, last) = (0, index(u64::MAX));
+        // The range that the sum can lie in. No overflow: the count fits 64 bits, and so do all bounds.
+        let (mut least, mut most) = (0, 0);
+        for (index, count) in self.buckets {
+            let index = usize::from(index);
+            if index > last {
+                return Err(format!(
+                    "histogram: there is no bucket {index}, the last is {last}"
+                ));
+            }
+            if index < next {
+                return Err(format!("histogram: bucket {index} is out of order"));
+            }
+            if count == 0 {
+                return Err(format!("histogram: bucket {index} is empty"));
+            }
+            let Some(total) = histogram.count.checked_add(count) else {
+                return Err("histogram: more values than 64 bits can count".to_owned());
+            };
+            let (low, high) = bounds(index);
+            least += u128::from(low) * u128::from(count);
+            most += u128::from(high) * u128::from(count);
+            let slot = histogram.slot(index);
+            histogram.counts.add(slot, count);
+            histogram.count = total;
+            next = index + 1;
+        }
+        let max_fits = match histogram.count {
+            0 => self.max == 0,
+            _ => index(self.max) + 1 == next,
+        };
+        if !max_fits {
+            return Err(format!("histogram: {} is not in the last bucket", self.max));
+        }
+        if !(least..=most).contains(&self.sum) {
+            return Err(format!("histogram: these buckets do not add up to {}", self.sum));
+        }
+        histogram.sum = self.sum;
+        histogram.max = self.max;
+        Ok(histogram)
+    }
+}
+
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         (self.count, self.sum, self.max) == (other.count, other.sum, other.max)
@@ -331,7 +408,78 @@ mod tests {
         assert!(narrow.counts.len() <= 2 * STEP, "{}", narrow.counts.len());
     }
 
+    fn bytes(histogram: &Histogram) -> Vec<u8> {
+        postcard::to_stdvec(histogram).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        let refused = |json: &str, why: &str| {
+            let error = serde_json::from_str::<Histogram>(json).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        };
+        refused(
+            r#"{"sum": 0, "max": 0, "buckets": [[3776, 1]]}"#,
+            "no bucket 3776, the last is 3775",
+        );
+        refused(
+            r#"{"sum": 7, "max": 5, "buckets": [[5, 1], [2, 1]]}"#,
+            "bucket 2 is out of order",
+        );
+        refused(
+            r#"{"sum": 10, "max": 5, "buckets": [[5, 1], [5, 1]]}"#,
+            "bucket 5 is out of order",
+        );
+        refused(
+            r#"{"sum": 5, "max": 5, "buckets": [[2, 0], [5, 1]]}"#,
+            "bucket 2 is empty",
+        );
+        refused(
+            r#"{"sum": 5, "max": 2, "buckets": [[1, 18446744073709551615], [2, 1]]}"#,
+            "more values than 64 bits",
+        );
+        refused(
+            r#"{"sum": 5, "max": 6, "buckets": [[5, 1]]}"#,
+            "6 is not in the last bucket",
+        );
+        refused(
+            r#"{"sum": 5, "max": 0, "buckets": [[5, 1]]}"#,
+            "0 is not in the last bucket",
+        );
+        refused(
+            r#"{"sum": 0, "max": 5, "buckets": []}"#,
+            "5 is not in the last bucket",
+        );
+        refused(
+            r#"{"sum": 6, "max": 5, "buckets": [[5, 1]]}"#,
+            "do not add up to 6",
+        );
+        refused(r#"{"sum": 1, "max": 0, "buckets": []}"#, "do not add up to 1");
+    }
+
     proptest! {
+        #[test]
+        fn equal_histograms_are_written_alike_and_read_back(kept in values(), rolled_back in values()) {
+            let plain = of(&kept);
+            let mut roomy = of(&rolled_back);
+            roomy.merge(&plain);
+            for (at, value) in rolled_back.iter().enumerate() {
+                let left = kept.iter().chain(&rolled_back[at + 1..]).copied().max();
+                roomy.forget(*value, left.unwrap_or(0));
+            }
+            prop_assert_eq!(bytes(&roomy), bytes(&plain));
+            let read: Histogram = postcard::from_bytes(&bytes(&plain)).unwrap();
+            prop_assert_eq!(&read, &plain);
+            let text = serde_json::to_string(&plain).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), plain);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(sum in any::<u128>(), max in any::<u64>(), buckets in prop::collection::vec((0u16..4000, any::<u64>()), 0..5)) {
+            let made = Saved { sum, max, buckets }.histogram();
+            prop_assert!(made.is_err() || bytes(&made.unwrap()).len() > 1);
+        }
+
         #[test]
         fn a_quantile_is_within_a_64th_of_the_exact_one(values in values(), q in 0.0f64..=1.0) {
             let histogram = of(&values);
