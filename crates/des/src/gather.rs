@@ -7,7 +7,7 @@ use crate::run::{Anatomy, End, Finished, Run};
 use crate::slot::Slot;
 use crate::snapshot::SavedLp;
 use crate::team::{give_to_first, has_least};
-use crate::{Event, LpId, Model, Time};
+use crate::{Event, LpId, Model, Purpose, Time};
 
 /// What a thread, or all threads of a process, leave behind.
 pub(crate) struct Report<M: Model> {
@@ -121,7 +121,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
     for share in give_to_first(run.processes, &share) {
         for saved in &share.lps {
             let id = LpId(all.slots.len() as u32);
-            all.slots.push(saved.restore(run.model, id)?);
+            all.slots.push(saved.restore(run.model, id, Purpose::Read)?);
         }
         all.pending.extend(share.pending);
         all.broken = all.broken.take().or(share.broken);

@@ -29,7 +29,7 @@ mod time;
 
 pub use control::Control;
 pub use event::{Event, Key, LpId};
-pub use model::{Context, Journal, Model};
+pub use model::{Context, Journal, Model, Purpose};
 pub use partition::Partition;
 pub use prefetch::prefetch;
 pub use processes::{Alone, Processes};

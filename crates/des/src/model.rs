@@ -52,11 +52,21 @@ pub trait Model: Sync {
     /// handler can tell apart give the same bytes.
     fn save(&self, lp: &Self::Lp, bytes: &mut Vec<u8>);
 
-    /// Brings an LP that [`Model::create`] has made into the state that [`Model::save`] wrote.
+    /// Brings an LP that [`Model::create`] has made into the state that [`Model::save`] wrote. `purpose` says
+    /// what it is for, as an LP that is only read can do without what it would go on with.
     ///
     /// # Errors
     /// The bytes are not such a state, or what it refers to (a file) is not what it was.
-    fn restore(&self, lp: &mut Self::Lp, bytes: &[u8]) -> Result<(), String>;
+    fn restore(&self, lp: &mut Self::Lp, bytes: &[u8], purpose: Purpose) -> Result<(), String>;
+}
+
+/// What a restored LP is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The run goes on with it.
+    GoOn,
+    /// The run is over, and its results are read.
+    Read,
 }
 
 /// Where a part of an LP notes how its changes are taken back: a [`Context`], as that part sees it.

@@ -65,8 +65,8 @@ pub struct Optimism {
     /// Events so far beyond GVT and later are not carried out yet. None: each thread finds its own limit, from
     /// how much it has to take back.
     pub ahead: Option<Time>,
-    /// Events that one thread may have carried out without certainty. At the limit it waits for GVT, but for
-    /// events within one lookahead of it.
+    /// Bytes that one thread may spend on events that it has carried out without certainty; what their undo
+    /// steps own is not counted. At the limit it waits for GVT, but for events within one lookahead of it.
     pub memory: usize,
 }
 
@@ -76,7 +76,7 @@ impl Default for Optimism {
             batch: 16,
             gvt_interval: 256,
             ahead: None,
-            memory: 1 << 18,
+            memory: 128 << 20,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::run::Run;
-use crate::{LpId, Model};
+use crate::{LpId, Model, Purpose};
 
 /// An LP with its place in its random stream and in the numbering of its sends.
 pub(crate) struct Slot<L> {
@@ -32,7 +32,7 @@ impl<L> Slot<L> {
             None => Ok(lps.map(|lp| first(LpId(lp))).collect()),
             Some(snapshot) => lps
                 .map(|lp| {
-                    let restored = snapshot.lps[lp as usize].restore(run.model, LpId(lp));
+                    let restored = snapshot.lps[lp as usize].restore(run.model, LpId(lp), Purpose::GoOn);
                     restored.map_err(|why| format!("logical process {lp}: {why}"))
                 })
                 .collect(),

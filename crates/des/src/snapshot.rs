@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::slot::Slot;
-use crate::{Event, LpId, Model, Time};
+use crate::{Event, LpId, Model, Purpose, Time};
 
 /// A model's run up to a point in simulated time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,9 +40,14 @@ impl SavedLp {
     }
 
     /// The LP again.
-    pub(crate) fn restore<M: Model>(&self, model: &M, id: LpId) -> Result<Slot<M::Lp>, String> {
+    pub(crate) fn restore<M: Model>(
+        &self,
+        model: &M,
+        id: LpId,
+        purpose: Purpose,
+    ) -> Result<Slot<M::Lp>, String> {
         let mut lp = model.create(id);
-        model.restore(&mut lp, &self.state)?;
+        model.restore(&mut lp, &self.state, purpose)?;
         Ok(Slot {
             lp,
             draws: self.draws,

@@ -115,6 +115,11 @@ impl Digest {
     }
 }
 
+/// BLAKE3 of some bytes, as 64 hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// A digest of integers that is a plain value: it can be written down half-way and gone on with elsewhere.
 ///
 /// Each addition hashes the digest so far together with what is added.

@@ -16,7 +16,7 @@ mod summary;
 mod table;
 
 pub use compare::compare;
-pub use digest::{Chain, Digest};
+pub use digest::{Chain, Digest, hash};
 pub use folder::{ReadError, RegenerateError, WriteError, may_write, regenerate_report};
 pub use histogram::{Bucket, Histogram};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};

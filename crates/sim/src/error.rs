@@ -33,6 +33,20 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A checkpoint cannot be written, read, or gone on from.
+    #[error("{file}: {why}")]
+    Checkpoint {
+        /// The checkpoint.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The run is not one for several processes.
+    #[error("{0}")]
+    Processes(String),
+    /// Another process of the run has failed, and says why.
+    #[error("another process of the run has failed")]
+    Elsewhere,
     /// The owner interrupted the run.
     #[error("interrupted; no result was written")]
     Interrupted,

@@ -5,9 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use config::{Bandwidth, Bytes, Duration, Section};
-use des::{Executor, Time};
+use des::{Executor, Optimism, Time};
 use fabric::Rate;
 use routing::Routing;
+use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId, Topology};
 
 use crate::Error;
@@ -26,6 +27,21 @@ pub struct Experiment {
     pub run: RunSetting,
     /// All settings with every default, as given back in the result.
     pub settings: serde_json::Value,
+    /// Where it comes from.
+    pub(crate) source: Option<Source>,
+}
+
+/// An experiment as it was given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Source {
+    /// The TOML text.
+    pub(crate) text: String,
+    /// Its name in messages.
+    pub(crate) file: String,
+    /// What paths in it are relative to; absolute.
+    pub(crate) folder: PathBuf,
+    /// Changes to it, in order.
+    pub(crate) overrides: Vec<(String, String)>,
 }
 
 /// The links of one class.
@@ -68,8 +84,10 @@ pub struct RunSetting {
     pub seed: u64,
     /// How events are carried out.
     pub executor: Executor,
-    /// Threads.
+    /// Threads of each process.
     pub threads: usize,
+    /// How far ahead of certainty the optimistic executor goes.
+    pub optimism: Optimism,
     /// Time between two looks whether the ranks wait for ever, where traffic keeps the run going.
     pub watchdog: Time,
 }
@@ -87,7 +105,21 @@ impl Experiment {
             source,
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        Experiment::read(&text, &path.display().to_string(), &folder, overrides)
+        Experiment::from_source(Source {
+            text,
+            file: path.display().to_string(),
+            folder,
+            overrides: overrides.to_vec(),
+        })
+    }
+
+    /// Builds what was given before.
+    pub(crate) fn from_source(mut source: Source) -> Result<Experiment, Error> {
+        let mut experiment = Experiment::read(&source.text, &source.file, &source.folder, &source.overrides)?;
+        // Another process may go on from here that was started elsewhere.
+        source.folder = std::path::absolute(folder_of(&source.folder)).unwrap_or(source.folder);
+        experiment.source = Some(source);
+        Ok(experiment)
     }
 
     /// Builds what a TOML text names; `file` is the name that messages give. Paths in it are relative to
@@ -96,7 +128,12 @@ impl Experiment {
     /// # Errors
     /// Anything that is wrong with it, with file, line and key.
     pub fn from_toml(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Experiment, Error> {
-        Experiment::read(text, file, Path::new(""), overrides)
+        Experiment::from_source(Source {
+            text: text.into(),
+            file: file.into(),
+            folder: PathBuf::new(),
+            overrides: overrides.to_vec(),
+        })
     }
 
     fn read(
@@ -135,6 +172,7 @@ impl Experiment {
             jobs: jobs.into(),
             run,
             settings,
+            source: None,
         })
     }
 }
@@ -216,9 +254,37 @@ impl RunSetting {
             seed: section.or("seed", 1)?,
             executor: Executor::from_str(executor).expect("one of the names"),
             threads: threads as usize,
+            optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
         })
     }
+}
+
+fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
+    let default = Optimism::default();
+    let positive = |key: &str, default: u32| -> Result<u32, config::Error> {
+        let value: u32 = section.or(key, default)?;
+        if value == 0 {
+            return Err(section.error(key, "0 is out of range; expected 1 or more"));
+        }
+        Ok(value)
+    };
+    let ahead: Option<Duration> = section.optional("ahead")?;
+    if let Some(ahead) = ahead {
+        at_most(section, "ahead", ahead, LATEST)?;
+    }
+    let memory = section.or(
+        "memory",
+        Bytes {
+            bytes: default.memory as u64,
+        },
+    )?;
+    Ok(Optimism {
+        batch: positive("batch", default.batch)?,
+        gvt_interval: positive("gvt_interval", default.gvt_interval)?,
+        ahead: ahead.map(|ahead| Time(ahead.ps)),
+        memory: usize::try_from(memory.bytes).unwrap_or(usize::MAX),
+    })
 }
 
 impl Network {

@@ -2,9 +2,10 @@
 
 use des::Time;
 use fabric::Packet;
+use serde::{Deserialize, Serialize};
 
 /// A fact that a router, a host or the overseer learns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Fact {
     /// Router: a packet's head has come in and is through the pipeline. Host: a packet's tail has come.
     PacketArrived {
@@ -93,7 +94,7 @@ pub enum Fact {
 }
 
 /// What is committed in the total order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankDone {
     /// Job.
     pub job: u16,

@@ -1,20 +1,22 @@
 //! The host as a logical process: a NIC, the MPI ranks and the traffic sources behind it. They talk with
 //! each other without delay, hence share an LP.
 
-use des::{Context, Time};
-use fabric::{Inbox, LinkUse, Nic, NicOutputs, Outgoing, Packet};
-use mpi::{Action, Message, Rank};
-use results::Histogram;
+use des::{Context, Journal, Purpose, Time};
+use fabric::{Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, Outgoing, Packet};
+use mpi::{Action, Changes, Message, Rank, RankState};
+use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
+use workload::{Operation, Program, TraceError};
 
 use crate::Error;
+use crate::counts::{CountsUndo, JobCounts, counts_of};
 use crate::fact::{Fact, RankDone};
-use crate::model::Simulation;
-use crate::placement::{JobKind, TrafficJob};
+use crate::model::{Simulation, Undo};
+use crate::placement::{JobKind, RankJob, TrafficJob};
 use crate::wiring::Wire;
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injected {
     slot: u16,
     request: u32,
@@ -54,29 +56,37 @@ struct Source {
     sent: u64,
 }
 
-/// What one job has sent and received at one host.
-#[derive(Clone, Debug, Default)]
-pub struct JobCounts {
-    job: u16,
-    /// Messages handed to the NIC (or to memory).
-    pub messages: u64,
-    /// Bytes of those.
-    pub bytes: u64,
-    /// Bytes handed to the NIC in the measured part.
-    pub offered_bytes: u64,
-    /// Packets begun.
-    pub packets_injected: u64,
-    /// Packets received.
-    pub packets_delivered: u64,
-    /// Bytes of those.
-    pub bytes_delivered: u64,
-    /// Bytes received in the measured part.
-    pub accepted_bytes: u64,
-    /// From the message being handed to the NIC to the packet's tail at the receiver, in ps, of packets
-    /// whose message was handed over in the measured part.
-    pub latency: Histogram,
-    /// Links crossed by the same packets.
-    pub hops: Histogram,
+/// One step back of a host.
+pub enum HostUndo {
+    /// Of its NIC.
+    Nic(NicUndo<Injected>),
+    /// Of its inbox.
+    Inbox(InboxUndo<Message>),
+    /// Of its counts.
+    Counts(CountsUndo),
+    /// A rank has begun.
+    Started { slot: u16 },
+    /// A rank has gone on.
+    Rank { slot: u16, changes: Changes },
+    /// A source has sent a message.
+    SourceSent { source: u16 },
+    /// One of its ranks has sent a message.
+    MessageSent,
+    /// A message for one of its ranks has come.
+    MessageReceived,
+}
+
+/// All of a host that changes.
+#[derive(Serialize, Deserialize)]
+pub struct HostState {
+    nic: NicState<Injected>,
+    inbox: InboxState<Message>,
+    /// Of each seat; none before the rank starts.
+    ranks: Vec<Option<RankState>>,
+    /// Messages of each source so far.
+    sent: Vec<u64>,
+    counts: Vec<JobCounts>,
+    under_way: u32,
 }
 
 /// Where a NIC's outputs go: into events.
@@ -149,7 +159,7 @@ impl Host {
 
     /// Carries out one event.
     #[inline]
-    pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+    pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
         let now = context.now();
         match *fact {
             Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
@@ -167,8 +177,9 @@ impl Host {
                     unreachable!("only ranks announce messages")
                 };
                 let source = ranks.hosts[message.from as usize];
+                let bytes = wire_bytes(&message, &ranks.mpi.settings);
                 self.inbox
-                    .announced(source, number, wire_bytes(&message, &ranks.mpi.settings), message);
+                    .announced(source, number, bytes, message, &mut Notes(context));
             }
             Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
             Fact::RankStarted { slot } => self.start_rank(simulation, slot, context),
@@ -197,33 +208,31 @@ impl Host {
     }
 
     /// A packet's tail has come in.
-    fn packet(&mut self, simulation: &Simulation, packet: Packet, context: &mut impl Context<Simulation>) {
-        let now = context.now();
-        let counts = counts_of(&mut self.counts, packet.job);
-        counts.packets_delivered += 1;
-        counts.bytes_delivered += u64::from(packet.bytes);
-        if now >= simulation.warmup {
-            counts.accepted_bytes += u64::from(packet.bytes);
-        }
-        if packet.born() >= simulation.warmup {
-            counts.latency.record((now - packet.born()).ps());
-            counts.hops.record(u64::from(packet.hops));
-        }
+    fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
+        let notes = &mut Notes(context);
+        let counts = counts_of(&mut self.counts, packet.job, notes);
+        counts.delivered(notes.0.now(), &packet, simulation.warmup, notes);
         if packet.alone {
             return;
         }
-        if let Some(message) = self.inbox.packet(packet.source, packet.message, packet.bytes) {
+        let whole = self
+            .inbox
+            .packet(packet.source, packet.message, packet.bytes, notes);
+        if let Some(message) = whole {
             self.deliver(simulation, packet.job, message, context);
         }
     }
 
     /// The next message of a source is due: sends it, and all that follow it without a gap.
-    fn traffic(&mut self, simulation: &Simulation, source: u16, context: &mut impl Context<Simulation>) {
+    fn traffic<C: Context<Simulation>>(&mut self, simulation: &Simulation, source: u16, context: &mut C) {
         let now = context.now();
         let gap = loop {
             let of = &mut self.sources[usize::from(source)];
             let (job, index) = (of.job, of.index);
             of.sent += 1;
+            if C::REVERSIBLE {
+                context.undo(Undo::Host(HostUndo::SourceSent { source }));
+            }
             let (sent, traffic) = (of.sent, traffic(simulation, of));
             let message = Outgoing {
                 destination: traffic.destination(index, &mut Random(context)),
@@ -233,7 +242,7 @@ impl Host {
                 report: None,
             };
             let gap = traffic.gap(sent, &mut Random(context));
-            self.count_message(simulation, job, traffic.message_bytes, true, now);
+            self.count_message(simulation, job, traffic.message_bytes, true, context);
             let (nic, mut cable) = self.nic(context);
             nic.send(now, message, &mut cable);
             if gap > Time::ZERO {
@@ -243,24 +252,31 @@ impl Host {
         context.send(context.lp(), gap, Fact::TrafficDue { source });
     }
 
-    fn count_message(&mut self, simulation: &Simulation, job: u16, bytes: u64, network: bool, now: Time) {
-        let counts = counts_of(&mut self.counts, job);
-        counts.messages += 1;
-        counts.bytes += bytes;
-        if network && now >= simulation.warmup {
-            counts.offered_bytes += bytes;
-        }
+    fn count_message<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        job: u16,
+        bytes: u64,
+        network: bool,
+        context: &mut C,
+    ) {
+        let offered = network && context.now() >= simulation.warmup;
+        let notes = &mut Notes(context);
+        counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
 
     /// A whole message has come for one of this host's ranks.
-    fn deliver(
+    fn deliver<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         job: u16,
         message: Message,
-        context: &mut impl Context<Simulation>,
+        context: &mut C,
     ) {
         self.under_way = self.under_way.wrapping_sub(1);
+        if C::REVERSIBLE {
+            context.undo(Undo::Host(HostUndo::MessageReceived));
+        }
         let now = context.now();
         let slot = simulation
             .seats
@@ -286,7 +302,7 @@ impl Host {
         );
     }
 
-    fn start_rank(&mut self, simulation: &Simulation, slot: u16, context: &mut impl Context<Simulation>) {
+    fn start_rank<C: Context<Simulation>>(&mut self, simulation: &Simulation, slot: u16, context: &mut C) {
         let seat = &mut self.ranks[usize::from(slot)];
         let job = &simulation.jobs[usize::from(seat.job)];
         let JobKind::Ranks(ranks) = &job.kind else {
@@ -296,6 +312,9 @@ impl Host {
             Ok(program) => seat.state = Some(Rank::new(ranks.mpi.clone(), seat.rank, program)),
             Err(error) => return context.fail(error.into()),
         }
+        if C::REVERSIBLE {
+            context.undo(Undo::Host(HostUndo::Started { slot }));
+        }
         let now = context.now();
         self.with_rank(simulation, slot, context, |rank, actions| {
             rank.start(now, actions)
@@ -303,21 +322,28 @@ impl Host {
     }
 
     /// Lets a rank go on, and carries out what it wants done.
-    fn with_rank(
+    fn with_rank<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         slot: u16,
-        context: &mut impl Context<Simulation>,
+        context: &mut C,
         step: impl FnOnce(&mut Rank, &mut Vec<Action>) -> Result<(), mpi::ReplayError>,
     ) {
         let seat = &mut self.ranks[usize::from(slot)];
         let (job, rank) = (seat.job, seat.rank);
+        let Some(state) = &mut seat.state else {
+            // Messages come to ranks that have started, but for one that could not, which ends the run.
+            return;
+        };
         let mut actions = std::mem::take(&mut self.actions);
-        let state = seat
-            .state
-            .as_mut()
-            .expect("messages come to ranks that have started");
-        if let Err(source) = step(state, &mut actions) {
+        state.keep_changes(C::REVERSIBLE);
+        let done = step(state, &mut actions);
+        if C::REVERSIBLE
+            && let Some(changes) = state.take_changes()
+        {
+            context.undo(Undo::Host(HostUndo::Rank { slot, changes }));
+        }
+        if let Err(source) = done {
             let job = simulation.jobs[usize::from(job)].name.clone();
             context.fail(Error::Replay { job, source });
         }
@@ -340,13 +366,13 @@ impl Host {
     }
 
     /// Hands a rank's message to the NIC, or to memory if its receiver is on this host.
-    fn send(
+    fn send<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         slot: u16,
         job: u16,
         message: Message,
-        context: &mut impl Context<Simulation>,
+        context: &mut C,
     ) {
         let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
             unreachable!("only ranks send messages")
@@ -354,8 +380,11 @@ impl Host {
         let now = context.now();
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        self.count_message(simulation, job, bytes, destination != self.id, now);
+        self.count_message(simulation, job, bytes, destination != self.id, context);
         self.under_way = self.under_way.wrapping_add(1);
+        if C::REVERSIBLE {
+            context.undo(Undo::Host(HostUndo::MessageSent));
+        }
         let request = message.request;
         if destination == self.id {
             let memory = simulation.network.memory;
@@ -387,6 +416,68 @@ impl Host {
         );
     }
 
+    /// Takes back one step; steps are taken back in reverse order.
+    pub fn undo(&mut self, step: HostUndo) {
+        match step {
+            HostUndo::Nic(step) => self.nic.undo(step),
+            HostUndo::Inbox(step) => self.inbox.undo(step),
+            HostUndo::Counts(step) => step.undo(&mut self.counts),
+            HostUndo::Started { slot } => self.ranks[usize::from(slot)].state = None,
+            HostUndo::Rank { slot, changes } => {
+                if let Some(rank) = &mut self.ranks[usize::from(slot)].state {
+                    rank.undo(changes);
+                }
+            }
+            HostUndo::SourceSent { source } => self.sources[usize::from(source)].sent -= 1,
+            HostUndo::MessageSent => self.under_way = self.under_way.wrapping_sub(1),
+            HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
+        }
+    }
+
+    /// All of it that changes.
+    pub fn state(&self) -> HostState {
+        HostState {
+            nic: self.nic.state(),
+            inbox: self.inbox.state(),
+            ranks: self
+                .ranks
+                .iter()
+                .map(|seat| seat.state.as_ref().map(Rank::state))
+                .collect(),
+            sent: self.sources.iter().map(|source| source.sent).collect(),
+            counts: self.counts.clone(),
+            under_way: self.under_way,
+        }
+    }
+
+    /// Takes over a state that [`Host::state`] gave of the same host.
+    ///
+    /// # Errors
+    /// It is the state of another host or experiment, or a trace is not what it was.
+    pub fn restore(
+        &mut self,
+        simulation: &Simulation,
+        state: HostState,
+        purpose: Purpose,
+    ) -> Result<(), String> {
+        if state.ranks.len() != self.ranks.len() || state.sent.len() != self.sources.len() {
+            return Err("it has other ranks or sources of traffic".into());
+        }
+        self.nic.restore(state.nic)?;
+        self.inbox.restore(state.inbox)?;
+        for (seat, saved) in self.ranks.iter_mut().zip(state.ranks) {
+            seat.state = saved
+                .map(|saved| restore_rank(simulation, seat.job, seat.rank, saved, purpose))
+                .transpose()?;
+        }
+        for (source, sent) in self.sources.iter_mut().zip(state.sent) {
+            source.sent = sent;
+        }
+        self.counts = state.counts;
+        self.under_way = state.under_way;
+        Ok(())
+    }
+
     /// Its ranks.
     pub fn ranks(&self) -> &[Seat] {
         &self.ranks
@@ -408,22 +499,36 @@ impl Host {
     }
 }
 
-/// The counts of a job, new ones if it has none yet.
-#[inline]
-fn counts_of(counts: &mut Vec<JobCounts>, job: u16) -> &mut JobCounts {
-    let index = counts.iter().position(|c| c.job == job).unwrap_or_else(|| {
-        counts.push(JobCounts {
-            job,
-            ..JobCounts::default()
-        });
-        counts.len() - 1
-    });
-    &mut counts[index]
-}
-
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
 fn wire_bytes(message: &Message, settings: &mpi::Settings) -> u64 {
     message.wire_bytes(settings).max(1)
+}
+
+fn restore_rank(
+    simulation: &Simulation,
+    job: u16,
+    rank: u32,
+    saved: RankState,
+    purpose: Purpose,
+) -> Result<Rank, String> {
+    let RankJob { workload, mpi, .. } = match &simulation.jobs[usize::from(job)].kind {
+        JobKind::Ranks(ranks) => ranks,
+        JobKind::Traffic(_) => unreachable!("only jobs with ranks have seats"),
+    };
+    let program: Box<dyn Program> = match purpose {
+        Purpose::GoOn => workload.program(rank).map_err(|error| error.to_string())?,
+        Purpose::Read => Box::new(Unread),
+    };
+    Rank::restore(mpi.clone(), rank, program, saved).map_err(|error| error.to_string())
+}
+
+/// Stands for a program that nobody will read any more.
+struct Unread;
+
+impl Program for Unread {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(Some(Operation::Compute { ps: 0 }))
+    }
 }
 
 fn traffic<'a>(simulation: &'a Simulation, source: &Source) -> &'a TrafficJob {
@@ -442,10 +547,41 @@ impl<C: Context<Simulation>> workload::traffic::Random for Random<'_, C> {
     }
 }
 
+/// The journal of the LP at work, for the parts of a host.
+struct Notes<'a, C>(&'a mut C);
+
+impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn note(&mut self, step: InboxUndo<Message>) {
+        self.0.undo(Undo::Host(HostUndo::Inbox(step)));
+    }
+}
+
+impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn note(&mut self, step: CountsUndo) {
+        self.0.undo(Undo::Host(HostUndo::Counts(step)));
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn note(&mut self, step: NicUndo<Injected>) {
+        self.context.undo(Undo::Host(HostUndo::Nic(step)));
+    }
+}
+
 impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, _serialization: Time) {
-        counts_of(self.counts, packet.job).packets_injected += 1;
+        let notes = &mut Notes(&mut *self.context);
+        counts_of(self.counts, packet.job, notes).injected(notes);
         let fact = Fact::PacketArrived {
             port: self.wire.port,
             vc: 0,

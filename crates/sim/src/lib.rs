@@ -1,10 +1,13 @@
 //! One experiment in, one result out: the only crate that sees all the others.
 //!
 //! [`Experiment`] reads the file and builds the parts; [`run`] makes logical processes of them, runs the
-//! kernel, checks that nothing was lost, and gathers a [`results::RunResult`].
+//! kernel, checks that nothing was lost, and gathers a [`results::RunResult`]. [`run_in`] does so with other
+//! processes, writes checkpoints and goes on from them.
 
 mod audit;
 mod check;
+mod checkpoint;
+mod counts;
 mod error;
 mod experiment;
 mod fact;
@@ -19,8 +22,9 @@ mod run;
 mod wiring;
 
 pub use check::{CheckReport, check};
+pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
 pub use experiment::{Experiment, LinkSetting, Network, RunSetting};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
-pub use run::{Control, run};
+pub use run::{Control, Way, run, run_in};

@@ -1,14 +1,16 @@
 //! The model that the kernel runs: routers, hosts and the overseer as logical processes.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use des::{Context, Event, LpId, Model, Time};
+use des::{Context, Event, LpId, Model, Purpose, Time};
+use fabric::router::packet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, RankDone};
-use crate::host::Host;
+use crate::host::{Host, HostUndo};
 use crate::overseer::Overseer;
 use crate::placement::{Job, JobKind, Seats};
 use crate::process::RouterProcess;
@@ -36,6 +38,19 @@ pub enum Process {
     /// The overseer.
     Overseer(Overseer),
 }
+
+/// One step back of a process.
+pub enum Undo {
+    /// Of a router.
+    Router(packet::Undo),
+    /// Of a host.
+    Host(HostUndo),
+    /// Of the overseer: what it was.
+    Overseer(Box<Overseer>),
+}
+
+// Several of them are kept of each event.
+const _: () = assert!(size_of::<Undo>() <= 40);
 
 impl Simulation {
     /// The model of an experiment.
@@ -71,8 +86,7 @@ impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
     type Record = RankDone;
-    /// Neither executor rolls back; see the limitations in `docs/methods/kernel.md`.
-    type Undo = Infallible;
+    type Undo = Undo;
     type Error = Error;
 
     fn lps(&self) -> u32 {
@@ -117,7 +131,44 @@ impl Model for Simulation {
         }
     }
 
-    fn undo(&self, _: &mut Process, step: Infallible) {
-        match step {}
+    fn undo(&self, process: &mut Process, step: Undo) {
+        match (process, step) {
+            (Process::Router(router), Undo::Router(step)) => router.router.undo(step),
+            (Process::Host(host), Undo::Host(step)) => host.undo(step),
+            (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
+            _ => unreachable!("a process takes back its own steps"),
+        }
+    }
+
+    fn save(&self, process: &Process, bytes: &mut Vec<u8>) {
+        match process {
+            Process::Router(router) => write(&router.router.state(), bytes),
+            Process::Host(host) => write(&host.state(), bytes),
+            Process::Overseer(overseer) => write(overseer, bytes),
+        }
+    }
+
+    fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
+        match process {
+            Process::Router(router) => router.router.restore(read(bytes)?),
+            Process::Host(host) => host.restore(self, read(bytes)?, purpose),
+            Process::Overseer(overseer) => {
+                *overseer = read(bytes)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
+    let all = std::mem::take(bytes);
+    *bytes = postcard::to_extend(state, all).expect("a state in memory can be written to memory");
+}
+
+fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((state, [])) => Ok(state),
+        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
+        Err(error) => Err(format!("its state cannot be read: {error}")),
     }
 }

@@ -8,7 +8,7 @@ use des::{Event, Time};
 use fabric::LinkUse;
 use fabric::router::packet::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
-use results::{Digest, Histogram, JobTotals, NetworkTotals, Outcome};
+use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome};
 use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
 
 use crate::fact::Fact;
@@ -28,7 +28,7 @@ pub struct Remains<'a> {
     /// When the run ended.
     pub end: Time,
     /// Hash over the records.
-    pub records: Digest,
+    pub records: Chain,
 }
 
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.

@@ -12,12 +12,13 @@
 //! question comes from the LP with the highest number, and a host's own events never take no time.
 
 use des::{Context, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
-use crate::model::Simulation;
+use crate::model::{Simulation, Undo};
 
 /// The state of the overseer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overseer {
     /// Ranks that have not finished.
     unfinished: u64,
@@ -51,17 +52,24 @@ impl Overseer {
     }
 
     /// Carries out one event.
-    pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+    ///
+    /// Counts wrap: under an optimistic executor it may hear of the same host twice, until one of the two is
+    /// taken back.
+    pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
+        if C::REVERSIBLE {
+            // It is small, and its events are rare.
+            context.undo(Undo::Overseer(Box::new(self.clone())));
+        }
         match *fact {
             Fact::RankFinished => {
-                self.unfinished -= 1;
+                self.unfinished = self.unfinished.wrapping_sub(1);
                 if self.unfinished == 0 {
                     context.stop();
                 }
             }
             Fact::RoundDue => self.ask(simulation, context),
             Fact::ProgressTold { active, under_way } => {
-                self.awaited -= 1;
+                self.awaited = self.awaited.wrapping_sub(1);
                 self.active += u64::from(active);
                 self.under_way = self.under_way.wrapping_add(under_way);
                 if self.awaited == 0 {

@@ -63,6 +63,14 @@ pub struct TrafficJob {
 }
 
 impl Job {
+    /// Whether another process that reads the same experiment finds the same job.
+    pub(crate) fn reopens(&self) -> bool {
+        match &self.kind {
+            JobKind::Ranks(ranks) => ranks.workload.reopens(),
+            JobKind::Traffic(_) => true,
+        }
+    }
+
     /// Number of hosts that it uses.
     pub fn host_count(&self) -> u32 {
         match &self.kind {

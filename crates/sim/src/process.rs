@@ -1,13 +1,13 @@
 //! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
 
-use des::{Context, Time};
+use des::{Context, Journal, Time};
 use fabric::Packet;
-use fabric::router::packet::{Arrival, FEW_PORTS, Outputs, PortSetting, Ready, Router};
+use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready, Router};
 use routing::Random;
 use topology::{Peer, Port, RouterId};
 
 use crate::fact::Fact;
-use crate::model::Simulation;
+use crate::model::{Simulation, Undo};
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
@@ -121,6 +121,15 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     #[inline]
     fn wire(&self, port: u16) -> Wire {
         self.wires[usize::from(port)].expect("routing uses wired ports only")
+    }
+}
+
+impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn note(&mut self, step: packet::Undo) {
+        self.context.undo(Undo::Router(step));
     }
 }
 

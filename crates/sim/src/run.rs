@@ -3,16 +3,18 @@
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use des::{End, Executor, Partition, Settings, Time};
-use results::{Digest, Run, RunResult, ThreadSeconds};
+use des::{Alone, Anatomy, End, LpId, Observer, Partition, Processes, Settings, Snapshot, Time};
+use results::{Chain, Part, Rollbacks, Run, RunResult, ThreadSeconds};
 
 use crate::Error;
 use crate::audit::audit;
+use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::experiment::Experiment;
-use crate::fact::RankDone;
+use crate::fact::{Fact, RankDone};
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
 use crate::placement::JobKind;
+use crate::wiring::Identity;
 
 /// Ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;
@@ -40,42 +42,97 @@ impl Control {
     }
 }
 
+/// The circumstances of a run, which do not change its result.
+pub struct Way<'a> {
+    /// Who takes part.
+    pub processes: &'a dyn Processes,
+    /// Whether and how checkpoints are written.
+    pub checkpoints: Option<&'a Checkpoints>,
+    /// Where to go on; none: the run begins.
+    pub from: Option<&'a Checkpoint>,
+}
+
+impl Default for Way<'_> {
+    fn default() -> Self {
+        Way {
+            processes: &Alone,
+            checkpoints: None,
+            from: None,
+        }
+    }
+}
+
 /// Runs an experiment to its end. The result is the same for every executor and number of threads, but
 /// for what the run itself cost.
 ///
 /// # Errors
 /// A trace that is broken, ranks that wait for ever, an interruption through `control`.
 pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Error> {
+    let result = run_in(experiment, control, &Way::default())?;
+    Ok(result.expect("a process that is alone has the result"))
+}
+
+/// Runs an experiment, or its rest, possibly with other processes: all of them call this with the same
+/// experiment. The first one gets the result.
+///
+/// # Errors
+/// As [`run`]; checkpoints that cannot be written, or one that is not of this experiment. What has failed
+/// in another process is [`Error::Elsewhere`].
+pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
-    let simulation = Simulation::new(experiment);
-    let parts = match experiment.run.executor {
-        Executor::Sequential => 1,
-        Executor::Conservative => experiment.run.threads,
+    let executor = experiment.run.executor;
+    let threads = if executor.is_parallel() {
+        experiment.run.threads
+    } else {
+        1
     };
-    let partition: Partition = simulation
-        .numbering
-        .partition(experiment.network.topology.as_ref(), parts);
+    let count = way.processes.count();
+    if count > 1 && !executor.is_parallel() {
+        return Err(Error::Processes(format!(
+            "the executor {} runs in one process, not in {count}; use conservative or optimistic",
+            executor.name()
+        )));
+    }
+    let simulation = Simulation::new(experiment);
+    let topology = experiment.network.topology.as_ref();
+    let partition: Partition = simulation.numbering.partition(topology, count * threads);
+    let parts = parts(&simulation, &partition, threads);
     let settings = Settings {
-        executor: experiment.run.executor,
+        executor,
         partition,
         seed: experiment.run.seed,
         until: experiment.run.until.unwrap_or(Time::MAX),
+        optimism: experiment.run.optimism,
     };
-    let mut records = Digest::new();
-    let finished = des::run(
-        &simulation,
-        &settings,
-        &control.kernel,
-        &mut |time, done: RankDone| {
-            records.integers(
-                "rank done",
-                &[time.ps(), u64::from(done.job), u64::from(done.rank)],
-            );
-        },
-    );
+    let from = way.from.map(|checkpoint| &checkpoint.body);
+    let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
+    let writer = way
+        .checkpoints
+        .map(|checkpoints| Writer::new(checkpoints, experiment, start));
+    let mut watcher = Watcher {
+        records: from.map_or(Chain::new(), |body| body.records),
+        writer: writer.transpose()?,
+        failure: None,
+        control: &control.kernel,
+    };
+    let run = des::Run {
+        model: &simulation,
+        settings: &settings,
+        control: &control.kernel,
+        processes: way.processes,
+        from: from.map(|body| &body.snapshot),
+    };
+    let finished = run.carry_out(&mut watcher).map_err(|why| match way.from {
+        Some(checkpoint) => checkpoint.error(why),
+        None => Error::Audit(why),
+    })?;
+    let (cpu_s, peak_rss_bytes) = sums(way.processes, begin.cpu(), peak_rss_bytes());
     match finished.end {
         End::Failed(error) => return Err(error),
-        End::Interrupted => return Err(Error::Interrupted),
+        End::FailedElsewhere => return Err(Error::Elsewhere),
+        End::Irreversible(what) => return Err(Error::Audit(what)),
+        End::Interrupted => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
+        End::Drained | End::Stopped | End::Until if way.processes.index() > 0 => return Ok(None),
         End::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
         End::Stopped => {
             if let Some(time) = stuck(&finished.lps) {
@@ -90,35 +147,138 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
         processes: &finished.lps,
         pending: &finished.pending,
         end: finished.time,
-        records,
+        records: watcher.records,
     }
     .outcome();
-    let anatomy = finished.anatomy;
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
-        executor: experiment.run.executor.name().into(),
-        threads: parts as u64,
+        executor: executor.name().into(),
+        processes: count as u64,
+        threads: threads as u64,
         wall_s: begin.wall(),
-        cpu_s: begin.cpu(),
-        peak_rss_bytes: peak_rss_bytes(),
+        cpu_s,
+        peak_rss_bytes,
         simulated_ns: finished.time.as_ns(),
+        resumed_at_ns: way.from.map(|_| start.as_ns()),
+        parts,
+        ..cost(&simulation, &finished.anatomy)
+    };
+    Ok(Some(RunResult::new(experiment.settings.clone(), outcome, cost)))
+}
+
+/// Told by the kernel as the run goes on.
+struct Watcher<'a> {
+    records: Chain,
+    writer: Option<Writer<'a>>,
+    /// Why the run was broken off from here.
+    failure: Option<Error>,
+    control: &'a des::Control,
+}
+
+impl Observer<Simulation> for Watcher<'_> {
+    fn commit(&mut self, time: Time, done: RankDone) {
+        self.records.integers(
+            "rank done",
+            &[time.ps(), u64::from(done.job), u64::from(done.rank)],
+        );
+    }
+
+    fn wants_snapshot(&mut self, now: Time) -> bool {
+        self.writer.as_ref().is_some_and(|writer| writer.is_due(now))
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot<Fact>) {
+        let Some(writer) = &mut self.writer else { return };
+        if let Err(error) = writer.write(self.records, snapshot) {
+            self.failure = Some(error);
+            self.writer = None;
+            self.control.interrupt();
+        }
+    }
+}
+
+/// What the kernel tells of the run.
+fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
+    let mut rollbacks = Rollbacks::default();
+    for (lp, count) in anatomy.rollbacks.iter().enumerate() {
+        let of = match simulation.numbering.identity(LpId(lp as u32)) {
+            Identity::Router(_) => &mut rollbacks.router,
+            Identity::Host(_) => &mut rollbacks.host,
+            Identity::Overseer => &mut rollbacks.overseer,
+        };
+        *of += u64::from(*count);
+    }
+    let seconds = |t: &des::ThreadSeconds| ThreadSeconds {
+        processing: t.processing,
+        queue: t.queue,
+        synchronisation: t.synchronisation,
+        rollback: t.rollback,
+        idle: t.idle,
+    };
+    Run {
         events_processed: anatomy.processed,
         events_committed: anatomy.committed,
         events_rolled_back: anatomy.rolled_back,
         events_remote: anatomy.remote,
+        efficiency: 1.0 - anatomy.rolled_back as f64 / anatomy.processed.max(1) as f64,
+        primary_rollbacks: anatomy.primary_rollbacks,
+        secondary_rollbacks: anatomy.secondary_rollbacks,
+        rollbacks,
+        anti_messages: anatomy.anti_messages,
         windows: anatomy.windows,
-        packet_hops_per_cpu_s: 0.0,
-        thread_seconds: anatomy
-            .threads
-            .iter()
-            .map(|t| ThreadSeconds {
-                processing: t.processing,
-                queue: t.queue,
-                synchronisation: t.synchronisation,
-            })
-            .collect(),
+        gvt_rounds: anatomy.gvt_rounds,
+        thread_seconds: anatomy.threads.iter().map(seconds).collect(),
+        ..Run::default()
+    }
+}
+
+/// What each thread simulates.
+fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<Part> {
+    let topology = simulation.network.topology.as_ref();
+    let work = |lp| simulation.numbering.work(topology, LpId(lp));
+    let total: u64 = (0..simulation.numbering.lps()).map(work).sum();
+    let part = |index: usize| {
+        let mut part = Part {
+            process: (index / threads) as u64,
+            thread: (index % threads) as u64,
+            ..Part::default()
+        };
+        for lp in partition.range(index) {
+            part.share += work(lp) as f64 / total.max(1) as f64;
+            match simulation.numbering.identity(LpId(lp)) {
+                Identity::Router(router) => {
+                    let id = u64::from(router.0);
+                    if part.routers == 0 {
+                        part.router_range[0] = id;
+                    }
+                    part.router_range[1] = id + 1;
+                    part.routers += 1;
+                }
+                Identity::Host(_) => part.hosts += 1,
+                Identity::Overseer => {}
+            }
+        }
+        part
     };
-    Ok(RunResult::new(experiment.settings.clone(), outcome, cost))
+    (0..partition.parts()).map(part).collect()
+}
+
+/// Processor seconds and memory of all processes, in the first.
+fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
+    let mut parcels = vec![Vec::new(); processes.count()];
+    parcels[0] = [cpu_s.to_bits(), rss_bytes]
+        .iter()
+        .flat_map(|n| n.to_le_bytes())
+        .collect();
+    let mut sums = (0.0, 0);
+    for parcel in processes.exchange(parcels) {
+        let mut numbers = parcel
+            .chunks_exact(8)
+            .map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+        sums.0 += f64::from_bits(numbers.next().unwrap_or(0));
+        sums.1 += numbers.next().unwrap_or(0);
+    }
+    sums
 }
 
 /// When the overseer found that no rank can go on.

@@ -4,7 +4,7 @@
 //! last LP is the overseer, which knows when all ranks have finished.
 
 use des::{LpId, Partition, Time};
-use topology::{HostId, Peer, Port, RouterId, Topology};
+use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
 
 use crate::experiment::Network;
 

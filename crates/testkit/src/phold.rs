@@ -1,7 +1,7 @@
 //! PHOLD, the field's synthetic benchmark of event engines: a fixed population of events that hop
 //! between LPs at random. Source: Fujimoto, *Performance of Time Warp under synthetic workloads* (1990).
 
-use des::{Context, Event, LpId, Model, Time};
+use des::{Context, Event, LpId, Model, Purpose, Time};
 
 /// The parameters of PHOLD.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Model for Phold {
         bytes.extend(ball.events.to_le_bytes());
         bytes.extend(ball.history.to_le_bytes());
     }
-    fn restore(&self, ball: &mut Ball, bytes: &[u8]) -> Result<(), String> {
+    fn restore(&self, ball: &mut Ball, bytes: &[u8], _: Purpose) -> Result<(), String> {
         let (events, history) = bytes
             .split_first_chunk()
             .and_then(|(events, rest)| Some((events, rest.try_into().ok()?)))

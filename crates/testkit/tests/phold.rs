@@ -1,8 +1,8 @@
 //! All executors give the same result for PHOLD, whatever the number of threads.
 
 use des::{
-    Alone, Anatomy, Context, Control, End, Event, Executor, LpId, Model, Observer, Optimism, Partition, Run,
-    Settings, Snapshot, Time, run,
+    Alone, Anatomy, Context, Control, End, Event, Executor, LpId, Model, Observer, Optimism, Partition,
+    Purpose, Run, Settings, Snapshot, Time, run,
 };
 use fabricsim_testkit::phold::{Ball, Phold};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ proptest! {
         batch in 1u32..200,
         gvt_interval in 1u32..200,
         ahead in proptest::option::of(0u64..20_000),
-        memory in 1usize..10_000,
+        memory in 1usize..1_000_000,
         cuts in proptest::collection::vec(0.0f64..1.0, 0..4),
     ) {
         let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true };
@@ -298,7 +298,7 @@ fn the_reverse_check_finds_a_wrong_undo() {
         fn save(&self, lp: &[u64; 2], bytes: &mut Vec<u8>) {
             lp.iter().for_each(|count| bytes.extend(count.to_le_bytes()));
         }
-        fn restore(&self, _: &mut [u64; 2], _: &[u8]) -> Result<(), String> {
+        fn restore(&self, _: &mut [u64; 2], _: &[u8], _: Purpose) -> Result<(), String> {
             unreachable!("nothing is restored")
         }
     }
@@ -354,7 +354,7 @@ impl Model for Chain {
     fn save(&self, seen: &u64, bytes: &mut Vec<u8>) {
         bytes.extend(seen.to_le_bytes());
     }
-    fn restore(&self, seen: &mut u64, bytes: &[u8]) -> Result<(), String> {
+    fn restore(&self, seen: &mut u64, bytes: &[u8], _: Purpose) -> Result<(), String> {
         *seen = u64::from_le_bytes(bytes.try_into().map_err(|_| "8 bytes")?);
         Ok(())
     }
@@ -458,7 +458,7 @@ fn an_event_into_the_past_is_a_bug_of_the_model() {
         }
         fn undo(&self, (): &mut (), (): ()) {}
         fn save(&self, (): &(), _: &mut Vec<u8>) {}
-        fn restore(&self, (): &mut (), _: &[u8]) -> Result<(), String> {
+        fn restore(&self, (): &mut (), _: &[u8], _: Purpose) -> Result<(), String> {
             Ok(())
         }
     }

@@ -423,9 +423,9 @@ impl<'a, M: Model> Desk<'a, M> {
             .unwrap_or(Time::MAX)
     }
 
-    /// Events carried out and not certain; some of them have been undone since.
-    pub(super) fn uncertain(&self) -> usize {
-        self.processed.len()
+    /// Memory of the events carried out that are not certain; some of them have been undone since.
+    pub(super) fn uncertain_bytes(&self) -> usize {
+        self.processed.len() * (size_of::<Held<M::Payload>>() + size_of::<Log<M>>())
     }
 
     /// What has been carried out at `time` or later, latest first.

@@ -221,7 +221,7 @@ impl<'a, M: Model> Worker<'a, M> {
         for _ in 0..optimism.gvt_interval {
             self.collect();
             self.clock.lap(|s| &mut s.queue);
-            let horizon = if self.desk.uncertain() < optimism.memory {
+            let horizon = if self.desk.uncertain_bytes() < optimism.memory {
                 horizon
             } else {
                 horizon.min(certain_soon)

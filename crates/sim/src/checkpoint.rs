@@ -1,0 +1,229 @@
+//! Checkpoints: a run in a file, from which it goes on after it was broken off.
+//!
+//! The file holds the experiment as it was given and the kernel's [`des::Snapshot`]. It is written under
+//! another name beside its place, synchronised to the disk and renamed: whatever happens, a whole checkpoint
+//! lies there. Layout: `docs/formats/checkpoint.md`.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use des::{Snapshot, Time};
+use results::Chain;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Source;
+use crate::fact::Fact;
+use crate::{Error, Experiment};
+
+/// What every file begins with; the version is that of the layout.
+const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 1\n";
+
+/// When checkpoints are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After so much wall-clock time each.
+    Wall(Duration),
+    /// After so much simulated time each, in ps.
+    Simulated(u64),
+}
+
+/// Where and when checkpoints are written.
+#[derive(Clone, Debug)]
+pub struct Checkpoints {
+    /// The file; each checkpoint replaces the one before.
+    pub file: PathBuf,
+    /// When.
+    pub every: Every,
+}
+
+/// A run that was broken off.
+pub struct Checkpoint {
+    file: PathBuf,
+    source: Source,
+    pub(crate) body: Body,
+}
+
+/// What a checkpoint says of itself, as JSON at the file's beginning.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    /// Version of FabricSim.
+    version: String,
+    simulated_ns: f64,
+    /// The experiment as it was given.
+    experiment: Source,
+    /// BLAKE3 of the body.
+    digest: String,
+}
+
+/// The rest of it, in the kernel's own form.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Body {
+    /// The digest of the records so far.
+    pub(crate) records: Chain,
+    pub(crate) snapshot: Snapshot<Fact>,
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// There is none, it is damaged, or it is one of another version of FabricSim.
+    pub fn load(file: &Path) -> Result<Checkpoint, Error> {
+        let fail = |why: String| Error::Checkpoint {
+            file: file.display().to_string(),
+            why,
+        };
+        let mut bytes = Vec::new();
+        File::open(file)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .map_err(|e| fail(format!("cannot be read: {e}")))?;
+        let rest = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| fail("is no checkpoint that this version of FabricSim knows".into()))?;
+        let damaged = || fail("is damaged".into());
+        let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
+        let (head, body) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        let head: Head = serde_json::from_slice(head).map_err(|_| damaged())?;
+        if head.version != env!("CARGO_PKG_VERSION") {
+            return Err(fail(format!(
+                "was written by version {} of FabricSim; this is {}",
+                head.version,
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        if results::hash(body) != head.digest {
+            return Err(damaged());
+        }
+        Ok(Checkpoint {
+            file: file.into(),
+            source: head.experiment,
+            body: postcard::from_bytes(body).map_err(|_| damaged())?,
+        })
+    }
+
+    /// The experiment, with further overrides such as `run.threads`; those must not change what is simulated.
+    ///
+    /// # Errors
+    /// What the experiment reads is not there any more, or not what it was.
+    pub fn experiment(&self, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+        let mut source = self.source.clone();
+        source.overrides.extend_from_slice(overrides);
+        Experiment::from_source(source)
+    }
+
+    /// Simulated time of the checkpoint, in ps.
+    pub fn time_ps(&self) -> u64 {
+        self.body.snapshot.time.ps()
+    }
+
+    pub(crate) fn error(&self, why: String) -> Error {
+        Error::Checkpoint {
+            file: self.file.display().to_string(),
+            why: format!("cannot be continued: {why}"),
+        }
+    }
+}
+
+/// Writes a run's checkpoints.
+pub(crate) struct Writer<'a> {
+    checkpoints: &'a Checkpoints,
+    source: Source,
+    /// When the last one was finished.
+    written: Instant,
+    /// Simulated time from which on the next is due.
+    due: Time,
+}
+
+impl<'a> Writer<'a> {
+    /// For a run that begins at `now`.
+    ///
+    /// # Errors
+    /// The run cannot be continued by another process.
+    pub(crate) fn new(
+        checkpoints: &'a Checkpoints,
+        experiment: &Experiment,
+        now: Time,
+    ) -> Result<Writer<'a>, Error> {
+        let fail = |why: String| Error::Checkpoint {
+            file: checkpoints.file.display().to_string(),
+            why,
+        };
+        let Some(source) = &experiment.source else {
+            return Err(fail("the experiment does not come from a file".into()));
+        };
+        if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
+            return Err(fail(format!(
+                "job '{}' cannot be checkpointed: its programs exist in this process only",
+                job.name
+            )));
+        }
+        let mut writer = Writer {
+            checkpoints,
+            source: source.clone(),
+            written: Instant::now(),
+            due: Time::ZERO,
+        };
+        writer.schedule(now);
+        Ok(writer)
+    }
+
+    fn schedule(&mut self, now: Time) {
+        self.written = Instant::now();
+        if let Every::Simulated(ps) = self.checkpoints.every {
+            let next = (now.ps() / ps.max(1)).saturating_add(1).saturating_mul(ps.max(1));
+            self.due = Time(next);
+        }
+    }
+
+    /// Whether it is time for one.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        match self.checkpoints.every {
+            Every::Wall(span) => self.written.elapsed() >= span,
+            Every::Simulated(_) => now >= self.due,
+        }
+    }
+
+    /// Writes one.
+    pub(crate) fn write(&mut self, records: Chain, snapshot: Snapshot<Fact>) -> Result<(), Error> {
+        let time = snapshot.time;
+        let body =
+            postcard::to_stdvec(&Body { records, snapshot }).expect("what is in memory can be written there");
+        let head = Head {
+            version: env!("CARGO_PKG_VERSION").into(),
+            simulated_ns: time.as_ns(),
+            experiment: self.source.clone(),
+            digest: results::hash(&body),
+        };
+        let head = serde_json::to_vec(&head).expect("text and numbers are JSON");
+        let file = &self.checkpoints.file;
+        write_atomically(file, &head, &body).map_err(|e| Error::Checkpoint {
+            file: file.display().to_string(),
+            why: format!("cannot be written: {e}; the checkpoint before it, if any, is still there"),
+        })?;
+        self.schedule(time);
+        Ok(())
+    }
+}
+
+fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".checkpoint-")
+        .tempfile_in(folder)?;
+    file.write_all(MAGIC)?;
+    file.write_all(&(head.len() as u64).to_le_bytes())?;
+    file.write_all(head)?;
+    file.write_all(body)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // The new name is on the disk once the folder is.
+    File::open(folder)?.sync_all()
+}
