@@ -1,6 +1,14 @@
 //! Putting messages together again at the receiving NIC, in whatever order their packets come.
+//!
+//! Changes are taken back step by step ([`InboxUndo`]). An inbox under an optimistic executor may see a
+//! message announced twice, or packets of it from two timelines: the later announcement counts, and
+//! surplus packets wait for a message that never comes, until it is all taken back.
 
+use std::collections::hash_map::Entry;
+
+use des::Journal;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 /// Messages of which something is still missing. `T` is what their announcement says of them.
@@ -12,10 +20,65 @@ pub struct Inbox<T> {
     partial: FxHashMap<(HostId, u32), Partial<T>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Partial<T> {
     received: u64,
     announced: Option<(u64, T)>,
+}
+
+/// One step back of an inbox, for [`Inbox::undo`].
+#[derive(Clone, Debug)]
+pub enum InboxUndo<T> {
+    /// The first was heard of a message.
+    Opened {
+        /// Sender.
+        source: HostId,
+        /// Number.
+        message: u32,
+    },
+    /// A message of which packets had come was announced.
+    Announced {
+        /// Sender.
+        source: HostId,
+        /// Number.
+        message: u32,
+    },
+    /// A message was announced once more.
+    AnnouncedAgain {
+        /// Sender.
+        source: HostId,
+        /// Number.
+        message: u32,
+        /// What its announcement had been: bytes and what it said.
+        before: Box<(u64, T)>,
+    },
+    /// A packet came of a message that is still not complete.
+    Received {
+        /// Sender.
+        source: HostId,
+        /// Number.
+        message: u32,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// The last packet came, and the message was forgotten.
+    Completed {
+        /// Sender.
+        source: HostId,
+        /// Number.
+        message: u32,
+        /// Bytes received before.
+        received: u64,
+        /// Its announcement: bytes and what it said.
+        announced: Box<(u64, T)>,
+    },
+}
+
+/// All that an inbox holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InboxState<T> {
+    /// In ascending order.
+    partial: Vec<((HostId, u32), Partial<T>)>,
 }
 
 impl<T> Default for Inbox<T> {
@@ -28,27 +91,144 @@ impl<T> Default for Inbox<T> {
 
 impl<T: Copy> Inbox<T> {
     /// Learns that `message` of `source` has `bytes` bytes. Comes before its last packet.
-    pub fn announced(&mut self, source: HostId, message: u32, bytes: u64, what: T) {
-        let entry = self.partial.entry((source, message)).or_insert(Partial {
-            received: 0,
-            announced: None,
-        });
-        debug_assert!(entry.announced.is_none(), "announced twice");
-        entry.announced = Some((bytes, what));
+    pub fn announced<J: Journal<InboxUndo<T>>>(
+        &mut self,
+        source: HostId,
+        message: u32,
+        bytes: u64,
+        what: T,
+        journal: &mut J,
+    ) {
+        let (entry, opened) = self.entry(source, message);
+        let before = entry.announced.replace((bytes, what));
+        if J::KEPT {
+            journal.note(match before {
+                None if opened => InboxUndo::Opened { source, message },
+                None => InboxUndo::Announced { source, message },
+                Some(before) => InboxUndo::AnnouncedAgain {
+                    source,
+                    message,
+                    before: Box::new(before),
+                },
+            });
+        }
     }
 
     /// Takes in a packet; gives back the message's announcement if this was the last of it.
-    pub fn packet(&mut self, source: HostId, message: u32, bytes: u32) -> Option<T> {
-        let entry = self.partial.entry((source, message)).or_insert(Partial {
-            received: 0,
-            announced: None,
-        });
-        entry.received += u64::from(bytes);
-        let (total, what) = entry.announced?;
-        (entry.received >= total).then(|| {
-            self.partial.remove(&(source, message));
-            what
-        })
+    pub fn packet<J: Journal<InboxUndo<T>>>(
+        &mut self,
+        source: HostId,
+        message: u32,
+        bytes: u32,
+        journal: &mut J,
+    ) -> Option<T> {
+        let (entry, opened) = self.entry(source, message);
+        let before = entry.received;
+        entry.received = before.wrapping_add(u64::from(bytes));
+        let Some((_, what)) = entry.announced.filter(|(total, _)| entry.received >= *total) else {
+            if J::KEPT {
+                journal.note(if opened {
+                    InboxUndo::Opened { source, message }
+                } else {
+                    InboxUndo::Received {
+                        source,
+                        message,
+                        bytes,
+                    }
+                });
+            }
+            return None;
+        };
+        let whole = self.partial.remove(&(source, message));
+        if J::KEPT
+            && let Some(announced) = whole.and_then(|whole| whole.announced)
+        {
+            journal.note(InboxUndo::Completed {
+                source,
+                message,
+                received: before,
+                announced: Box::new(announced),
+            });
+        }
+        Some(what)
+    }
+
+    /// What is known of a message, and whether that is new.
+    #[inline]
+    fn entry(&mut self, source: HostId, message: u32) -> (&mut Partial<T>, bool) {
+        match self.partial.entry((source, message)) {
+            Entry::Occupied(entry) => (entry.into_mut(), false),
+            Entry::Vacant(entry) => {
+                let unknown = Partial {
+                    received: 0,
+                    announced: None,
+                };
+                (entry.insert(unknown), true)
+            }
+        }
+    }
+
+    /// Takes back one step that was noted in a journal. Steps are taken back in reverse order, all of
+    /// those that were noted since.
+    pub fn undo(&mut self, step: InboxUndo<T>) {
+        match step {
+            InboxUndo::Opened { source, message } => {
+                self.partial.remove(&(source, message));
+            }
+            InboxUndo::Announced { source, message } => self.entry(source, message).0.announced = None,
+            InboxUndo::AnnouncedAgain {
+                source,
+                message,
+                before,
+            } => self.entry(source, message).0.announced = Some(*before),
+            InboxUndo::Received {
+                source,
+                message,
+                bytes,
+            } => {
+                let received = &mut self.entry(source, message).0.received;
+                *received = received.wrapping_sub(u64::from(bytes));
+            }
+            InboxUndo::Completed {
+                source,
+                message,
+                received,
+                announced,
+            } => {
+                *self.entry(source, message).0 = Partial {
+                    received,
+                    announced: Some(*announced),
+                }
+            }
+        }
+    }
+
+    /// All that it holds, in a form without accident.
+    pub fn state(&self) -> InboxState<T> {
+        let mut partial: Vec<_> = self
+            .partial
+            .iter()
+            .map(|(key, partial)| (*key, *partial))
+            .collect();
+        partial.sort_unstable_by_key(|(key, _)| *key);
+        InboxState { partial }
+    }
+
+    /// Brings an inbox into the state of another.
+    ///
+    /// # Errors
+    /// A message is there twice, or not in its place; the inbox is then as it was.
+    pub fn restore(&mut self, state: InboxState<T>) -> Result<(), String> {
+        let mut pairs = state.partial.windows(2);
+        if let Some(pair) = pairs.find(|pair| pair[0].0 >= pair[1].0) {
+            let (source, message) = pair[1].0;
+            return Err(format!(
+                "inbox: message {message} of host {} is out of order in the saved state",
+                source.0
+            ));
+        }
+        self.partial = state.partial.into_iter().collect();
+        Ok(())
     }
 
     /// Number of messages that are not complete.
@@ -60,16 +240,115 @@ impl<T: Copy> Inbox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use des::Time;
+    use proptest::prelude::*;
 
     #[test]
     fn interleaved_messages_come_out_whole() {
         let mut inbox = Inbox::default();
-        inbox.packet(HostId(1), 7, 100);
-        inbox.announced(HostId(1), 7, 250, 'a');
-        inbox.announced(HostId(2), 7, 100, 'b');
-        assert_eq!(inbox.packet(HostId(1), 7, 100), None);
-        assert_eq!(inbox.packet(HostId(2), 7, 100), Some('b'));
-        assert_eq!(inbox.packet(HostId(1), 7, 50), Some('a'));
+        let journal = &mut Recorder::<_, (), false>::default();
+        inbox.packet(HostId(1), 7, 100, journal);
+        inbox.announced(HostId(1), 7, 250, 'a', journal);
+        inbox.announced(HostId(2), 7, 100, 'b', journal);
+        assert_eq!(inbox.packet(HostId(1), 7, 100, journal), None);
+        assert_eq!(inbox.packet(HostId(2), 7, 100, journal), Some('b'));
+        assert_eq!(inbox.packet(HostId(1), 7, 50, journal), Some('a'));
         assert_eq!(inbox.incomplete(), 0);
+    }
+
+    /// As large as an MPI message.
+    type What = [u32; 9];
+
+    const _: () = assert!(size_of::<InboxUndo<What>>() <= 32);
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum Op {
+        /// Also twice.
+        Announce(HostId, u32, u64, What),
+        /// Also more than the message has.
+        Packet(HostId, u32, u32),
+    }
+
+    impl Reversible for Inbox<What> {
+        type Op = Op;
+        type Step = InboxUndo<What>;
+        type Output = Option<What>;
+        type State = InboxState<What>;
+
+        fn fresh() -> Inbox<What> {
+            Inbox::default()
+        }
+
+        fn apply<const KEPT: bool>(
+            &mut self,
+            _: Time,
+            op: &Op,
+            out: &mut Recorder<InboxUndo<What>, Option<What>, KEPT>,
+        ) {
+            match *op {
+                Op::Announce(source, message, bytes, what) => {
+                    self.announced(source, message, bytes, what, out);
+                }
+                Op::Packet(source, message, bytes) => {
+                    let whole = self.packet(source, message, bytes, out);
+                    out.outputs.push(whole);
+                }
+            }
+        }
+
+        fn undo(&mut self, step: InboxUndo<What>) {
+            Inbox::undo(self, step);
+        }
+        fn state(&self) -> InboxState<What> {
+            Inbox::state(self)
+        }
+        fn restore(&mut self, state: InboxState<What>) -> Result<(), String> {
+            Inbox::restore(self, state)
+        }
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let message = || ((0u32..2).prop_map(HostId), 0u32..2);
+        let announce = (message(), 0u64..300, any::<What>());
+        prop_oneof![
+            1 => announce.prop_map(|((source, message), bytes, what)| {
+                Op::Announce(source, message, bytes, what)
+            }),
+            2 => (message(), 0u32..150).prop_map(|((source, message), bytes)| {
+                Op::Packet(source, message, bytes)
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 10)) {
+            check::<Inbox<What>>(&script)?;
+        }
+
+        #[test]
+        fn its_state_knows_no_order_of_arrival(numbers in prop::collection::btree_set(any::<u32>(), 0..40)) {
+            let journal = &mut Recorder::<_, (), false>::default();
+            let (mut up, mut down) = (Inbox::default(), Inbox::default());
+            for number in &numbers {
+                up.announced(HostId(number % 3), *number, 100, 'a', journal);
+            }
+            for number in numbers.iter().rev() {
+                down.announced(HostId(number % 3), *number, 100, 'a', journal);
+            }
+            prop_assert_eq!(up.state(), down.state());
+        }
+    }
+
+    #[test]
+    fn a_state_with_a_message_twice_is_refused() {
+        let journal = &mut Recorder::<_, (), false>::default();
+        let mut inbox = Inbox::default();
+        inbox.announced(HostId(1), 7, 250, 'a', journal);
+        let mut state = inbox.state();
+        state.partial.extend(state.partial.clone());
+        let error = Inbox::default().restore(state).unwrap_err();
+        assert!(error.contains("message 7 of host 1 is out of order"), "{error}");
     }
 }

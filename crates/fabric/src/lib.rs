@@ -6,16 +6,22 @@
 //! link has room for all of it (virtual cut-through; Kermani and Kleinrock 1979). The `packet` router
 //! has input-buffered virtual channels whose packets wait by output ("virtual output queues"), so a
 //! packet is held up only by those that want the same link and channel.
+//!
+//! Every change is noted in a [`des::Journal`] and can be taken back exactly. Under an optimistic executor
+//! a state machine may for a while see facts that contradict each other, until they are taken back: then
+//! its numbers may be nonsense (counters wrap), but it neither panics nor hangs.
 
 mod inbox;
 mod link;
 mod nic;
 mod packet;
 mod rate;
+#[cfg(test)]
+mod reverse_check;
 pub mod router;
 
-pub use inbox::Inbox;
+pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::LinkUse;
-pub use nic::{Nic, NicOutputs, Outgoing};
+pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;

@@ -1,6 +1,7 @@
 //! What a link has been used for, counted at its sending end.
 
 use des::Time;
+use serde::{Deserialize, Serialize};
 
 /// Use of one direction of a cable. The measured part of a run begins with the warm-up's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct LinkUse {
 }
 
 /// Counters that every packet touches; small, so that they fit the cache line of their port.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Carried {
     packets: u64,
     bytes: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Carried {
 }
 
 /// Counters that packets seldom touch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
     packets_before_warmup: u64,
     buffer_full: Time,
@@ -53,6 +54,25 @@ impl Carried {
             self.busy += (now + serialization).saturating_sub(warmup);
         }
     }
+
+    /// Takes back the latest [`Carried::depart`], which had the same arguments.
+    pub(crate) fn undo_depart(
+        &mut self,
+        now: Time,
+        serialization: Time,
+        bytes: u32,
+        warmup: Time,
+        held: &mut Held,
+    ) {
+        if now >= warmup {
+            self.packets -= 1;
+            self.bytes -= u64::from(bytes);
+            self.busy = self.busy - serialization;
+        } else {
+            held.packets_before_warmup -= 1;
+            self.busy = self.busy - (now + serialization).saturating_sub(warmup);
+        }
+    }
 }
 
 impl Held {
@@ -60,6 +80,11 @@ impl Held {
     #[inline]
     pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full += now.saturating_sub(since.max(warmup));
+    }
+
+    /// Takes back the latest [`Held::unblock`], which had the same arguments.
+    pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, warmup: Time) {
+        self.buffer_full = self.buffer_full - now.saturating_sub(since.max(warmup));
     }
 }
 

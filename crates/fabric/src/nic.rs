@@ -1,8 +1,12 @@
 //! The sending side of a NIC: messages in, packets out onto the injection link.
+//!
+//! Changes are taken back by reverse computation ([`NicUndo`]). A NIC under an optimistic executor may see
+//! a credit for a packet that, in this timeline, it has not sent: its credits wrap, and come back.
 
 use std::collections::VecDeque;
 
-use des::Time;
+use des::{Journal, Time};
+use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use crate::link::{Carried, Held};
@@ -23,16 +27,80 @@ pub struct Outgoing<T> {
     pub report: Option<T>,
 }
 
-#[derive(Clone, Debug)]
+/// What is not sent yet of a message, and what its packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Queued<T> {
-    message: Outgoing<T>,
+    destination: HostId,
     number: u32,
+    job: u16,
+    alone: bool,
+    report: Option<T>,
     born: Time,
     left: u64,
 }
 
-/// What a NIC makes happen.
-pub trait NicOutputs<T> {
+/// One step back of a NIC, for [`Nic::undo`].
+#[derive(Clone, Copy, Debug)]
+pub enum NicUndo<T> {
+    /// A message was taken, to the end of the queue.
+    Taken,
+    /// A wake-up came.
+    Woken {
+        /// Whether one was awaited.
+        pending: bool,
+    },
+    /// A wake-up was asked for.
+    WakeAsked,
+    /// The router gave credits back.
+    Credited {
+        /// Bytes.
+        bytes: u32,
+    },
+    /// There was no room for the next packet.
+    Blocked,
+    /// The first message in the queue gave a packet to the wire.
+    Departed {
+        /// Bytes of the packet.
+        bytes: u32,
+        /// Until when the wire had been taken.
+        busy_until: Time,
+        /// Since when there had been no room.
+        blocked_since: Option<Time>,
+    },
+    /// The first message went to the end of the queue.
+    Turned,
+    /// The first message was all sent and left the queue.
+    Finished {
+        /// Receiver.
+        destination: HostId,
+        /// Its number.
+        number: u32,
+        /// Job.
+        job: u16,
+        /// Whether it counts by its packets.
+        alone: bool,
+        /// What was to come back.
+        report: Option<T>,
+        /// When it was taken.
+        born: Time,
+    },
+}
+
+/// All of a NIC that changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicState<T> {
+    queue: Vec<Queued<T>>,
+    credits: u32,
+    busy_until: Time,
+    wake_pending: bool,
+    blocked_since: Option<Time>,
+    next_message: u32,
+    carried: Carried,
+    held: Held,
+}
+
+/// What a NIC makes happen, and where it notes how to take that back.
+pub trait NicOutputs<T>: Journal<NicUndo<T>> {
     /// The packet starts onto the injection link now; its tail leaves after `serialization`.
     fn depart(&mut self, packet: Packet, serialization: Time);
     /// [`Nic::wake`] is to be called after this span.
@@ -79,45 +147,68 @@ impl<T: Copy> Nic<T> {
     }
 
     /// Takes a message; returns its number, which its packets carry.
-    pub fn send(&mut self, now: Time, message: Outgoing<T>, out: &mut impl NicOutputs<T>) -> u32 {
+    pub fn send<O: NicOutputs<T>>(&mut self, now: Time, message: Outgoing<T>, out: &mut O) -> u32 {
         let number = self.next_message;
         self.next_message = number.wrapping_add(1);
         self.queue.push_back(Queued {
-            message,
+            destination: message.destination,
             number,
+            job: message.job,
+            alone: message.alone,
+            report: message.report,
             born: now,
             left: message.bytes,
         });
+        if O::KEPT {
+            out.note(NicUndo::Taken);
+        }
         self.serve(now, out);
         number
     }
 
     /// The injection link is free again.
-    pub fn wake(&mut self, now: Time, out: &mut impl NicOutputs<T>) {
+    pub fn wake<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
+        if O::KEPT {
+            out.note(NicUndo::Woken {
+                pending: self.wake_pending,
+            });
+        }
         self.wake_pending = false;
         self.serve(now, out);
     }
 
     /// The router has room for so many bytes more.
-    pub fn credit(&mut self, now: Time, bytes: u32, out: &mut impl NicOutputs<T>) {
-        self.credits += bytes;
+    pub fn credit<O: NicOutputs<T>>(&mut self, now: Time, bytes: u32, out: &mut O) {
+        self.credits = self.credits.wrapping_add(bytes);
+        if O::KEPT {
+            out.note(NicUndo::Credited { bytes });
+        }
         self.serve(now, out);
     }
 
-    fn serve(&mut self, now: Time, out: &mut impl NicOutputs<T>) {
+    fn serve<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
         if self.wake_pending || self.queue.is_empty() {
             return;
         }
         if self.busy_until > now {
-            self.wake_pending = true;
-            out.wake(self.busy_until - now);
+            self.ask_wake(self.busy_until - now, out);
             return;
         }
         let front = self.queue.front_mut().expect("not empty");
         let bytes = front.left.min(u64::from(self.packet_bytes)) as u32;
         if self.credits < bytes {
+            if O::KEPT && self.blocked_since.is_none() {
+                out.note(NicUndo::Blocked);
+            }
             self.blocked_since.get_or_insert(now);
             return;
+        }
+        if O::KEPT {
+            out.note(NicUndo::Departed {
+                bytes,
+                busy_until: self.busy_until,
+                blocked_since: self.blocked_since,
+            });
         }
         if let Some(since) = self.blocked_since.take() {
             self.held.unblock(since, now, self.warmup);
@@ -130,25 +221,89 @@ impl<T: Copy> Nic<T> {
 
         let mut packet = Packet::new(
             self.host,
-            front.message.destination,
+            front.destination,
             front.number,
             bytes,
             front.born,
-            front.message.job,
+            front.job,
         );
-        packet.alone = front.message.alone;
+        packet.alone = front.alone;
         packet.hops = 1;
         front.left -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
+        if O::KEPT {
+            out.note(queued.undo_turn());
+        }
         if queued.left > 0 {
             self.queue.push_back(queued);
-        } else if let Some(report) = queued.message.report {
+        } else if let Some(report) = queued.report {
             out.injected(report, serialization);
         }
         out.depart(packet, serialization);
         if !self.queue.is_empty() {
-            self.wake_pending = true;
-            out.wake(serialization);
+            self.ask_wake(serialization, out);
+        }
+    }
+
+    #[inline]
+    fn ask_wake<O: NicOutputs<T>>(&mut self, after: Time, out: &mut O) {
+        self.wake_pending = true;
+        if O::KEPT {
+            out.note(NicUndo::WakeAsked);
+        }
+        out.wake(after);
+    }
+
+    /// Takes back one step that was noted in [`NicOutputs`]. Steps are taken back in reverse order, all of
+    /// those that were noted since.
+    pub fn undo(&mut self, step: NicUndo<T>) {
+        match step {
+            NicUndo::Taken => {
+                self.queue.pop_back();
+                self.next_message = self.next_message.wrapping_sub(1);
+            }
+            NicUndo::Woken { pending } => self.wake_pending = pending,
+            NicUndo::WakeAsked => self.wake_pending = false,
+            NicUndo::Credited { bytes } => self.credits = self.credits.wrapping_sub(bytes),
+            NicUndo::Blocked => self.blocked_since = None,
+            NicUndo::Departed {
+                bytes,
+                busy_until,
+                blocked_since,
+            } => self.undo_depart(bytes, busy_until, blocked_since),
+            NicUndo::Turned => self.queue.rotate_right(1),
+            NicUndo::Finished {
+                destination,
+                number,
+                job,
+                alone,
+                report,
+                born,
+            } => self.queue.push_front(Queued {
+                destination,
+                number,
+                job,
+                alone,
+                report,
+                born,
+                left: 0,
+            }),
+        }
+    }
+
+    fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
+        let serialization = self.rate.serialization(bytes);
+        let start = self.busy_until - serialization;
+        self.carried
+            .undo_depart(start, serialization, bytes, self.warmup, &mut self.held);
+        if let Some(since) = blocked_since {
+            self.held.undo_unblock(since, start, self.warmup);
+        }
+        self.blocked_since = blocked_since;
+        self.busy_until = busy_until;
+        self.credits = self.credits.wrapping_add(bytes);
+        if let Some(front) = self.queue.front_mut() {
+            front.left += u64::from(bytes);
         }
     }
 
@@ -170,17 +325,77 @@ impl<T: Copy> Nic<T> {
         }
         LinkUse::new(self.carried, held, end, self.busy_until)
     }
+
+    /// All that changes; equal where no input can tell two NICs apart.
+    pub fn state(&self) -> NicState<T> {
+        NicState {
+            queue: self.queue.iter().copied().collect(),
+            credits: self.credits,
+            busy_until: self.busy_until,
+            wake_pending: self.wake_pending,
+            blocked_since: self.blocked_since,
+            next_message: self.next_message,
+            carried: self.carried,
+            held: self.held,
+        }
+    }
+
+    /// Brings a new NIC into the state of one with the same settings.
+    ///
+    /// # Errors
+    /// What contradicts itself; the NIC is then as it was.
+    pub fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
+        if state.blocked_since.is_some() && state.queue.is_empty() {
+            return Err(format!(
+                "NIC of host {}: by its saved state it waits for room, but has nothing to send",
+                self.host.0
+            ));
+        }
+        self.queue = state.queue.into();
+        self.credits = state.credits;
+        self.busy_until = state.busy_until;
+        self.wake_pending = state.wake_pending;
+        self.blocked_since = state.blocked_since;
+        self.next_message = state.next_message;
+        self.carried = state.carried;
+        self.held = state.held;
+        Ok(())
+    }
+}
+
+impl<T: Copy> Queued<T> {
+    /// How to put it first again, once its packet has left.
+    fn undo_turn(&self) -> NicUndo<T> {
+        if self.left > 0 {
+            return NicUndo::Turned;
+        }
+        NicUndo::Finished {
+            destination: self.destination,
+            number: self.number,
+            job: self.job,
+            alone: self.alone,
+            report: self.report,
+            born: self.born,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use proptest::prelude::*;
 
     #[derive(Default)]
     struct Out {
         departed: Vec<(u32, u32)>,
         wake: Option<Time>,
         injected: Vec<(char, Time)>,
+    }
+
+    impl Journal<NicUndo<char>> for Out {
+        const KEPT: bool = false;
+        fn note(&mut self, _: NicUndo<char>) {}
     }
 
     impl NicOutputs<char> for Out {
@@ -242,5 +457,120 @@ mod tests {
         nic.credit(Time(130_000), 100, &mut out);
         assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (2, 50, 0));
         assert_eq!(nic.used(Time(500_000)).buffer_full, Time(30_000));
+    }
+
+    /// As large as what identifies a request to the layer above.
+    type Report = (u16, u32);
+
+    const _: () = assert!(size_of::<NicUndo<Report>>() == 32);
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum Op {
+        Send(Outgoing<Report>),
+        /// Also when none was asked for.
+        Wake,
+        /// Also of what was never sent.
+        Credit(u32),
+    }
+
+    #[derive(Debug, PartialEq)]
+    pub(crate) enum Output {
+        Depart(Packet, Time),
+        Wake(Time),
+        Injected(Report, Time),
+        Number(u32),
+    }
+
+    impl<const KEPT: bool> NicOutputs<Report> for Recorder<NicUndo<Report>, Output, KEPT> {
+        fn depart(&mut self, packet: Packet, serialization: Time) {
+            self.outputs.push(Output::Depart(packet, serialization));
+        }
+        fn wake(&mut self, after: Time) {
+            self.outputs.push(Output::Wake(after));
+        }
+        fn injected(&mut self, report: Report, after: Time) {
+            self.outputs.push(Output::Injected(report, after));
+        }
+    }
+
+    impl Reversible for Nic<Report> {
+        type Op = Op;
+        type Step = NicUndo<Report>;
+        type Output = Output;
+        type State = NicState<Report>;
+
+        fn fresh() -> Nic<Report> {
+            let rate = Rate::bits_per_s(8_000_000_000);
+            Nic::new(HostId(0), rate, 100, 250, Time(1_000_000))
+        }
+
+        fn apply<const KEPT: bool>(
+            &mut self,
+            now: Time,
+            op: &Op,
+            out: &mut Recorder<NicUndo<Report>, Output, KEPT>,
+        ) {
+            match *op {
+                Op::Send(message) => {
+                    let number = self.send(now, message, out);
+                    out.outputs.push(Output::Number(number));
+                }
+                Op::Wake => self.wake(now, out),
+                Op::Credit(bytes) => self.credit(now, bytes, out),
+            }
+        }
+
+        fn undo(&mut self, step: NicUndo<Report>) {
+            Nic::undo(self, step);
+        }
+        fn state(&self) -> NicState<Report> {
+            Nic::state(self)
+        }
+        fn restore(&mut self, state: NicState<Report>) -> Result<(), String> {
+            Nic::restore(self, state)
+        }
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let message = (
+            any::<u32>(),
+            0u64..350,
+            any::<u16>(),
+            any::<bool>(),
+            any::<Option<Report>>(),
+        );
+        let send = message.prop_map(|(destination, bytes, job, alone, report)| {
+            Op::Send(Outgoing {
+                destination: HostId(destination),
+                bytes,
+                job,
+                alone,
+                report,
+            })
+        });
+        prop_oneof![
+            3 => send,
+            5 => Just(Op::Wake),
+            4 => (0u32..200).prop_map(Op::Credit),
+            1 => any::<u32>().prop_map(Op::Credit),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 150_000)) {
+            check::<Nic<Report>>(&script)?;
+        }
+    }
+
+    #[test]
+    fn a_state_that_contradicts_itself_is_refused() {
+        let (mut fresh, mut out) = (nic(150), Out::default());
+        let mut state = fresh.state();
+        state.blocked_since = Some(Time(5));
+        let error = fresh.restore(state).unwrap_err();
+        assert!(error.contains("nothing to send"), "{error}");
+        fresh.send(Time(0), message(200, 'a'), &mut out);
+        assert_eq!(out.departed, [(0, 100)]);
     }
 }

@@ -2,11 +2,12 @@
 
 use des::Time;
 use routing::RouteState;
+use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 /// A packet. Plain data of 36 bytes with 4-byte alignment, so that an event that carries one fits a
 /// cache line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Packet {
     /// Sending host.
@@ -43,7 +44,7 @@ impl Packet {
             destination,
             message,
             bytes,
-            born: [born.0 as u32, (born.0 >> 32) as u32],
+            born: halves(born),
             route: RouteState::default(),
             job,
             hops: 0,
@@ -56,6 +57,15 @@ impl Packet {
     pub fn born(&self) -> Time {
         Time(u64::from(self.born[0]) | u64::from(self.born[1]) << 32)
     }
+
+    /// Corrects when its message was handed to the NIC.
+    pub(crate) fn set_born(&mut self, born: Time) {
+        self.born = halves(born);
+    }
+}
+
+fn halves(time: Time) -> [u32; 2] {
+    [time.0 as u32, (time.0 >> 32) as u32]
 }
 
 #[cfg(test)]

@@ -15,10 +15,14 @@
 //!
 //! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one
 //! [`Lane`]; packets without room wait in one pool per router, chained by index.
+//!
+//! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
+//! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
-use des::Time;
-use routing::{At, Congestion, Random, Routing};
-use topology::{Port, RouterId};
+use des::{Journal, Time};
+use routing::{At, Congestion, Random, RouteState, Routing};
+use serde::{Deserialize, Serialize};
+use topology::{HostId, Port, RouterId};
 
 use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
@@ -29,8 +33,8 @@ const NONE: u32 = u32::MAX;
 /// Up to so many ports, most of them take part in a turn; of more, it is better not to guess.
 pub const FEW_PORTS: usize = 32;
 
-/// What a router makes happen.
-pub trait Outputs {
+/// What a router makes happen, and where it notes how to take that back.
+pub trait Outputs: Journal<Undo> {
     /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
     /// `serialization` later.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
@@ -40,8 +44,96 @@ pub trait Outputs {
     fn ready(&mut self, ready: Ready, after: Time);
 }
 
-/// A packet that may go on, with the place that it keeps until it has left.
+/// One step back of a router, for [`Router::undo`].
 #[derive(Clone, Copy, Debug)]
+pub enum Undo {
+    /// A packet was routed to an output, whose load grew.
+    Arrived {
+        /// Output port.
+        output: u16,
+        /// Bytes of the packet.
+        bytes: u32,
+    },
+    /// The far end of an output gave credits back.
+    Credited {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// A packet took its room and its turn on the wire.
+    Sent {
+        /// Output port.
+        output: u16,
+        /// VC whose room it took; none on the way to a host.
+        vc: u8,
+        /// Bytes of the packet.
+        bytes: u32,
+        /// Until when the wire had been taken.
+        busy_until: Time,
+        /// Since when it had idled for lack of room.
+        idle_since: Time,
+    },
+    /// An output's first packet without room began to wait.
+    Held {
+        /// Output port.
+        output: u16,
+        /// Since when the wire had idled for lack of room before.
+        idle_since: Time,
+    },
+    /// A packet without room went to the end of a queue.
+    Enqueued {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Place of the packet before it.
+        after: u32,
+    },
+    /// A packet left the front of a queue; with [`Undo::Underway`], all that was known of it.
+    Dequeued {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Sending host.
+        source: HostId,
+        /// Receiving host.
+        destination: HostId,
+        /// Number of its message.
+        message: u32,
+        /// Bytes.
+        bytes: u32,
+        /// Job.
+        job: u16,
+        /// Links begun.
+        hops: u8,
+        /// Whether it counts by itself.
+        alone: bool,
+    },
+    /// The other half of a packet that left the front of a queue.
+    Underway {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Input port.
+        input: u16,
+        /// VC of the input buffer.
+        input_vc: u8,
+        /// When its message was handed to the NIC.
+        born: Time,
+        /// The routing algorithm's own.
+        route: RouteState,
+    },
+}
+
+const _: () = assert!(size_of::<Undo>() == 24);
+
+/// A packet that may go on, with the place that it keeps until it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The packet.
     pub packet: Packet,
@@ -132,6 +224,30 @@ pub struct Router {
     free: u32,
 }
 
+/// All of a router that changes: what it has done and what waits in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouterState {
+    outputs: Vec<OutputState>,
+    /// By output, then VC.
+    lanes: Vec<LaneState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OutputState {
+    busy_until: Time,
+    load: u64,
+    /// Only while packets wait: otherwise nothing depends on it.
+    idle_since: Option<Time>,
+    carried: Carried,
+    held: Held,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct LaneState {
+    credits: u32,
+    waiting: Vec<Ready>,
+}
+
 /// The congestion that routing sees.
 struct Loads<'a>(&'a [Output]);
 
@@ -201,9 +317,16 @@ impl Router {
 
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
-    pub fn arrived(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         let bytes = ready.packet.bytes;
-        self.outputs[usize::from(ready.output)].load += u64::from(bytes);
+        let load = &mut self.outputs[usize::from(ready.output)].load;
+        *load = load.wrapping_add(u64::from(bytes));
+        if O::KEPT {
+            out.note(Undo::Arrived {
+                output: ready.output,
+                bytes,
+            });
+        }
         if !self.one_rate {
             let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
@@ -217,7 +340,7 @@ impl Router {
 
     /// A packet may leave as soon as there is room for it.
     #[inline]
-    pub fn ready(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+    pub fn ready<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
         let output = &mut self.outputs[usize::from(ready.output)];
         if output.to_host {
@@ -231,17 +354,29 @@ impl Router {
             return;
         }
         if output.waiting == 0 {
+            if O::KEPT {
+                out.note(Undo::Held {
+                    output: ready.output,
+                    idle_since: output.idle_since,
+                });
+            }
             output.idle_since = now.max(output.busy_until);
         }
-        self.enqueue(lane, ready);
+        self.enqueue(lane, ready, out);
     }
 
     /// The far end of `port` has room for `bytes` bytes more on `vc`.
     #[inline]
-    pub fn credit(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut impl Outputs) {
+    pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         let lane = self.lane(port, vc);
-        self.outputs[usize::from(port)].load -= u64::from(bytes);
-        self.lanes[lane].credits += bytes;
+        let load = &mut self.outputs[usize::from(port)].load;
+        *load = load.wrapping_sub(u64::from(bytes));
+        let credits = &mut self.lanes[lane].credits;
+        *credits = credits.wrapping_add(bytes);
+        if O::KEPT {
+            let output = port;
+            out.note(Undo::Credited { output, vc, bytes });
+        }
         while let Lane { head, credits, .. } = self.lanes[lane]
             && head != NONE
             && credits >= self.pool[head as usize].ready.packet.bytes
@@ -251,6 +386,11 @@ impl Router {
             self.send(now, ready, out);
             // Only now: while it waited, the wire's idle time was the time of full buffers.
             self.outputs[usize::from(port)].waiting -= 1;
+            if O::KEPT {
+                for step in Undo::of_dequeued(&ready) {
+                    out.note(step);
+                }
+            }
         }
     }
 
@@ -260,13 +400,22 @@ impl Router {
     }
 
     /// Gives a packet that has its room the next turn on the wire.
-    fn send(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+    fn send<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         let bytes = ready.packet.bytes;
         let output = &mut self.outputs[usize::from(ready.output)];
         let held = &mut self.held[usize::from(ready.output)];
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let wait = start - now;
+        if O::KEPT {
+            out.note(Undo::Sent {
+                output: ready.output,
+                vc: ready.output_vc,
+                bytes,
+                busy_until: output.busy_until,
+                idle_since: output.idle_since,
+            });
+        }
         output.busy_until = start + serialization;
         output
             .carried
@@ -276,7 +425,7 @@ impl Router {
             output.idle_since = output.busy_until;
         }
         if output.to_host {
-            output.load -= u64::from(bytes);
+            output.load = output.load.wrapping_sub(u64::from(bytes));
         }
         let mut packet = ready.packet;
         packet.hops = packet.hops.saturating_add(1);
@@ -284,7 +433,7 @@ impl Router {
         out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
     }
 
-    fn enqueue(&mut self, lane: usize, ready: Ready) {
+    fn enqueue<O: Outputs>(&mut self, lane: usize, ready: Ready, out: &mut O) {
         let place = Place { ready, next: NONE };
         let index = self.free;
         let index = if index == NONE {
@@ -296,6 +445,13 @@ impl Router {
             index
         };
         let lane = &mut self.lanes[lane];
+        if O::KEPT {
+            out.note(Undo::Enqueued {
+                output: ready.output,
+                vc: ready.output_vc,
+                after: lane.tail,
+            });
+        }
         match lane.tail {
             NONE => lane.head = index,
             tail => self.pool[tail as usize].next = index,
@@ -317,6 +473,128 @@ impl Router {
         place.ready
     }
 
+    /// Takes back one step that was noted in [`Outputs`]. Steps are taken back in reverse order, all of
+    /// those that were noted since.
+    ///
+    /// Steps name places of the pool, and every packet comes back to its own: free places are a stack,
+    /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
+    pub fn undo(&mut self, step: Undo) {
+        match step {
+            Undo::Arrived { output, bytes } => {
+                let load = &mut self.outputs[usize::from(output)].load;
+                *load = load.wrapping_sub(u64::from(bytes));
+            }
+            Undo::Credited { output, vc, bytes } => {
+                let lane = self.lane(output, vc);
+                let load = &mut self.outputs[usize::from(output)].load;
+                *load = load.wrapping_add(u64::from(bytes));
+                let credits = &mut self.lanes[lane].credits;
+                *credits = credits.wrapping_sub(bytes);
+            }
+            Undo::Sent {
+                output,
+                vc,
+                bytes,
+                busy_until,
+                idle_since,
+            } => self.undo_send(output, vc, bytes, busy_until, idle_since),
+            Undo::Held { output, idle_since } => self.outputs[usize::from(output)].idle_since = idle_since,
+            Undo::Enqueued { output, vc, after } => {
+                let lane = self.lane(output, vc);
+                self.undo_enqueue(lane, after);
+                self.outputs[usize::from(output)].waiting -= 1;
+            }
+            Undo::Dequeued {
+                output,
+                vc,
+                source,
+                destination,
+                message,
+                bytes,
+                job,
+                hops,
+                alone,
+            } => {
+                let place = self.undo_dequeue(output, vc);
+                let mut packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
+                packet.hops = hops;
+                packet.alone = alone;
+                place.ready = Ready {
+                    packet,
+                    input: 0,
+                    output,
+                    input_vc: 0,
+                    output_vc: vc,
+                };
+            }
+            Undo::Underway {
+                output,
+                vc,
+                input,
+                input_vc,
+                born,
+                route,
+            } => {
+                let lane = self.lane(output, vc);
+                let ready = &mut self.pool[self.lanes[lane].head as usize].ready;
+                ready.input = input;
+                ready.input_vc = input_vc;
+                ready.packet.set_born(born);
+                ready.packet.route = route;
+            }
+        }
+    }
+
+    fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
+        let lane = self.lane(port, vc);
+        let output = &mut self.outputs[usize::from(port)];
+        let held = &mut self.held[usize::from(port)];
+        let serialization = output.rate.serialization(bytes);
+        let start = output.busy_until - serialization;
+        if output.waiting > 0 {
+            held.undo_unblock(idle_since, start, self.warmup);
+        }
+        output
+            .carried
+            .undo_depart(start, serialization, bytes, self.warmup, held);
+        output.busy_until = busy_until;
+        output.idle_since = idle_since;
+        if output.to_host {
+            output.load = output.load.wrapping_add(u64::from(bytes));
+        } else {
+            let credits = &mut self.lanes[lane].credits;
+            *credits = credits.wrapping_add(bytes);
+        }
+    }
+
+    fn undo_enqueue(&mut self, lane: usize, after: u32) {
+        let lane = &mut self.lanes[lane];
+        let index = lane.tail;
+        lane.tail = after;
+        match after {
+            NONE => lane.head = NONE,
+            after => self.pool[after as usize].next = NONE,
+        }
+        self.pool[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
+    fn undo_dequeue(&mut self, port: u16, vc: u8) -> &mut Place {
+        let lane = self.lane(port, vc);
+        let lane = &mut self.lanes[lane];
+        self.outputs[usize::from(port)].waiting += 1;
+        let index = self.free;
+        let place = &mut self.pool[index as usize];
+        self.free = place.next;
+        place.next = lane.head;
+        lane.head = index;
+        if lane.tail == NONE {
+            lane.tail = index;
+        }
+        place
+    }
+
     /// Asks for the memory that its next packets and credits will touch.
     #[inline]
     pub fn prefetch(&self) {
@@ -333,13 +611,12 @@ impl Router {
 
     /// Packets that wait in its buffers.
     pub fn waiting(&self) -> impl Iterator<Item = &Ready> {
-        self.lanes.iter().flat_map(|lane| {
-            let first = (lane.head != NONE).then(|| &self.pool[lane.head as usize]);
-            std::iter::successors(first, |place| {
-                (place.next != NONE).then(|| &self.pool[place.next as usize])
-            })
-            .map(|place| &place.ready)
-        })
+        self.lanes.iter().flat_map(|lane| self.queue(lane))
+    }
+
+    fn queue(&self, lane: &Lane) -> impl Iterator<Item = &Ready> {
+        let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
+        std::iter::successors(place(lane.head), move |p| place(p.next)).map(|p| &p.ready)
     }
 
     /// Credits for a VC of the link at `port`, in bytes.
@@ -356,13 +633,140 @@ impl Router {
         }
         LinkUse::new(output.carried, held, end, output.busy_until)
     }
+
+    /// All that changes; equal where no input can tell two routers apart.
+    pub fn state(&self) -> RouterState {
+        let output = |(output, held): (&Output, &Held)| OutputState {
+            busy_until: output.busy_until,
+            load: output.load,
+            idle_since: (output.waiting > 0).then_some(output.idle_since),
+            carried: output.carried,
+            held: *held,
+        };
+        let lane = |lane: &Lane| LaneState {
+            credits: lane.credits,
+            waiting: self.queue(lane).copied().collect(),
+        };
+        RouterState {
+            outputs: self.outputs.iter().zip(&self.held).map(output).collect(),
+            lanes: self.lanes.iter().map(lane).collect(),
+        }
+    }
+
+    /// Brings a new router into the state of one with the same settings.
+    ///
+    /// # Errors
+    /// What does not fit these settings; the router is then as it was.
+    pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
+        self.check(&state)?;
+        for (port, saved) in state.outputs.into_iter().enumerate() {
+            let output = &mut self.outputs[port];
+            output.busy_until = saved.busy_until;
+            output.load = saved.load;
+            output.waiting = 0;
+            output.idle_since = saved.idle_since.unwrap_or_default();
+            output.carried = saved.carried;
+            self.held[port] = saved.held;
+        }
+        self.pool.clear();
+        self.free = NONE;
+        for (lane, saved) in self.lanes.iter_mut().zip(state.lanes) {
+            let first = self.pool.len() as u32;
+            let count = saved.waiting.len() as u32;
+            for (ready, next) in saved.waiting.into_iter().zip(first + 1..) {
+                self.outputs[usize::from(ready.output)].waiting += 1;
+                self.pool.push(Place { ready, next });
+            }
+            *lane = Lane {
+                head: NONE,
+                tail: NONE,
+                credits: saved.credits,
+            };
+            if count > 0 {
+                lane.head = first;
+                lane.tail = first + count - 1;
+                self.pool[lane.tail as usize].next = NONE;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, state: &RouterState) -> Result<(), String> {
+        let id = self.id.0;
+        let (ports, lanes) = (self.outputs.len(), self.lanes.len());
+        let (saved_ports, saved_lanes) = (state.outputs.len(), state.lanes.len());
+        if (saved_ports, saved_lanes) != (ports, lanes) {
+            return Err(format!(
+                "router {id} has {ports} ports and {lanes} queues, its saved state {saved_ports} and {saved_lanes}"
+            ));
+        }
+        for (index, lane) in state.lanes.iter().enumerate() {
+            let (port, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
+            let fits = |ready: &Ready| {
+                (usize::from(ready.output), usize::from(ready.output_vc)) == (port, vc)
+                    && usize::from(ready.input) < ports
+                    && ready.input_vc < self.vcs
+                    && !self.outputs[port].to_host
+            };
+            if !lane.waiting.iter().all(fits) {
+                return Err(format!(
+                    "router {id}: a packet in the saved state cannot wait for port {port}, VC {vc}"
+                ));
+            }
+        }
+        for (port, output) in state.outputs.iter().enumerate() {
+            let vcs = usize::from(self.vcs);
+            let mut lanes = state.lanes[port * vcs..(port + 1) * vcs].iter();
+            let waits = lanes.any(|lane| !lane.waiting.is_empty());
+            if output.idle_since.is_some() != waits {
+                return Err(format!(
+                    "router {id}: the saved state of port {port} contradicts its queues"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Undo {
+    /// The steps that put a packet back at the front of its queue, in the order of noting.
+    fn of_dequeued(ready: &Ready) -> [Undo; 2] {
+        let Ready {
+            packet,
+            input,
+            output,
+            input_vc,
+            output_vc: vc,
+        } = *ready;
+        let underway = Undo::Underway {
+            output,
+            vc,
+            input,
+            input_vc,
+            born: packet.born(),
+            route: packet.route,
+        };
+        let dequeued = Undo::Dequeued {
+            output,
+            vc,
+            source: packet.source,
+            destination: packet.destination,
+            message: packet.message,
+            bytes: packet.bytes,
+            job: packet.job,
+            hops: packet.hops,
+            alone: packet.alone,
+        };
+        [underway, dequeued]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use routing::{Hop, RouteState};
-    use topology::HostId;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use proptest::prelude::*;
+    use routing::Hop;
 
     /// 8 Gbps: 1000 ps per byte.
     const SLOW: u64 = 8_000_000_000;
@@ -406,6 +810,11 @@ mod tests {
         /// Start, port, VC and end of every departure.
         departed: Vec<(u64, u16, u8, u64)>,
         credits: Vec<(u64, u16, u8, u32)>,
+    }
+
+    impl Journal<Undo> for Agenda {
+        const KEPT: bool = false;
+        fn note(&mut self, _: Undo) {}
     }
 
     impl Outputs for Agenda {
@@ -537,5 +946,158 @@ mod tests {
         assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 200);
         bench.credit(1_000_000, 2, 0, 200);
         assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 0);
+    }
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum Op {
+        Arrive(Ready),
+        /// Also of packets that have never arrived.
+        Ready(Ready),
+        /// Also of what was never sent.
+        Credit(u16, u8, u32),
+    }
+
+    #[derive(Debug, PartialEq)]
+    pub(crate) enum Output {
+        Depart(u16, u8, Packet, Time, Time),
+        Credit(u16, u8, u32, Time),
+        Ready(Ready, Time),
+    }
+
+    impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
+        fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+            self.outputs
+                .push(Output::Depart(port, vc, packet, wait, serialization));
+        }
+        fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+            self.outputs.push(Output::Credit(port, vc, bytes, after));
+        }
+        fn ready(&mut self, ready: Ready, after: Time) {
+            self.outputs.push(Output::Ready(ready, after));
+        }
+    }
+
+    impl Reversible for Router {
+        type Op = Op;
+        type Step = Undo;
+        type Output = Output;
+        type State = RouterState;
+
+        /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
+        fn fresh() -> Router {
+            let mut router = Bench::new(150).router;
+            router.warmup = Time(1_000_000);
+            router
+        }
+
+        fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+            match *op {
+                Op::Arrive(ready) => self.arrived(now, ready, out),
+                Op::Ready(ready) => self.ready(now, ready, out),
+                Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+            }
+        }
+
+        fn undo(&mut self, step: Undo) {
+            Router::undo(self, step);
+        }
+        fn state(&self) -> RouterState {
+            Router::state(self)
+        }
+        fn restore(&mut self, state: RouterState) -> Result<(), String> {
+            Router::restore(self, state)
+        }
+    }
+
+    fn readies() -> impl Strategy<Value = Ready> {
+        let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2);
+        let packet = (
+            any::<[u32; 3]>(),
+            0u32..200,
+            any::<u64>(),
+            any::<u16>(),
+            any::<u8>(),
+        );
+        let route = (any::<u32>(), any::<u8>(), any::<u8>(), any::<bool>());
+        (place, packet, route).prop_map(|((input, output, input_vc, output_vc), packet, route)| {
+            let ([source, destination, message], bytes, born, job, hops) = packet;
+            let (source, destination) = (HostId(source), HostId(destination));
+            let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
+            let (via, phase, flags, alone) = route;
+            packet.route = RouteState { via, phase, flags };
+            packet.hops = hops;
+            packet.alone = alone;
+            Ready {
+                packet,
+                input,
+                output,
+                input_vc,
+                output_vc,
+            }
+        })
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            5 => readies().prop_map(Op::Arrive),
+            1 => readies().prop_map(Op::Ready),
+            4 => (0u16..4, 0u8..2, 0u32..300).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+            1 => (0u16..4, 0u8..2, any::<u32>()).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+            check::<Router>(&script)?;
+        }
+    }
+
+    #[test]
+    fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
+        let mut bench = Bench::new(150);
+        bench.arrive(0, 0, 2, 0, 100);
+        bench.arrive(0, 0, 2, 0, 100);
+        let good = bench.router.state();
+        let mut fresh = Bench::new(150).router;
+        let untouched = fresh.state();
+        let mut refused = |change: fn(&mut RouterState), why: &str| {
+            let mut state = good.clone();
+            change(&mut state);
+            let error = fresh.restore(state).unwrap_err();
+            assert!(error.contains(why), "{error}");
+            assert_eq!(fresh.state(), untouched);
+        };
+        refused(
+            |s| s.outputs.truncate(3),
+            "4 ports and 8 queues, its saved state 3 and 8",
+        );
+        refused(
+            |s| s.lanes.truncate(7),
+            "4 ports and 8 queues, its saved state 4 and 7",
+        );
+        refused(
+            |s| s.lanes[4].waiting[0].output = 1,
+            "cannot wait for port 2, VC 0",
+        );
+        refused(
+            |s| s.lanes[4].waiting[0].input = 4,
+            "cannot wait for port 2, VC 0",
+        );
+        refused(
+            |s| s.lanes[4].waiting[0].input_vc = 2,
+            "cannot wait for port 2, VC 0",
+        );
+        refused(|s| s.lanes.swap(4, 6), "cannot wait for port 3, VC 0");
+        refused(
+            |s| s.outputs[2].idle_since = None,
+            "port 2 contradicts its queues",
+        );
+        refused(
+            |s| s.outputs[0].idle_since = Some(Time(1)),
+            "port 0 contradicts its queues",
+        );
+        assert_eq!(fresh.restore(good.clone()), Ok(()));
+        assert_eq!(fresh.state(), good);
     }
 }
