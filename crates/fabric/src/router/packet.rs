@@ -76,6 +76,13 @@ pub enum Undo {
         /// Since when it had idled for lack of room.
         idle_since: Time,
     },
+    /// An output's first packet without room began to wait.
+    Held {
+        /// Output port.
+        output: u16,
+        /// Since when the wire had idled for lack of room before.
+        idle_since: Time,
+    },
     /// A packet without room went to the end of a queue.
     Enqueued {
         /// Output port.
@@ -84,8 +91,6 @@ pub enum Undo {
         vc: u8,
         /// Place of the packet before it.
         after: u32,
-        /// Since when the wire had idled for lack of room.
-        idle_since: Time,
     },
     /// A packet left the front of a queue; with [`Undo::Underway`], all that was known of it.
     Dequeued {
@@ -335,7 +340,7 @@ impl Router {
 
     /// A packet may leave as soon as there is room for it.
     #[inline]
-    pub fn ready(&mut self, now: Time, ready: Ready, out: &mut impl Outputs) {
+    pub fn ready<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
         let output = &mut self.outputs[usize::from(ready.output)];
         if output.to_host {
@@ -348,7 +353,16 @@ impl Router {
             self.send(now, ready, out);
             return;
         }
-        self.enqueue(now, lane, ready, out);
+        if output.waiting == 0 {
+            if O::KEPT {
+                out.note(Undo::Held {
+                    output: ready.output,
+                    idle_since: output.idle_since,
+                });
+            }
+            output.idle_since = now.max(output.busy_until);
+        }
+        self.enqueue(lane, ready, out);
     }
 
     /// The far end of `port` has room for `bytes` bytes more on `vc`.
@@ -419,7 +433,7 @@ impl Router {
         out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
     }
 
-    fn enqueue<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
+    fn enqueue<O: Outputs>(&mut self, lane: usize, ready: Ready, out: &mut O) {
         let place = Place { ready, next: NONE };
         let index = self.free;
         let index = if index == NONE {
@@ -431,13 +445,11 @@ impl Router {
             index
         };
         let lane = &mut self.lanes[lane];
-        let output = &mut self.outputs[usize::from(ready.output)];
         if O::KEPT {
             out.note(Undo::Enqueued {
                 output: ready.output,
                 vc: ready.output_vc,
                 after: lane.tail,
-                idle_since: output.idle_since,
             });
         }
         match lane.tail {
@@ -445,10 +457,7 @@ impl Router {
             tail => self.pool[tail as usize].next = index,
         }
         lane.tail = index;
-        if output.waiting == 0 {
-            output.idle_since = now.max(output.busy_until);
-        }
-        output.waiting += 1;
+        self.outputs[usize::from(ready.output)].waiting += 1;
     }
 
     fn dequeue(&mut self, lane: usize) -> Ready {
@@ -489,17 +498,11 @@ impl Router {
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
-            Undo::Enqueued {
-                output,
-                vc,
-                after,
-                idle_since,
-            } => {
+            Undo::Held { output, idle_since } => self.outputs[usize::from(output)].idle_since = idle_since,
+            Undo::Enqueued { output, vc, after } => {
                 let lane = self.lane(output, vc);
                 self.undo_enqueue(lane, after);
-                let output = &mut self.outputs[usize::from(output)];
-                output.idle_since = idle_since;
-                output.waiting -= 1;
+                self.outputs[usize::from(output)].waiting -= 1;
             }
             Undo::Dequeued {
                 output,
