@@ -83,7 +83,34 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             ),
             part(
                 "conservative",
-                "windows of the lookahead, router by router, on threads; the default",
+                "windows of the lookahead, router by router, on threads and processes; the default",
+                &[],
+            ),
+            part(
+                "optimistic",
+                "ahead of what is certain, with rollback, on threads and processes (Time Warp)",
+                &[
+                    (
+                        "optimistic.batch",
+                        "events between two looks at the mail, default 16",
+                    ),
+                    (
+                        "optimistic.gvt_interval",
+                        "batches between two global virtual times, default 256",
+                    ),
+                    (
+                        "optimistic.ahead",
+                        "a time such as \"1 us\": how far beyond global virtual time; by default found as it runs",
+                    ),
+                    (
+                        "optimistic.memory",
+                        "bytes per thread for events that are not yet certain, default 128 MiB",
+                    ),
+                ],
+            ),
+            part(
+                "reverse-check",
+                "carries every event out, takes it back, compares, and carries it out again: finds bugs of FabricSim",
                 &[],
             ),
         ],

@@ -3,18 +3,35 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use des::Executor;
+use des::{Executor, Time};
 use results::{RunResult, Table};
-use sim::{Control, Error, Experiment, Job, JobKind, RankJob};
+use sim::{Control, Error, Experiment, Job, JobKind, RankJob, Way, run_in};
+use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 
 /// All ways to carry out a run; the first is the reference.
-pub const EXECUTORS: [(Executor, usize); 4] = [
+pub const EXECUTORS: [(Executor, usize); 7] = [
     (Executor::Sequential, 1),
     (Executor::Conservative, 1),
     (Executor::Conservative, 2),
     (Executor::Conservative, 3),
+    (Executor::Optimistic, 1),
+    (Executor::Optimistic, 2),
+    (Executor::Optimistic, 3),
+];
+
+/// Events that the reverse check carries out at most: it compares a whole process at each.
+const REVERSE_CHECKED: u64 = 10_000;
+
+/// Executors, processes, and threads of each process.
+pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
+    (Executor::Conservative, 2, 1),
+    (Executor::Conservative, 3, 2),
+    (Executor::Conservative, 4, 1),
+    (Executor::Optimistic, 2, 1),
+    (Executor::Optimistic, 3, 2),
+    (Executor::Optimistic, 4, 1),
 ];
 
 /// The root of the repository.
@@ -71,7 +88,55 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
             &format!("{} with {threads} threads", executor.name()),
         );
     }
-    reference.expect("there are executors")
+    let reference = reference.expect("there are executors");
+    for (executor, processes, threads) in DISTRIBUTED {
+        (experiment.run.executor, experiment.run.threads) = (executor, threads);
+        let result = run_together(experiment, processes);
+        let what = format!(
+            "{} in {processes} processes of {threads} threads",
+            executor.name()
+        );
+        assert_same(&reference, &result, &what);
+    }
+    reverse_check(experiment, &reference);
+    reference
+}
+
+/// Every event of the run's beginning can be taken back.
+fn reverse_check(experiment: &mut Experiment, whole: &RunResult) {
+    let setting = experiment.run.clone();
+    experiment.run.threads = 1;
+    let events = whole.summary.run.events_committed;
+    if events > REVERSE_CHECKED {
+        let end = (whole.summary.run.simulated_ns * REVERSE_CHECKED as f64 / events as f64) as u64;
+        experiment.run.until = Some(Time::from_ns(end.max(1)));
+        experiment.run.warmup = experiment.run.warmup.min(Time::from_ns(end / 4));
+    }
+    let mut result = |executor| {
+        experiment.run.executor = executor;
+        run(experiment)
+    };
+    let reference = result(Executor::Sequential);
+    assert_same(&reference, &result(Executor::ReverseCheck), "reverse-check");
+    experiment.run = setting;
+}
+
+/// Runs in several processes, which are threads of this one.
+pub fn run_together(experiment: &Experiment, processes: usize) -> RunResult {
+    let results = Together::run(processes, |process| {
+        let way = Way {
+            processes: process,
+            ..Way::default()
+        };
+        run_in(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
+    });
+    let mut results = results.into_iter();
+    let first = results
+        .next()
+        .flatten()
+        .expect("the first process has the result");
+    assert!(results.all(|other| other.is_none()), "the others have none");
+    first
 }
 
 /// Two results are the same but for what the runs cost.
