@@ -1,7 +1,8 @@
 //! The command line: one definition of each subcommand, without logic of its own. The Python package's
 //! `fabricsim` command is the same function.
 //!
-//! Exit status: 0 done; 1 the result could not be written, or an internal check failed; 2 the input is
+//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed,
+//! or another process of the run has failed and says why; 2 the input is
 //! wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
 
 mod list;
@@ -11,8 +12,10 @@ mod trace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use sim::Every;
 
 /// The input is wrong.
 const WRONG_INPUT: u8 = 2;
@@ -33,6 +36,8 @@ struct Cli {
 enum Command {
     /// Run an experiment and write a result folder with tables and a report
     Run(RunArguments),
+    /// Go on with a run that was broken off, from its last checkpoint
+    Resume(ResumeArguments),
     /// Do everything but the run: build the network, find places for the jobs, look for deadlocks
     Check(CheckArguments),
     /// List what an experiment can name: topologies, routings, patterns, ...
@@ -61,18 +66,60 @@ struct ExperimentArguments {
 struct RunArguments {
     #[command(flatten)]
     experiment: ExperimentArguments,
-    /// sequential or conservative; the result is the same [default: run.executor of the experiment]
-    #[arg(long)]
-    executor: Option<String>,
-    /// Threads of the conservative executor; the result is the same [default: run.threads]
-    #[arg(long)]
-    threads: Option<u32>,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Result folder; an earlier result there is replaced [default: results/NAME for NAME.toml]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// How a run is carried out; the result is the same.
+#[derive(Args)]
+struct MachineArguments {
+    /// sequential, conservative or optimistic [default: run.executor of the experiment]
+    #[arg(long)]
+    executor: Option<String>,
+    /// Threads, of each process if there are several [default: run.threads]
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Write a checkpoint into the result folder each time that this much wall-clock time has passed, for example
+    /// 60s; `fabricsim resume DIR` goes on from it
+    #[arg(long, value_name = "TIME", value_parser = wall_time)]
+    checkpoint_every: Option<Duration>,
+    /// Write a checkpoint each time that this much time has been simulated, for example "50 us"
+    #[arg(long, value_name = "TIME", value_parser = simulated_time, conflicts_with = "checkpoint_every")]
+    checkpoint_every_simulated: Option<u64>,
     /// Print summary.json instead of a table
     #[arg(long)]
     json: bool,
+}
+
+impl MachineArguments {
+    /// As overrides of the experiment.
+    fn overrides(&self) -> Vec<(String, String)> {
+        let executor = self
+            .executor
+            .as_ref()
+            .map(|name| ("run.executor".into(), format!("\"{name}\"")));
+        let threads = self
+            .threads
+            .map(|threads| ("run.threads".into(), threads.to_string()));
+        executor.into_iter().chain(threads).collect()
+    }
+
+    fn every(&self) -> Option<Every> {
+        let wall = self.checkpoint_every.map(Every::Wall);
+        wall.or(self.checkpoint_every_simulated.map(Every::Simulated))
+    }
+}
+
+#[derive(Args)]
+struct ResumeArguments {
+    /// Result folder with the checkpoint of a run that was broken off
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    #[command(flatten)]
+    machine: MachineArguments,
 }
 
 #[derive(Args)]
@@ -140,6 +187,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     };
     let done = match cli.command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Resume(arguments) => run::resume(&arguments),
         Command::Check(arguments) => run::check(arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
@@ -149,7 +197,9 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     match done {
         Ok(()) => 0,
         Err(failure) => {
-            eprintln!("fabricsim: {}", failure.message);
+            if !failure.is_silent() {
+                eprintln!("fabricsim: {}", failure.message);
+            }
             failure.status
         }
     }
@@ -169,6 +219,18 @@ impl Failure {
         }
     }
 
+    /// Another process of the run says why.
+    fn silent() -> Failure {
+        Failure {
+            message: String::new(),
+            status: FAILED,
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.message.is_empty()
+    }
+
     fn failed(error: impl ToString) -> Failure {
         Failure {
             message: error.to_string(),
@@ -180,7 +242,8 @@ impl Failure {
 impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Failure {
         let status = match error {
-            sim::Error::Audit(_) => FAILED,
+            sim::Error::Elsewhere => return Failure::silent(),
+            sim::Error::Audit(_) | sim::Error::Checkpoint { .. } => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,
         };
@@ -188,6 +251,21 @@ impl From<sim::Error> for Failure {
             message: error.to_string(),
             status,
         }
+    }
+}
+
+fn wall_time(text: &str) -> Result<Duration, String> {
+    let ps = config::Duration::parse(text)?.ps;
+    match Duration::from_nanos(ps / 1000) {
+        Duration::ZERO => Err("expected a time such as 60s".into()),
+        time => Ok(time),
+    }
+}
+
+fn simulated_time(text: &str) -> Result<u64, String> {
+    match config::Duration::parse(text)?.ps {
+        0 => Err("expected a time such as \"50 us\"".into()),
+        ps => Ok(ps),
     }
 }
 

@@ -1,13 +1,17 @@
-//! `run`, `check`, `report`, `compare`.
+//! `run`, `resume`, `check`, `report`, `compare`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cluster::Processes;
 use results::Summary;
 use serde_json::json;
-use sim::{Control, Experiment};
+use sim::{Checkpoint, Checkpoints, Control, Experiment, Way};
 
-use crate::{CheckArguments, CompareArguments, ExperimentArguments, Failure, ReportArguments, RunArguments};
+use crate::{
+    CheckArguments, CompareArguments, ExperimentArguments, Failure, MachineArguments, ReportArguments,
+    ResumeArguments, RunArguments,
+};
 use crate::{print, progress};
 
 fn load(arguments: &ExperimentArguments) -> Result<Experiment, Failure> {
@@ -15,29 +19,89 @@ fn load(arguments: &ExperimentArguments) -> Result<Experiment, Failure> {
 }
 
 pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
+    let team = Team::join()?;
     let set = &mut arguments.experiment.set;
-    if let Some(executor) = arguments.executor.take() {
-        set.push(("run.executor".into(), format!("\"{executor}\"")));
-    }
-    if let Some(threads) = arguments.threads {
-        set.push(("run.threads".into(), threads.to_string()));
-    }
-    let experiment = load(&arguments.experiment)?;
+    set.extend(arguments.machine.overrides());
     let out = arguments
         .out
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
-    results::may_write(&out).map_err(Failure::wrong_input)?;
+    let experiment = team.agree(|| {
+        let experiment = load(&arguments.experiment)?;
+        results::may_write(&out).map_err(Failure::wrong_input)?;
+        Ok(experiment)
+    })?;
+    carry_out(&team, &experiment, None, &arguments.machine, &out)
+}
 
+pub(crate) fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
+    let team = Team::join()?;
+    let (checkpoint, experiment) = team.agree(|| {
+        let file = arguments.folder.join(results::CHECKPOINT);
+        if !file.exists() {
+            let folder = arguments.folder.display();
+            return Err(Failure::wrong_input(format!(
+                "{folder} holds no checkpoint ({}); `fabricsim run ... --out {folder} --checkpoint-every 60s` writes them",
+                results::CHECKPOINT
+            )));
+        }
+        let checkpoint = Checkpoint::load(&file)?;
+        let experiment = checkpoint.experiment(&arguments.machine.overrides())?;
+        Ok((checkpoint, experiment))
+    })?;
+    if team.is_first() && !arguments.machine.json {
+        let time = config::Duration {
+            ps: checkpoint.time_ps(),
+        };
+        print(format!("goes on from {time} of simulated time"));
+    }
+    carry_out(
+        &team,
+        &experiment,
+        Some(&checkpoint),
+        &arguments.machine,
+        &arguments.folder,
+    )
+}
+
+/// Runs an experiment, or its rest, and writes the result.
+fn carry_out(
+    team: &Team,
+    experiment: &Experiment,
+    from: Option<&Checkpoint>,
+    machine: &MachineArguments,
+    out: &Path,
+) -> Result<(), Failure> {
     let control = Arc::new(Control::new());
     let interrupt = control.clone();
     // Fails only if a handler is installed already, as in a second run within one Python process.
     let _ = ctrlc::set_handler(move || interrupt.stop());
-    let bar = progress::show(&control, experiment.run.until.map(|t| t.ps()));
-    let result = sim::run(&experiment, &control);
-    bar.finish();
-    let result = result?;
-    result.write(&out, true).map_err(Failure::failed)?;
-    if arguments.json {
+    let checkpoints = machine.every().map(|every| Checkpoints {
+        file: out.join(results::CHECKPOINT),
+        every,
+    });
+    let way = Way {
+        processes: &team.0,
+        checkpoints: checkpoints.as_ref(),
+        from,
+    };
+    let bar = team
+        .is_first()
+        .then(|| progress::show(&control, experiment.run.until.map(|t| t.ps())));
+    let result = team.agree(|| {
+        let result = sim::run_in(experiment, &control, &way);
+        if let Some(bar) = bar {
+            bar.finish();
+        }
+        let result = result?;
+        if let Some(result) = &result {
+            result.write(out, true).map_err(Failure::failed)?;
+        }
+        Ok(result)
+    })?;
+    let Some(result) = result else {
+        return Ok(());
+    };
+    if machine.json {
         print(serde_json::to_string_pretty(&result.summary).map_err(Failure::failed)?);
     } else {
         let name = out
@@ -51,6 +115,34 @@ pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// The processes of a run, of which one speaks.
+struct Team(cluster::Membership);
+
+impl Team {
+    fn join() -> Result<Team, Failure> {
+        Ok(Team(cluster::join().map_err(Failure::wrong_input)?))
+    }
+
+    fn is_first(&self) -> bool {
+        self.0.index() == 0
+    }
+
+    /// Does something in all processes. If it fails in any, it fails in all, and the first of them says why.
+    fn agree<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        let done = work();
+        let mine = self.0.index() as u64;
+        // What failed elsewhere is told there.
+        let tells = done.as_ref().is_err_and(|failure| !failure.is_silent());
+        let mut values = [if tells { mine } else { u64::MAX }, u64::from(done.is_ok())];
+        self.0.least(&mut values);
+        match done {
+            Ok(done) if values[1] == 1 => Ok(done),
+            Err(failure) if values[0] == mine || values[0] == u64::MAX => Err(failure),
+            _ => Err(Failure::silent()),
+        }
+    }
 }
 
 /// `results/NAME` for `NAME.toml`.

@@ -26,7 +26,7 @@ mod world;
 use std::marker::PhantomData;
 use std::sync::MutexGuard;
 
-use des::Processes;
+pub use des::Processes;
 
 use launch::Launch;
 use world::World;

@@ -15,6 +15,12 @@ use crate::{RunResult, Summary, Table, report};
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
 
+/// Name of the checkpoint of a run that has no result yet, in the folder of its result to come.
+pub const CHECKPOINT: &str = "checkpoint.fabricsim";
+
+/// What checkpoints that are being written are called at first.
+pub const PARTIAL_CHECKPOINT: &str = ".checkpoint-";
+
 /// Why a result was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -29,6 +35,13 @@ pub enum WriteError {
         /// One thing in it that belongs to no result.
         found: String,
     },
+    /// The folder holds the checkpoint of a run that was broken off.
+    #[error(
+        "{folder} holds the checkpoint of a run that was broken off: `fabricsim resume {folder}` continues it; \
+         remove {folder}/{CHECKPOINT} to begin anew",
+        folder = .0.display()
+    )]
+    Unfinished(PathBuf),
     /// The path names a file, or nothing that can be a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
@@ -165,12 +178,16 @@ impl RunResult {
     }
 }
 
-/// Whether a result may be written as the folder `dir`, an earlier result there being replaced: to be
-/// asked before a long run. Changes nothing.
+/// Whether the result of a new run may be written as the folder `dir`, an earlier result there being
+/// replaced: to be asked before a long run. Changes nothing.
 ///
 /// # Errors
-/// `dir` is not a folder, nor can be one, or it is a folder that holds something else than a result.
+/// `dir` is not a folder, nor can be one, or it is a folder that holds something else than a result, or the
+/// checkpoint of another run.
 pub fn may_write(dir: &Path) -> Result<(), WriteError> {
+    if dir.join(CHECKPOINT).exists() {
+        return Err(WriteError::Unfinished(dir.into()));
+    }
     match dir.symlink_metadata() {
         Ok(_) => refuse_foreign(dir, &existing(dir)?, true),
         Err(_) if dir.file_name().is_none() => Err(WriteError::NotAFolder(dir.into())),
@@ -261,7 +278,12 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
     if names.is_empty() {
         return Ok(());
     }
-    let ours = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
+    let of_checkpoint = |name: &str| name == CHECKPOINT || name.starts_with(PARTIAL_CHECKPOINT);
+    if names.iter().all(|name| of_checkpoint(name)) {
+        return Ok(());
+    }
+    let of_result = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
+    let ours = |name: &str| of_checkpoint(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {
             folder: dir.into(),

@@ -17,7 +17,9 @@ mod table;
 
 pub use compare::compare;
 pub use digest::{Chain, Digest, hash};
-pub use folder::{ReadError, RegenerateError, WriteError, may_write, regenerate_report};
+pub use folder::{
+    CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
+};
 pub use histogram::{Bucket, Histogram};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;

@@ -216,7 +216,7 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
         .unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new()
-        .prefix(".checkpoint-")
+        .prefix(results::PARTIAL_CHECKPOINT)
         .tempfile_in(folder)?;
     file.write_all(MAGIC)?;
     file.write_all(&(head.len() as u64).to_le_bytes())?;

@@ -122,11 +122,12 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         processes: way.processes,
         from: from.map(|body| &body.snapshot),
     };
-    let finished = run.carry_out(&mut watcher).map_err(|why| match way.from {
+    let finished = run.carry_out(&mut watcher);
+    let (cpu_s, peak_rss_bytes) = sums(way.processes, begin.cpu(), peak_rss_bytes());
+    let finished = finished.map_err(|why| match way.from {
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
     })?;
-    let (cpu_s, peak_rss_bytes) = sums(way.processes, begin.cpu(), peak_rss_bytes());
     match finished.end {
         End::Failed(error) => return Err(error),
         End::FailedElsewhere => return Err(Error::Elsewhere),
