@@ -83,6 +83,7 @@ fn carry_out(
         processes: &team.0,
         checkpoints: checkpoints.as_ref(),
         from,
+        partition: None,
     };
     let bar = team
         .is_first()

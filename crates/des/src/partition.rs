@@ -114,7 +114,8 @@ mod tests {
         let cut = |lps, parts| Partition::between_neighbours(lps, parts, |_| 1, group).bounds;
         assert_eq!(cut(50, 2), [0, 25, 50]);
         assert_eq!(cut(50, 5), [0, 10, 20, 30, 40, 50]);
-        assert_eq!(cut(210, 2), [0, 100, 210], "the nearest of two");
+        assert_eq!(cut(210, 2), [0, 110, 210], "the second of two as near");
+        assert_eq!(cut(206, 2), [0, 100, 206], "the nearer of two");
         assert_eq!(cut(3, 5), [0, 0, 1, 1, 2, 3]);
         assert_eq!(cut(0, 2), [0, 0, 0]);
     }

@@ -50,6 +50,8 @@ pub struct Way<'a> {
     pub checkpoints: Option<&'a Checkpoints>,
     /// Where to go on; none: the run begins.
     pub from: Option<&'a Checkpoint>,
+    /// What each thread simulates; none: about equal parts that keep neighbours together.
+    pub partition: Option<Partition>,
 }
 
 impl Default for Way<'_> {
@@ -58,6 +60,7 @@ impl Default for Way<'_> {
             processes: &Alone,
             checkpoints: None,
             from: None,
+            partition: None,
         }
     }
 }
@@ -95,7 +98,8 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
     }
     let simulation = Simulation::new(experiment);
     let topology = experiment.network.topology.as_ref();
-    let partition: Partition = simulation.numbering.partition(topology, count * threads);
+    let partition = way.partition.clone();
+    let partition = partition.unwrap_or_else(|| simulation.numbering.partition(topology, count * threads));
     let parts = parts(&simulation, &partition, threads);
     let settings = Settings {
         executor,

@@ -1,12 +1,13 @@
 //! What one thread of the optimistic executor holds: events that are pending or not yet certain, with how to
 //! take them back.
 
-use std::collections::{BinaryHeap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::Message;
+use super::pending::Pending;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
 use crate::slot::Slot;
@@ -30,10 +31,12 @@ struct Held<P> {
     state: State,
 }
 
-/// One carrying out of an event: its place, and a number that no other carrying out has.
+/// One carrying out of an event: the event's place, that of its log, and a number that no other carrying
+/// out has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Deed {
-    pub(super) place: u32,
+    place: u32,
+    log: u32,
     serial: u64,
 }
 
@@ -107,15 +110,19 @@ pub(super) struct Desk<'a, M: Model> {
     partition: &'a Partition,
     lookahead: Time,
     seed: u64,
-    /// Where the events are that this thread holds; [`Desk::logs`] has the same places.
+    /// The events that this thread holds, and their free places.
     events: Vec<Held<M::Payload>>,
-    logs: Vec<Log<M>>,
     free: Vec<u32>,
-    queue: BinaryHeap<Indexed>,
+    /// Of the events that have been carried out: fewer than are held, so that they stay in the cache.
+    logs: Vec<Log<M>>,
+    free_logs: Vec<u32>,
+    queue: Pending,
     /// Events of other threads (source and instance) to be thrown away when they come out of the queue.
     doomed: HashSet<(LpId, u32)>,
     /// What is not yet certain, in the order of its carrying out; some has been undone.
     processed: VecDeque<Deed>,
+    /// Whether some of it has been, so that the rest need not be in the total order.
+    is_disordered: bool,
     serials: u64,
     pub(super) outboxes: Vec<Vec<Message<M::Payload>>>,
     pub(super) records: Vec<Emitted<M::Record>>,
@@ -132,6 +139,7 @@ pub(super) struct Desk<'a, M: Model> {
     /// The event at work.
     key: Key,
     place: u32,
+    log: u32,
     lp: LpId,
     draws: u64,
     sequence: u32,
@@ -183,7 +191,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
         };
         // What the model's start sends is certain.
         if self.least > Time::ZERO {
-            self.logs[self.place as usize].sent.push(Sent {
+            self.logs[self.log as usize].sent.push(Sent {
                 target,
                 sequence: event.sequence,
                 time: event.time,
@@ -199,11 +207,13 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     fn emit(&mut self, record: M::Record) {
         assert!(self.least > Time::ZERO, "an LP emits records in events only");
-        self.logs[self.place as usize].records.push(record);
+        self.logs[self.log as usize].records.push(record);
     }
     #[inline]
     fn undo(&mut self, step: M::Undo) {
-        self.logs[self.place as usize].steps.push(step);
+        if self.least > Time::ZERO {
+            self.logs[self.log as usize].steps.push(step);
+        }
     }
     fn stop(&mut self) {
         self.stops.push((self.key, self.key.time + self.lookahead));
@@ -221,11 +231,13 @@ impl<'a, M: Model> Desk<'a, M> {
             lookahead: model.lookahead(),
             seed,
             events: Vec::new(),
-            logs: Vec::new(),
             free: Vec::new(),
-            queue: BinaryHeap::new(),
+            logs: Vec::new(),
+            free_logs: Vec::new(),
+            queue: Pending::new(Time(model.lookahead().0 / 64)),
             doomed: HashSet::new(),
             processed: VecDeque::new(),
+            is_disordered: false,
             serials: 0,
             outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
             records: Vec::new(),
@@ -239,6 +251,7 @@ impl<'a, M: Model> Desk<'a, M> {
             last_committed: Time::ZERO,
             key: Key::FIRST,
             place: 0,
+            log: 0,
             lp: LpId(0),
             draws: 0,
             sequence: 0,
@@ -261,7 +274,6 @@ impl<'a, M: Model> Desk<'a, M> {
             }
             None => {
                 self.events.push(held);
-                self.logs.push(Log::new());
                 (self.events.len() - 1) as u32
             }
         };
@@ -270,38 +282,48 @@ impl<'a, M: Model> Desk<'a, M> {
         place
     }
 
-    /// The first pending event, if it may be carried out: not if a handler has failed before it.
-    pub(super) fn peek(&mut self) -> Option<Key> {
+    /// The first pending event and its place, if it may be carried out: not if a handler has failed before it.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<Indexed> {
         while let Some(first) = self.queue.peek() {
-            let (key, place) = (first.key, first.index);
-            let held = &self.events[place as usize];
+            let held = &self.events[first.index as usize];
             let is_cancelled = held.state == State::Cancelled
                 || (!self.doomed.is_empty() && self.doomed.remove(&(held.event.source, held.instance)));
             if !is_cancelled {
-                let failed = self.failures.iter().any(|(failed, _)| *failed < key);
-                return (!failed).then_some(key);
+                let failed = self.failures.iter().any(|(failed, _)| *failed < first.key);
+                return (!failed).then_some(first);
             }
             self.queue.pop();
-            self.free.push(place);
+            self.free.push(first.index);
         }
         None
     }
 
     /// Takes the event that [`Desk::peek`] has shown.
-    pub(super) fn pop(&mut self) -> (u32, Event<M::Payload>) {
-        let place = self.queue.pop().expect("just seen").index;
-        (place, self.events[place as usize].event)
+    #[inline]
+    pub(super) fn pop(&mut self, place: u32) -> Event<M::Payload> {
+        self.queue.pop();
+        self.events[place as usize].event
     }
 
     /// Before a handler: lends an LP's counters to the context.
     #[inline]
-    pub(super) fn open(&mut self, seat: &Seat<M::Lp>, lp: LpId, key: Key, place: u32) {
-        self.key = key;
+    pub(super) fn open(&mut self, seat: &Seat<M::Lp>, lp: LpId) {
         self.lp = lp;
-        self.place = place;
         self.draws = seat.slot.draws;
         self.sequence = seat.slot.sequence;
         self.instance = seat.instance;
+    }
+
+    /// Begins the log of an event, which is carried out next.
+    #[inline]
+    pub(super) fn begin(&mut self, key: Key, place: u32) {
+        self.key = key;
+        self.place = place;
+        self.log = self.free_logs.pop().unwrap_or_else(|| {
+            self.logs.push(Log::new());
+            (self.logs.len() - 1) as u32
+        });
     }
 
     #[inline]
@@ -317,9 +339,10 @@ impl<'a, M: Model> Desk<'a, M> {
         self.serials += 1;
         let deed = Deed {
             place: self.place,
+            log: self.log,
             serial: self.serials,
         };
-        let log = &mut self.logs[self.place as usize];
+        let log = &mut self.logs[self.log as usize];
         log.serial = deed.serial;
         log.before = seat.last;
         log.draws = self.draws - seat.slot.draws;
@@ -341,7 +364,7 @@ impl<'a, M: Model> Desk<'a, M> {
         let held = &mut self.events[deed.place as usize];
         held.state = State::Pending;
         let (key, source) = (held.event.key(), held.event.target);
-        let log = &mut self.logs[deed.place as usize];
+        let log = &mut self.logs[deed.log as usize];
         while let Some(step) = log.steps.pop() {
             model.undo(&mut seat.slot.lp, step);
         }
@@ -350,10 +373,12 @@ impl<'a, M: Model> Desk<'a, M> {
         cancelled.extend(log.sent.drain(..).map(|sent| (source, sent)));
         log.records.clear();
         log.serial = 0;
-        // What is certain is gone, and its place may be another's.
+        self.free_logs.push(deed.log);
+        self.is_disordered = true;
+        // What is certain is gone, and its log may be another's.
         let before = log
             .before
-            .filter(|b| self.logs[b.place as usize].serial == b.serial);
+            .filter(|b| self.logs[b.log as usize].serial == b.serial);
         seat.last = before;
         seat.last_key = before.map_or(Key::FIRST, |b| self.events[b.place as usize].event.key());
         self.stops.retain(|(by, _)| *by != key);
@@ -397,7 +422,7 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// A time before which no event is left here.
     pub(super) fn next(&mut self) -> Time {
-        let next = self.peek().map_or(Time::MAX, |key| key.time);
+        let next = self.peek().map_or(Time::MAX, |first| first.key.time);
         // After a failure nothing is carried out, and once GVT is past it, it is certain.
         let failed = self.failed();
         next.min(Time(failed.0.saturating_add(1)))
@@ -431,7 +456,7 @@ impl<'a, M: Model> Desk<'a, M> {
     /// What has been carried out at `time` or later, latest first.
     pub(super) fn processed_since(&self, time: Time) -> Vec<Event<M::Payload>> {
         let since = self.processed.iter().rev().filter_map(|deed| {
-            let stands = self.logs[deed.place as usize].serial == deed.serial;
+            let stands = self.logs[deed.log as usize].serial == deed.serial;
             stands.then(|| self.events[deed.place as usize].event)
         });
         since.filter(|event| event.time >= time).collect()
@@ -439,37 +464,46 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// What lies before `bound` is certain: commits its records and drops its undo steps.
     pub(super) fn commit_before(&mut self, bound: Time) {
-        let Desk {
-            events,
-            logs,
-            free,
-            records,
-            committed,
-            last_committed,
-            ..
-        } = self;
-        self.processed.retain(|deed| {
-            let log = &mut logs[deed.place as usize];
-            if log.serial != deed.serial {
-                return false;
-            }
-            let event = &events[deed.place as usize].event;
-            if event.time >= bound {
-                return true;
-            }
-            log.serial = 0;
-            log.steps.clear();
-            log.sent.clear();
+        // In the total order, as long as nothing has been undone.
+        while let Some(deed) = self.processed.front().copied()
+            && self.commit_if_before(deed, bound)
+        {
+            self.processed.pop_front();
+        }
+        if std::mem::take(&mut self.is_disordered) {
+            let mut rest = std::mem::take(&mut self.processed);
+            rest.retain(|deed| !self.commit_if_before(*deed, bound));
+            self.is_disordered = !rest.is_empty();
+            self.processed = rest;
+        }
+    }
+
+    /// Returns false if the deed stands, and is not before `bound`.
+    #[inline]
+    fn commit_if_before(&mut self, deed: Deed, bound: Time) -> bool {
+        let log = &mut self.logs[deed.log as usize];
+        if log.serial != deed.serial {
+            return true;
+        }
+        let event = &self.events[deed.place as usize].event;
+        if event.time >= bound {
+            return false;
+        }
+        log.serial = 0;
+        log.steps.clear();
+        log.sent.clear();
+        if !log.records.is_empty() {
             let key = event.key();
             for (index, record) in log.records.drain(..).enumerate() {
                 let index = index as u32;
-                records.push(Emitted { key, index, record });
+                self.records.push(Emitted { key, index, record });
             }
-            *committed += 1;
-            *last_committed = (*last_committed).max(event.time);
-            free.push(deed.place);
-            false
-        });
+        }
+        self.committed += 1;
+        self.last_committed = self.last_committed.max(event.time);
+        self.free.push(deed.place);
+        self.free_logs.push(deed.log);
+        true
     }
 
     /// All events that are pending, in no particular order.

@@ -16,9 +16,11 @@
 //! Handlers may see states that no correct run has, on events that will be cancelled. What they do then
 //! is undone like everything else; a failure or a stop counts once GVT has passed it.
 //!
-//! `worker` has the loop and the rollback, `desk` what one thread holds and what handlers reach.
+//! `worker` has the loop and the rollback, `desk` what one thread holds and what handlers reach, `pending` the
+//! queue.
 
 mod desk;
+mod pending;
 mod worker;
 
 use std::sync::Mutex;

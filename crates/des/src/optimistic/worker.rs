@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::desk::{Desk, Seat, Sent};
 use super::{Message, Warp};
 use crate::commit::Committer;
-use crate::event::Key;
+use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
@@ -201,7 +201,7 @@ impl<'a, M: Model> Worker<'a, M> {
             None => {
                 for lp in self.desk.range.clone().map(LpId) {
                     let seat = &mut self.seats[(lp.0 - self.desk.range.start) as usize];
-                    self.desk.open(seat, lp, Key::FIRST, 0);
+                    self.desk.open(seat, lp);
                     self.model.start(&mut seat.slot.lp, &mut self.desk);
                     self.desk.close(seat);
                 }
@@ -243,7 +243,7 @@ impl<'a, M: Model> Worker<'a, M> {
     fn batch(&mut self, batch: u32, horizon: Time) -> u32 {
         for carried_out in 0..batch {
             match self.desk.peek() {
-                Some(key) if key.time < horizon => self.carry_out(),
+                Some(first) if first.key.time < horizon => self.carry_out(first),
                 _ => return carried_out,
             }
         }
@@ -252,9 +252,8 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Carries out the first pending event.
     #[inline]
-    fn carry_out(&mut self) {
-        let (place, event) = self.desk.pop();
-        let key = event.key();
+    fn carry_out(&mut self, Indexed { key, index: place }: Indexed) {
+        let event = self.desk.pop(place);
         let local = self.local(event.target);
         if self.seats[local].is_past(key) {
             self.clock.lap(|s| &mut s.processing);
@@ -264,7 +263,8 @@ impl<'a, M: Model> Worker<'a, M> {
             self.clock.lap(|s| &mut s.rollback);
         }
         let seat = &mut self.seats[local];
-        self.desk.open(seat, event.target, key, place);
+        self.desk.open(seat, event.target);
+        self.desk.begin(key, place);
         self.model.handle(&mut seat.slot.lp, &event, &mut self.desk);
         self.desk.note(seat);
         self.processed += 1;
