@@ -121,8 +121,10 @@ pub(super) struct Desk<'a, M: Model> {
     doomed: HashSet<(LpId, u32)>,
     /// What is not yet certain, in the order of its carrying out; some has been undone.
     processed: VecDeque<Deed>,
-    /// Whether some of it has been, so that the rest need not be in the total order.
+    /// Whether it may be out of the total order, because an event came late.
     is_disordered: bool,
+    /// The key that was last put in.
+    newest: Key,
     serials: u64,
     pub(super) outboxes: Vec<Vec<Message<M::Payload>>>,
     pub(super) records: Vec<Emitted<M::Record>>,
@@ -238,6 +240,7 @@ impl<'a, M: Model> Desk<'a, M> {
             doomed: HashSet::new(),
             processed: VecDeque::new(),
             is_disordered: false,
+            newest: Key::FIRST,
             serials: 0,
             outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
             records: Vec::new(),
@@ -350,6 +353,8 @@ impl<'a, M: Model> Desk<'a, M> {
         seat.last = Some(deed);
         seat.last_key = self.key;
         self.events[self.place as usize].state = State::Processed;
+        self.is_disordered |= self.key < self.newest;
+        self.newest = self.key;
         self.processed.push_back(deed);
     }
 
@@ -374,7 +379,6 @@ impl<'a, M: Model> Desk<'a, M> {
         log.records.clear();
         log.serial = 0;
         self.free_logs.push(deed.log);
-        self.is_disordered = true;
         // What is certain is gone, and its log may be another's.
         let before = log
             .before
@@ -464,7 +468,6 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// What lies before `bound` is certain: commits its records and drops its undo steps.
     pub(super) fn commit_before(&mut self, bound: Time) {
-        // In the total order, as long as nothing has been undone.
         while let Some(deed) = self.processed.front().copied()
             && self.commit_if_before(deed, bound)
         {
