@@ -88,7 +88,7 @@ impl Overseer {
     fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         (self.active, self.under_way) = (0, 0);
         for host in simulation.seats.hosts() {
-            self.awaited += 1;
+            self.awaited = self.awaited.wrapping_add(1);
             let delay = simulation.network.lookahead();
             context.send(simulation.numbering.host(host), delay, Fact::ProgressAsked);
         }
