@@ -31,7 +31,7 @@ lint: ## formatting, clippy, shell scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
-		cargo clippy --package fabricsim-cluster --features mpi --all-targets --locked -- --deny warnings; fi
+		cargo clippy --package fabricsim-cluster --package fabricsim-cli --features mpi --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
 
 test-rust: ## all crates

@@ -158,7 +158,8 @@ mod tests {
 
 // Mistakes that these tests were seen to find: `open` stores the generation with `Relaxed`; `open` counts the
 // sleepers and lets go of the lock before it stores the generation; `wait` counts with `Relaxed`; `wait`
-// forgets who has arrived only after it has opened; `give_up` does not lock. Not a mistake: storing
+// forgets who has arrived only after it has opened; `give_up` does not lock (where nobody ever wakes up,
+// loom panics within a panic, and the test is aborted). Not a mistake: storing
 // the generation before the lock is taken, since a sleeper looks at it under the lock.
 #[cfg(all(test, loom))]
 mod loom_tests {
