@@ -38,9 +38,10 @@ pub(super) struct Worker<'a, M: Model> {
 
 /// Limits how far ahead of GVT a thread goes.
 ///
-/// Threads that run far ahead of each other may come to do little but undo each other's work. So the limit is
-/// halved whenever more than a quarter of the events have been taken back, and doubled when few have
-/// (the idea of Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
+/// A thread with less to do gets ahead of the others, little by little, until their events come too late for it;
+/// and threads far apart may come to do little but undo each other's work. So the limit is lowered whenever
+/// more than one event in 16 has been taken back, and raised slowly while hardly any are (the idea of
+/// Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
 struct Throttle {
     /// Events so far beyond GVT and later wait.
     ahead: Time,
@@ -70,11 +71,11 @@ impl Throttle {
         if self.is_fixed || carried_out == 0 {
             return;
         }
-        if undone * 4 > carried_out {
-            let used = self.reached.saturating_sub(gvt);
-            self.ahead = Time(self.ahead.min(used).0 / 2 + 1);
-        } else if undone * 16 < carried_out {
-            self.ahead = Time(self.ahead.0.saturating_mul(2));
+        if undone * 16 > carried_out {
+            let used = self.ahead.min(self.reached.saturating_sub(gvt));
+            self.ahead = Time(used.0 / 4 * 3 + 1);
+        } else if undone * 64 < carried_out {
+            self.ahead = Time(self.ahead.0.saturating_add(self.ahead.0 / 16 + 1));
         }
     }
 }
