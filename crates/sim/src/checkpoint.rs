@@ -215,9 +215,12 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(results::PARTIAL_CHECKPOINT)
-        .tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(results::PARTIAL_CHECKPOINT);
+    // Those of any new file, not the private ones of a temporary file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(MAGIC)?;
     file.write_all(&(head.len() as u64).to_le_bytes())?;
     file.write_all(head)?;
