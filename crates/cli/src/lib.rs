@@ -220,10 +220,10 @@ impl Failure {
     }
 
     /// Another process of the run says why.
-    fn silent() -> Failure {
+    fn silent(status: u8) -> Failure {
         Failure {
             message: String::new(),
-            status: FAILED,
+            status,
         }
     }
 
@@ -242,7 +242,7 @@ impl Failure {
 impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Failure {
         let status = match error {
-            sim::Error::Elsewhere => return Failure::silent(),
+            sim::Error::Elsewhere => return Failure::silent(FAILED),
             sim::Error::Audit(_) | sim::Error::Checkpoint { .. } => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,

@@ -136,12 +136,21 @@ impl Team {
         let mine = self.0.index() as u64;
         // What failed elsewhere is told there.
         let tells = done.as_ref().is_err_and(|failure| !failure.is_silent());
-        let mut values = [if tells { mine } else { u64::MAX }, u64::from(done.is_ok())];
+        let status = done
+            .as_ref()
+            .err()
+            .filter(|_| tells)
+            .map(|failure| failure.status);
+        let mut values = [
+            if tells { mine } else { u64::MAX },
+            u64::from(done.is_ok()),
+            status.map_or(u64::MAX, u64::from),
+        ];
         self.0.least(&mut values);
         match done {
             Ok(done) if values[1] == 1 => Ok(done),
-            Err(failure) if values[0] == mine || values[0] == u64::MAX => Err(failure),
-            _ => Err(Failure::silent()),
+            Err(failure) if values[0] == mine => Err(failure),
+            _ => Err(Failure::silent(u8::try_from(values[2]).unwrap_or(crate::FAILED))),
         }
     }
 }

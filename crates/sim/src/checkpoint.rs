@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use des::{Snapshot, Time};
+use des::{Executor, Snapshot, Time};
 use results::Chain;
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +154,14 @@ impl<'a> Writer<'a> {
         let Some(source) = &experiment.source else {
             return Err(fail("the experiment does not come from a file".into()));
         };
+        if source.folder.to_str().is_none() {
+            return Err(fail(
+                "the name of the experiment's folder is no UTF-8 text".into(),
+            ));
+        }
+        if experiment.run.executor == Executor::ReverseCheck {
+            return Err(fail("the executor reverse-check writes no checkpoints".into()));
+        }
         if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
             return Err(fail(format!(
                 "job '{}' cannot be checkpointed: its programs exist in this process only",

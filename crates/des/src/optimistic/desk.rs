@@ -77,7 +77,7 @@ impl<M: Model> Log<M> {
 /// An LP with its past that is not yet certain.
 pub(super) struct Seat<L> {
     pub(super) slot: Slot<L>,
-    /// Events sent so far, those that were cancelled included, modulo 2^32.
+    /// Events sent so far, those that were cancelled included, modulo 2^32; counted from 1.
     instance: u32,
     /// Its latest event that is not yet certain.
     pub(super) last: Option<Deed>,
@@ -90,7 +90,7 @@ impl<L> Seat<L> {
     pub(super) fn new(slot: Slot<L>) -> Self {
         Seat {
             slot,
-            instance: 0,
+            instance: 1,
             last: None,
             last_key: Key::FIRST,
             rollbacks: 0,
@@ -226,7 +226,13 @@ impl<M: Model> Context<M> for Desk<'_, M> {
 }
 
 impl<'a, M: Model> Desk<'a, M> {
-    pub(super) fn new(model: &M, partition: &'a Partition, range: Range<u32>, seed: u64, stop: Time) -> Self {
+    pub(super) fn new(
+        model: &M,
+        partition: &'a Partition,
+        range: Range<u32>,
+        seed: u64,
+        (begin, stop): (Time, Time),
+    ) -> Self {
         Desk {
             range,
             partition,
@@ -251,7 +257,7 @@ impl<'a, M: Model> Desk<'a, M> {
             remote: 0,
             anti_messages: 0,
             committed: 0,
-            last_committed: Time::ZERO,
+            last_committed: begin,
             key: Key::FIRST,
             place: 0,
             log: 0,
@@ -276,6 +282,10 @@ impl<'a, M: Model> Desk<'a, M> {
                 place
             }
             None => {
+                assert!(
+                    self.events.len() < u32::MAX as usize,
+                    "a thread holds more than 2^32 events"
+                );
                 self.events.push(held);
                 (self.events.len() - 1) as u32
             }
