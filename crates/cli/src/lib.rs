@@ -1,9 +1,9 @@
 //! The command line: one definition of each subcommand, without logic of its own. The Python package's
 //! `fabricsim` command is the same function.
 //!
-//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed,
-//! or another process of the run has failed and says why; 2 the input is
-//! wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
+//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed;
+//! 2 the input is wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
+//! All processes of a run end with the same status, and one of them says why.
 
 mod list;
 mod progress;
@@ -196,12 +196,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     };
     match done {
         Ok(()) => 0,
-        Err(failure) => {
-            if !failure.is_silent() {
-                eprintln!("fabricsim: {}", failure.message);
-            }
-            failure.status
-        }
+        Err(failure) => failure.told().status,
     }
 }
 
@@ -225,6 +220,14 @@ impl Failure {
             message: String::new(),
             status,
         }
+    }
+
+    /// Says why, once.
+    fn told(self) -> Failure {
+        if !self.is_silent() {
+            eprintln!("fabricsim: {}", self.message);
+        }
+        Failure::silent(self.status)
     }
 
     fn is_silent(&self) -> bool {

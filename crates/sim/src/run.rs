@@ -176,7 +176,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
 fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result<(), Error> {
     let text = format!("{}{:?}", experiment.settings, experiment.run);
     // 63 bits of the hash are enough to tell two files apart.
-    let digits = &results::hash(text.as_bytes())[..16];
+    let digits = &results::hash(&[text.as_bytes()])[..16];
     let mine = u64::from_str_radix(digits, 16).expect("hexadecimal digits") >> 1;
     let mut values = [mine, u64::MAX - mine];
     processes.least(&mut values);

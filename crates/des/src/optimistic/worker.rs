@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::desk::{Desk, Seat, Sent};
+use super::desk::{CERTAIN, Desk, Seat, Sent};
 use super::{Message, Warp};
 use crate::commit::Committer;
 use crate::event::{Indexed, Key};
@@ -196,9 +196,7 @@ impl<'a, M: Model> Worker<'a, M> {
             Some(snapshot) => {
                 for event in &snapshot.pending {
                     if self.desk.owns(event.target) {
-                        // Nobody cancels what is certain, so that it needs no instance of its own; those of
-                        // the sends to come begin with 1.
-                        self.desk.hold(*event, 0);
+                        self.desk.hold(*event, CERTAIN);
                     }
                 }
             }
