@@ -74,7 +74,7 @@ impl Default for Optimism {
     fn default() -> Self {
         Optimism {
             batch: 16,
-            gvt_interval: 32,
+            gvt_interval: 64,
             ahead: None,
             memory: 128 << 20,
         }

@@ -19,7 +19,10 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::Trace(_) => "TraceError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
-        sim::Error::Audit(_) => "FabricSimError",
+        sim::Error::Audit(_)
+        | sim::Error::Checkpoint { .. }
+        | sim::Error::Processes(_)
+        | sim::Error::Elsewhere => "FabricSimError",
     };
     of_class(py, class, &error.to_string())
 }

@@ -128,7 +128,7 @@ pub struct Run {
     pub processes: u64,
     /// Threads of each process.
     pub threads: u64,
-    /// Wall-clock time of the simulation, reading and writing included, in seconds.
+    /// Wall-clock time of the simulation, without reading the experiment and writing the result, in seconds.
     pub wall_s: f64,
     /// Processor time of all threads of all processes, in seconds.
     pub cpu_s: f64,
@@ -161,7 +161,8 @@ pub struct Run {
     pub windows: u64,
     /// Computations of global virtual time by the optimistic executor.
     pub gvt_rounds: u64,
-    /// Packet-hops per second of processor time; set by [`crate::RunResult::new`].
+    /// Packet-hops per second of processor time; 0 for a resumed run, as the packet-hops are those of the whole
+    /// run. Set by [`crate::RunResult::new`].
     pub packet_hops_per_cpu_s: f64,
     /// What each thread has simulated.
     pub parts: Vec<Part>,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
-use fabricsim_results::{Digest, Histogram, Outcome, Run, RunResult, Summary, compare};
+use fabricsim_results::{Chain, Histogram, Outcome, Run, RunResult, Summary, compare};
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
 
@@ -67,9 +67,9 @@ fn every_measured_value_changes_the_digest() {
         Box::new(move |o| o.tables[1] = calls(1)),
         Box::new(move |o| o.tables[1] = calls(2)),
         Box::new(|o| {
-            o.records.bytes("message", &[4]);
+            o.records.integers("message", &[4]);
         }),
-        Box::new(|o| o.records = Digest::new()),
+        Box::new(|o| o.records = Chain::new()),
     ];
     let count = changes.len();
     let digests: std::collections::BTreeSet<String> = changes.into_iter().map(digest).collect();

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use des::{Snapshot, Time};
+use des::{Executor, Snapshot, Time};
 use results::Chain;
 use serde::{Deserialize, Serialize};
 
@@ -157,6 +157,14 @@ impl<'a> Writer<'a> {
         let Some(source) = &experiment.source else {
             return Err(fail("the experiment does not come from a file".into()));
         };
+        if source.folder.to_str().is_none() {
+            return Err(fail(
+                "the name of the experiment's folder is no UTF-8 text".into(),
+            ));
+        }
+        if experiment.run.executor == Executor::ReverseCheck {
+            return Err(fail("the executor reverse-check writes no checkpoints".into()));
+        }
         if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
             return Err(fail(format!(
                 "job '{}' cannot be checkpointed: its programs exist in this process only",
@@ -217,9 +225,12 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(results::PARTIAL_CHECKPOINT)
-        .tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(results::PARTIAL_CHECKPOINT);
+    // Those of any new file, not the private ones of a temporary file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     let length = (head.len() as u64).to_le_bytes();
     file.write_all(MAGIC)?;
     file.write_all(results::hash(&[&length, head, body]).as_bytes())?;

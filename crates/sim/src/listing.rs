@@ -96,7 +96,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
                     ),
                     (
                         "optimistic.gvt_interval",
-                        "batches between two global virtual times, default 32",
+                        "batches between two global virtual times, default 64",
                     ),
                     (
                         "optimistic.ahead",

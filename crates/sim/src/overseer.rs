@@ -70,7 +70,7 @@ impl Overseer {
             Fact::RoundDue => self.ask(simulation, context),
             Fact::ProgressTold { active, under_way } => {
                 self.awaited = self.awaited.wrapping_sub(1);
-                self.active += u64::from(active);
+                self.active = self.active.wrapping_add(u64::from(active));
                 self.under_way = self.under_way.wrapping_add(under_way);
                 if self.awaited == 0 {
                     self.conclude(simulation, context);

@@ -11,27 +11,30 @@ fn main() {
 }
 
 const LPS: u32 = 1024;
-const SPAN: Time = Time(200_000);
 
-/// 1,024 LPs with 16 events each, lookahead 1 ns, delays up to 2 ns.
-fn phold(remote: u64) -> Phold {
+/// Chances of an event to go to another LP, in 65536ths: a tenth, and all.
+const REMOTE: [u64; 2] = [6_554, 65_536];
+
+/// 1,024 LPs with 16 events each; delays between LPs are the lookahead and up to 2 ns more, so that the mean
+/// delay depends little on it.
+fn phold(remote: u64, lookahead: Time) -> Phold {
     Phold {
         lps: LPS,
         population: 16,
-        lookahead: Time::from_ns(1),
-        spread: Time::from_ns(1),
+        lookahead,
+        spread: Time::from_ns(2),
         remote,
         records: false,
     }
 }
 
-fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64) {
-    let model = phold(remote);
+fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64, lookahead: Time, until: Time) {
+    let model = phold(remote, lookahead);
     let settings = Settings {
         executor,
         partition: Partition::balanced(LPS, threads, |_| 1),
         seed: 1,
-        until: SPAN,
+        until,
         optimism: Optimism::default(),
     };
     let go = || {
@@ -42,17 +45,56 @@ fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64) {
     bencher.counter(ItemsCount::new(go())).bench(go);
 }
 
-#[divan::bench(args = [0, 6_554, 65_536], sample_count = 5)]
-fn sequential(bencher: Bencher, remote_per_65536: u64) {
-    bench(bencher, Executor::Sequential, 1, remote_per_65536);
+macro_rules! group {
+    ($(#[$doc:meta])* $name:ident, $lookahead:expr, $until:expr) => {
+        $(#[$doc])*
+        #[divan::bench_group(sample_count = 5)]
+        mod $name {
+            use super::*;
+
+            fn case(bencher: Bencher, executor: Executor, threads: usize, remote: u64) {
+                bench(bencher, executor, threads, remote, $lookahead, $until);
+            }
+
+            #[divan::bench(args = REMOTE)]
+            fn sequential(bencher: Bencher, remote: u64) {
+                case(bencher, Executor::Sequential, 1, remote);
+            }
+            #[divan::bench(args = REMOTE)]
+            fn conservative_1_thread(bencher: Bencher, remote: u64) {
+                case(bencher, Executor::Conservative, 1, remote);
+            }
+            #[divan::bench(args = REMOTE)]
+            fn conservative_2_threads(bencher: Bencher, remote: u64) {
+                case(bencher, Executor::Conservative, 2, remote);
+            }
+            #[divan::bench(args = REMOTE)]
+            fn optimistic_1_thread(bencher: Bencher, remote: u64) {
+                case(bencher, Executor::Optimistic, 1, remote);
+            }
+            #[divan::bench(args = REMOTE)]
+            fn optimistic_2_threads(bencher: Bencher, remote: u64) {
+                case(bencher, Executor::Optimistic, 2, remote);
+            }
+        }
+    };
 }
 
-#[divan::bench(args = [0, 6_554, 65_536], sample_count = 5)]
-fn conservative_1_thread(bencher: Bencher, remote_per_65536: u64) {
-    bench(bencher, Executor::Conservative, 1, remote_per_65536);
-}
-
-#[divan::bench(args = [0, 6_554, 65_536], sample_count = 5)]
-fn conservative_2_threads(bencher: Bencher, remote_per_65536: u64) {
-    bench(bencher, Executor::Conservative, 2, remote_per_65536);
-}
+group!(
+    /// A window of the conservative executor holds thousands of events.
+    lookahead_1_ns,
+    Time::from_ns(1),
+    Time::from_ns(200)
+);
+group!(
+    /// It holds a hundred or two.
+    lookahead_10_ps,
+    Time(10),
+    Time::from_ns(100)
+);
+group!(
+    /// It holds some ten.
+    lookahead_1_ps,
+    Time(1),
+    Time::from_ns(20)
+);

@@ -230,7 +230,13 @@ impl<M: Model> Context<M> for Desk<'_, M> {
 }
 
 impl<'a, M: Model> Desk<'a, M> {
-    pub(super) fn new(model: &M, partition: &'a Partition, range: Range<u32>, seed: u64, stop: Time) -> Self {
+    pub(super) fn new(
+        model: &M,
+        partition: &'a Partition,
+        range: Range<u32>,
+        seed: u64,
+        (begin, stop): (Time, Time),
+    ) -> Self {
         Desk {
             range,
             partition,
@@ -255,7 +261,7 @@ impl<'a, M: Model> Desk<'a, M> {
             remote: 0,
             anti_messages: 0,
             committed: 0,
-            last_committed: Time::ZERO,
+            last_committed: begin,
             key: Key::FIRST,
             place: 0,
             log: 0,
@@ -280,6 +286,10 @@ impl<'a, M: Model> Desk<'a, M> {
                 place
             }
             None => {
+                assert!(
+                    self.events.len() < u32::MAX as usize,
+                    "a thread holds more than 2^32 events"
+                );
                 self.events.push(held);
                 (self.events.len() - 1) as u32
             }

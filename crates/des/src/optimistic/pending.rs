@@ -122,8 +122,8 @@ impl Pending {
         let mean = self.held / self.opened;
         (self.opened, self.held) = (0, 0);
         let width = match mean {
-            _ if mean < WANTED.start => self.width.saturating_mul(8).min(1 << 50),
-            _ if mean >= WANTED.end => (self.width / 8).max(1),
+            _ if mean < WANTED.start => self.width.saturating_mul(2).min(1 << 50),
+            _ if mean >= WANTED.end => (self.width / 2).max(1),
             _ => return,
         };
         if width == self.width {

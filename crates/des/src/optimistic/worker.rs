@@ -38,9 +38,10 @@ pub(super) struct Worker<'a, M: Model> {
 
 /// Limits how far ahead of GVT a thread goes.
 ///
-/// Threads that run far ahead of each other may come to do little but undo each other's work. So the limit is
-/// halved whenever more than a quarter of the events have been taken back, and doubled when few have
-/// (the idea of Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
+/// A thread with less to do gets ahead of the others, little by little, until their events come too late for it;
+/// and threads far apart may come to do little but undo each other's work. So the limit is lowered whenever
+/// more than one event in 16 has been taken back, and raised slowly while hardly any are (the idea of
+/// Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
 struct Throttle {
     /// Events so far beyond GVT and later wait.
     ahead: Time,
@@ -70,11 +71,11 @@ impl Throttle {
         if self.is_fixed || carried_out == 0 {
             return;
         }
-        if undone * 4 > carried_out {
-            let used = self.reached.saturating_sub(gvt);
-            self.ahead = Time(self.ahead.min(used).0 / 2 + 1);
-        } else if undone * 16 < carried_out {
-            self.ahead = Time(self.ahead.0.saturating_mul(2));
+        if undone * 16 > carried_out {
+            let used = self.ahead.min(self.reached.saturating_sub(gvt));
+            self.ahead = Time(used.0 / 4 * 3 + 1);
+        } else if undone * 64 < carried_out {
+            self.ahead = Time(self.ahead.0.saturating_add(self.ahead.0 / 16 + 1));
         }
     }
 }
@@ -88,14 +89,16 @@ impl<'a, M: Model> Worker<'a, M> {
     ) -> Self {
         let partition = &run.settings.partition;
         let range = partition.range(team.part(thread));
-        let stop = run.from.map_or(Time::MAX, |snapshot| snapshot.stop);
+        let begin = run
+            .from
+            .map_or((Time::ZERO, Time::MAX), |snapshot| (snapshot.time, snapshot.stop));
         Worker {
             run,
             model: run.model,
             team,
             shares,
             thread,
-            desk: Desk::new(run.model, partition, range, run.settings.seed, stop),
+            desk: Desk::new(run.model, partition, range, run.settings.seed, begin),
             seats: Vec::new(),
             gvt: Time::ZERO,
             throttle: Throttle::new(run.settings.optimism.ahead),
@@ -144,7 +147,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.run.control.report(certain, self.processed);
             }
             // A stop or a failure before GVT is certain; a later one may still be undone.
-            if agreed.interrupted || agreed.failed < self.gvt {
+            if agreed.interrupted || agreed.failed < self.gvt.min(limit) {
                 break agreed.interrupted;
             }
             certain = self.gvt.min(limit);
@@ -153,9 +156,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 break false;
             }
             if agreed.snapshot {
-                self.settle(certain, &mut committer, &mut observer);
+                let stop = self.settle(certain, &mut committer, &mut observer);
                 self.share_snapshot();
-                team.gather_snapshot(self.thread, certain, agreed.stop, self.shares, &mut observer);
+                team.gather_snapshot(self.thread, certain, stop, self.shares, &mut observer);
             } else {
                 self.desk.commit_before(certain);
             }
@@ -345,13 +348,14 @@ impl<'a, M: Model> Worker<'a, M> {
         self.mail = mail;
     }
 
-    /// Undoes all that lies at `time` or later, on all threads, and commits all before it.
+    /// Undoes all that lies at `time` or later, on all threads, and commits all before it. Returns the earliest
+    /// stop that is certain.
     fn settle(
         &mut self,
         time: Time,
         committer: &mut Committer<M::Record>,
         observer: &mut Option<&mut dyn Observer<M>>,
-    ) {
+    ) -> Time {
         for event in self.desk.processed_since(time) {
             let local = self.local(event.target);
             if self.seats[local].is_past(event.key()) {
@@ -365,11 +369,15 @@ impl<'a, M: Model> Worker<'a, M> {
         self.collect();
         self.desk.commit_before(time);
         self.post();
-        self.meet(Notice::NOTHING);
+        let agreed = self.meet(Notice {
+            stop: self.desk.stop(),
+            ..Notice::NOTHING
+        });
         if let Some(observer) = observer {
             committer.take(&mut self.team.collect_records());
             committer.commit_before(time, *observer);
         }
+        agreed.stop
     }
 
     /// This thread's share of a snapshot of a time at which it has settled.
