@@ -119,6 +119,8 @@ pub struct Job {
 
 /// What the run cost, and where.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+// Results of older versions lack some of it.
+#[serde(default)]
 pub struct Run {
     /// FabricSim's version.
     pub version: String,
@@ -137,7 +139,6 @@ pub struct Run {
     /// Simulated time, in nanoseconds.
     pub simulated_ns: f64,
     /// Simulated time of the checkpoint that the run was resumed from. What the run cost counts from there.
-    #[serde(default)]
     pub resumed_at_ns: Option<f64>,
     /// Events carried out.
     pub events_processed: u64,
@@ -200,6 +201,7 @@ pub struct Part {
 
 /// Where one thread's time went, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadSeconds {
     /// Carrying out events.
     pub processing: f64,
