@@ -326,6 +326,55 @@ fn a_snapshot_of_another_model_is_refused() {
     assert_eq!(carry_out(5, Some(&again), &mut ignore), Ok(Time(10_000)));
 }
 
+/// Every thread may be the one that finds it out, and none goes on.
+#[test]
+fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
+    // The LPs of a chain are 8 bytes each.
+    struct First(Option<Snapshot<u64>>);
+    impl Observer<Chain> for First {
+        fn commit(&mut self, _: Time, _: u64) {}
+        fn wants_snapshot(&mut self, _: Time) -> bool {
+            self.0.is_none()
+        }
+        fn snapshot(&mut self, snapshot: Snapshot<u64>) {
+            self.0 = Some(snapshot);
+        }
+    }
+    let chain = Chain {
+        length: 50,
+        stop_at: u64::MAX,
+        fail_at: u64::MAX,
+    };
+    let mut first = First(None);
+    let run = Run {
+        model: &chain,
+        settings: &settings(Executor::Conservative, 4, 1, Time::MAX, 1),
+        control: &Control::default(),
+        processes: &Alone,
+        from: None,
+    };
+    run.carry_out(&mut first).unwrap();
+    let phold = Phold {
+        lps: 4,
+        population: 3,
+        lookahead: Time(10),
+        spread: Time(100),
+        remote: 30_000,
+        records: true,
+    };
+    for (executor, threads) in EXECUTORS {
+        let run = Run {
+            model: &phold,
+            settings: &settings(executor, 4, threads, Time(10_000), 1),
+            control: &Control::default(),
+            processes: &Alone,
+            from: first.0.as_ref(),
+        };
+        let why = run.carry_out(&mut |_, _| ()).err().expect("it is refused");
+        assert!(why.contains("a ball has 16 bytes"), "{executor:?}: {why}");
+    }
+}
+
 /// A model whose undo forgets something is found out.
 #[test]
 fn the_reverse_check_finds_a_wrong_undo() {

@@ -124,7 +124,8 @@ impl<'a, M: Model> Worker<'a, M> {
         // What the first meeting commits is nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
         let interrupted = loop {
-            let idle = self.interval(limit);
+            // A thread that could not begin has nothing to carry out, and ends all at the first meeting.
+            let idle = broken.is_some() || self.interval(limit);
             let notice = Notice {
                 next: self.desk.next().min(self.desk.sent),
                 stop: self.desk.stop(),
@@ -136,6 +137,9 @@ impl<'a, M: Model> Worker<'a, M> {
             let agreed = self.meet(notice);
             self.clock
                 .lap(|s| if idle { &mut s.idle } else { &mut s.synchronisation });
+            if agreed.interrupted {
+                break true;
+            }
             self.collect();
             gvt_rounds += 1;
             self.throttle.adapt(self.gvt, self.processed, self.rolled_back);
@@ -147,8 +151,8 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.run.control.report(certain, self.processed);
             }
             // A stop or a failure before GVT is certain; a later one may still be undone.
-            if agreed.interrupted || agreed.failed < self.gvt.min(limit) {
-                break agreed.interrupted;
+            if agreed.failed < self.gvt.min(limit) {
+                break false;
             }
             certain = self.gvt.min(limit);
             if certain == limit || self.gvt == Time::MAX {
