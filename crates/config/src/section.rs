@@ -136,6 +136,32 @@ impl<T: Parameter> Parameter for Vec<T> {
     }
 }
 
+/// One number for all of several parts, or a list with one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OneOrEach {
+    /// The same for all.
+    One(u32),
+    /// One for each, in their order.
+    Each(Vec<u32>),
+}
+
+impl Parameter for OneOrEach {
+    const EXPECTED: &'static str = "a whole number or a list of whole numbers";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Integer(_) => u32::read(value).map(OneOrEach::One),
+            Value::List(_) => Vec::read(value).map(OneOrEach::Each),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            OneOrEach::One(number) => number.show(),
+            OneOrEach::Each(numbers) => numbers.show(),
+        }
+    }
+}
+
 macro_rules! quantity {
     ($($type:ty),*) => {$(
         impl Parameter for $type {
