@@ -273,6 +273,10 @@ impl Graph for AllToAll {
 }
 
 impl HyperX for AllToAll {
+    fn dimensions(&self) -> usize {
+        self.dimensions.len()
+    }
+
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)> {
         let first = self.differences(from, to).next();
         first.map(|(dimension, _, there)| (dimension, there))
@@ -298,11 +302,26 @@ mod tests {
         let network = AllToAll::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap();
         // Two hosts, one link along dimension 0, twice two along dimension 1.
         assert_eq!(network.ports, 7);
-        assert_eq!(network.peer(RouterId(3), Port(2)), Peer::Router(RouterId(2), Port(2)));
-        assert_eq!(network.peer(RouterId(3), Port(3)), Peer::Router(RouterId(1), Port(3)));
-        assert_eq!(network.peer(RouterId(3), Port(4)), Peer::Router(RouterId(5), Port(4)));
-        assert_eq!(network.peer(RouterId(3), Port(5)), Peer::Router(RouterId(1), Port(5)));
-        assert_eq!(network.peer(RouterId(3), Port(6)), Peer::Router(RouterId(5), Port(6)));
+        assert_eq!(
+            network.peer(RouterId(3), Port(2)),
+            Peer::Router(RouterId(2), Port(2))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(3)),
+            Peer::Router(RouterId(1), Port(3))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(4)),
+            Peer::Router(RouterId(5), Port(4))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(5)),
+            Peer::Router(RouterId(1), Port(5))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(6)),
+            Peer::Router(RouterId(5), Port(6))
+        );
         assert_eq!(network.link_port(RouterId(3), 1, 2, 1), Port(6));
     }
 }

@@ -180,6 +180,8 @@ pub trait Graph {
 
 /// The coordinates of a network whose every dimension is all-to-all.
 pub trait HyperX: Graph {
+    /// Number of dimensions.
+    fn dimensions(&self) -> usize;
     /// The first dimension in which two routers differ, with the coordinate of the second in it.
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)>;
     /// Number of parallel links between two routers that differ in one dimension only.

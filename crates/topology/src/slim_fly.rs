@@ -139,14 +139,17 @@ impl SlimFly {
     fn read(section: &Section) -> Result<SlimFly, Error> {
         let q: u32 = section.required("q")?;
         let routers = count(section, "q", "routers", &[2, q, q])?;
-        let (p, k) = prime_power(q).filter(|_| q > 2).ok_or_else(|| refuse(section, q))?;
+        let (p, k) = prime_power(q)
+            .filter(|_| q > 2)
+            .ok_or_else(|| refuse(section, q))?;
         let degree = degree(q);
         let hosts_per_router = positive(section, "hosts_per_router", Some(degree.div_ceil(2)))?;
         let ports = ports(section, "q", &[hosts_per_router, degree])?;
         let hosts = count(section, "q", "hosts", &[routers, hosts_per_router])?;
         let field = Field::new(p, k);
         let of_first = exponents(q);
-        let generators = [0, 1].map(|subgraph| Generators::new(&field, of_first.iter().map(|e| e + subgraph)));
+        let generators =
+            [0, 1].map(|subgraph| Generators::new(&field, of_first.iter().map(|e| e + subgraph)));
         Ok(SlimFly {
             field,
             q: Divisor::new(q),
@@ -225,7 +228,11 @@ impl SlimFly {
         };
         let count = generators.elements.iter().filter(|e| is_first(e)).count();
         let (index, _) = pick(draw, count as u32);
-        let first = generators.elements.iter().enumerate().filter(|(_, e)| is_first(e));
+        let first = generators
+            .elements
+            .iter()
+            .enumerate()
+            .filter(|(_, e)| is_first(e));
         let generator = first.map(|(i, _)| i).nth(index as usize);
         self.local_port(generator.expect("two steps lead everywhere in a column") as u32)
     }
@@ -408,7 +415,19 @@ mod tests {
         let network = built(5);
         assert_eq!(network.generators[0].elements, [1, 4]);
         assert_eq!(network.generators[1].elements, [2, 3]);
-        assert_eq!(network.across(Place { subgraph: 0, a: 3, b: 4 }, 2).b, 3);
+        assert_eq!(
+            network
+                .across(
+                    Place {
+                        subgraph: 0,
+                        a: 3,
+                        b: 4
+                    },
+                    2
+                )
+                .b,
+            3
+        );
     }
 
     #[test]

@@ -70,7 +70,10 @@ const CASES: &[(&str, &str)] = &[
     ("hyperx", "shape = [1]"),
     ("hyperx", "shape = [7]\nwidth = 2\nhosts_per_router = 3"),
     ("hyperx", "shape = [2, 2, 2, 2, 2]"),
-    ("hyperx", "shape = [4, 1, 3]\nwidth = [1, 9, 3]\nhosts_per_router = 2"),
+    (
+        "hyperx",
+        "shape = [4, 1, 3]\nwidth = [1, 9, 3]\nhosts_per_router = 2",
+    ),
     ("hyperx", "shape = [4, 4, 4]\nhosts_per_router = 4"),
     ("mesh", "sizes = [1]"),
     ("mesh", "sizes = [9]"),
@@ -243,7 +246,10 @@ fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
             // Every order of the dimensions is as likely, however many parallel links one has.
             let even = !matches!(topology.shape(), Shape::HyperX(_));
             for port in expected {
-                assert!(drawn.contains_key(&port) && (!even || drawn[&port] == 12), "{drawn:?}");
+                assert!(
+                    drawn.contains_key(&port) && (!even || drawn[&port] == 12),
+                    "{drawn:?}"
+                );
             }
         }
     }
