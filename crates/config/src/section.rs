@@ -685,6 +685,18 @@ mod tests {
     }
 
     #[test]
+    fn one_number_or_a_list_is_read_and_printed_back() {
+        let file = Section::from_toml("a = 2\nb = [1, 2]\nc = \"2\"\nd = [-1]", "x.toml").unwrap();
+        assert_eq!(file.required::<OneOrEach>("a").unwrap(), OneOrEach::One(2));
+        let each = file.required::<OneOrEach>("b").unwrap();
+        assert_eq!(each, OneOrEach::Each(vec![1, 2]));
+        assert_eq!(each.show().to_string(), "[1,2]");
+        assert_eq!(OneOrEach::One(2).show().to_string(), "2");
+        assert!(file.required::<OneOrEach>("c").is_err());
+        assert!(file.required::<OneOrEach>("d").is_err());
+    }
+
+    #[test]
     fn finish_returns_every_default() {
         let file = Section::from_toml("[run]\nseed = 3\n", "x.toml").unwrap();
         let run = file.section("run").unwrap();

@@ -752,6 +752,38 @@ fn slim_fly_of_the_field() {
         .sum();
     assert_eq!(distances, 19 + 2 * (337 - 19));
     assert!((f64::from(distances) / 337.0 - 1.9436).abs() < 5e-5);
+    // One unit from every router to every other, in three parts as there are one or three shortest paths: 37 over a global link is 3042 / (81 * 37) = 1.015 of the
+    // link rate if all hosts send all they can.
+    let loads = link_loads(&*network, 3);
+    for ((router, port), load) in loads {
+        let class = network.link_classes()[usize::from(network.link_class(router, port).0)];
+        assert_eq!(load, 3 * if class == "local" { 29 } else { 37 }, "{class}");
+    }
+}
+
+/// What each link carries on shortest paths if every router sends `parts` units to every other, one for each of as
+/// many draws.
+fn link_loads(topology: &dyn Topology, parts: u64) -> HashMap<(RouterId, Port), u64> {
+    let graph = topology.shape().graph().expect("finds its shortest paths");
+    let mut loads = HashMap::new();
+    for from in routers(topology) {
+        for to in routers(topology) {
+            for part in 0..parts {
+                let mut draw = ((2 * part + 1) * (1 << 31) / parts) as u32;
+                let mut here = from;
+                while here != to {
+                    let port;
+                    (port, draw) = graph.shortest_path(here, to, draw);
+                    *loads.entry((here, port)).or_insert(0) += 1;
+                    let Peer::Router(next, _) = topology.peer(here, port) else {
+                        panic!("not a link between routers");
+                    };
+                    here = next;
+                }
+            }
+        }
+    }
+    loads
 }
 
 #[test]
