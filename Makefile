@@ -5,7 +5,7 @@ VENV := .venv
 RUST := --workspace --exclude fabricsim-py
 
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test lint test-rust test-without-otf2 test-mpi python test-python packages clean help
+.PHONY: build mpi demo test lint test-rust test-loom test-without-otf2 test-mpi python test-python packages clean help
 
 build: ## the release binary
 	cargo build --release --locked --package fabricsim-cli
@@ -22,6 +22,7 @@ test: ## install what is missing, pass all checks and tests
 	PYTHON=$(PYTHON) scripts/install-packages.sh --python --mpi
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-loom
 	$(MAKE) --no-print-directory test-without-otf2
 	$(MAKE) --no-print-directory test-mpi
 	$(MAKE) --no-print-directory test-python
@@ -30,11 +31,17 @@ lint: ## formatting, clippy, shell scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
-		cargo clippy --package fabricsim-cluster --features mpi --all-targets --locked -- --deny warnings; fi
+		cargo clippy --package fabricsim-cluster --package fabricsim-cli --features mpi --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
 
 test-rust: ## all crates
 	cargo test --locked --no-fail-fast $(RUST)
+
+# In a folder of its own, since the flag holds for all crates. Interleavings with up to three preemptions: few
+# faults take more, and all of them would take hours.
+test-loom: ## what threads share in the kernel, in all interleavings
+	RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --locked --package fabricsim-des --lib \
+		--target-dir "$${CARGO_TARGET_DIR:-target}/loom" loom
 
 # In a folder of its own, so that the other builds keep what they have compiled; not optimised, as there is
 # little to run.
@@ -51,7 +58,7 @@ python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras test,dev
 
 test-python: python ## the Python package, and what the documentation says
-	. $(VENV)/bin/activate && ruff check python && ruff format --check python
+	. $(VENV)/bin/activate && ruff check python studies && ruff format --check python studies
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest
 

@@ -138,9 +138,16 @@ class Run:
     seed : int
         Seed of all random numbers.
     executor : str
-        ``"sequential"`` or ``"conservative"``; the results are the same.
+        ``"sequential"``, ``"conservative"``, ``"optimistic"``, or ``"reverse-check"``, which is for
+        developers; the results are the same. ``fabricsim.list_parts("executors")`` says what they do.
     threads : int
-        Threads of the conservative executor; the results are the same.
+        Threads of the conservative and the optimistic executor; the results are the same.
+    optimistic : mapping
+        Settings of the optimistic executor, none of which changes the results: ``batch`` (events between
+        two looks at the mail), ``gvt_interval`` (batches between two computations of global virtual
+        time), ``ahead`` (how far beyond global virtual time it goes, for example ``"1 us"``; without it,
+        it finds out as it runs), ``memory`` (of each thread, for events that are not certain yet, for
+        example ``"128 MiB"``).
     watchdog : str
         Time between two looks whether the ranks wait for each other for ever, where synthetic traffic keeps
         the simulation going.
@@ -151,6 +158,7 @@ class Run:
     seed: int | None = None
     executor: str | None = None
     threads: int | None = None
+    optimistic: Table | None = None
     watchdog: str | None = None
 
 

@@ -41,7 +41,8 @@ def run(
         Result folder; an earlier result there is replaced, anything else is left alone. Without it, a
         temporary folder that lives as long as the result.
     executor : str
-        ``"sequential"`` or ``"conservative"``; overrides ``run.executor``. The results are the same.
+        ``"sequential"``, ``"conservative"``, ``"optimistic"`` or ``"reverse-check"``; overrides
+        ``run.executor``. The results are the same.
     threads : int
         Threads; overrides ``run.threads``. The results are the same.
     progress : callable

@@ -122,7 +122,12 @@ def test_every_key_of_an_experiment_is_documented(reads_otf2: bool) -> None:
 
 def test_every_part_and_parameter_is_documented() -> None:
     page = (ROOT / "docs/formats/experiment.md").read_text()
-    sections = {"topologies": "network.topology", "routings": "network.routing", "patterns": "job.traffic"}
+    sections = {
+        "topologies": "network.topology",
+        "routings": "network.routing",
+        "patterns": "job.traffic",
+        "executors": "run",
+    }
     missing = []
     parts = fabricsim.list_parts()
     for kind, listed in parts.items():

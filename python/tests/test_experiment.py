@@ -98,6 +98,42 @@ def test_executor_and_threads_do_not_change_the_digest(
     assert threaded.summary.run.threads == 2
 
 
+def test_the_optimistic_executor_does_not_change_the_digest(
+    traffic: dict[str, Any], result: fabricsim.Result
+) -> None:
+    optimistic = fabricsim.run(traffic, executor="optimistic", threads=2)
+    assert optimistic.digest == result.digest
+    assert optimistic.summary.jobs == result.summary.jobs
+    run = optimistic.summary.run
+    assert (run.executor, run.threads, run.processes) == ("optimistic", 2, 1)
+    assert len(run.parts) == len(run.thread_seconds) == 2
+    assert run.events_processed == run.events_committed + run.events_rolled_back
+    assert run.events_committed == result.summary.run.events_committed
+    assert run.gvt_rounds > 0
+
+
+def test_settings_of_the_optimistic_executor_reach_it(
+    traffic: dict[str, Any], result: fabricsim.Result
+) -> None:
+    settings = {"batch": 3, "gvt_interval": 5, "ahead": "20 ns", "memory": "64 KiB"}
+    how = Run(until="20 us", warmup="2 us", seed=3, executor="optimistic", threads=2, optimistic=settings)
+    typed = Experiment(network=traffic["network"], jobs=traffic["job"], run=how)
+    found = fabricsim.run(typed)
+    assert found.summary.experiment.run.optimistic == settings
+    assert found.digest == result.digest
+    with pytest.raises(ExperimentError, match="expected 1 or more") as caught:
+        fabricsim.check(typed.to_dict() | {"run": {"until": "20 us", "optimistic": {"batch": 0}}})
+    assert caught.value.key == "run.optimistic.batch"
+
+
+def test_the_reverse_check_does_not_change_the_digest(
+    traffic: dict[str, Any], result: fabricsim.Result
+) -> None:
+    checked = fabricsim.run(traffic, executor="reverse-check")
+    assert checked.digest == result.digest
+    assert checked.summary.run.events_rolled_back == checked.summary.run.events_committed
+
+
 def test_overrides_reach_the_experiment(traffic: dict[str, Any], result: fabricsim.Result) -> None:
     changed = fabricsim.run(
         traffic, set={"run.seed": 4, "network": {"packet": "128 B"}, "job.0.traffic.load": 0.1}

@@ -1,9 +1,9 @@
 //! The command line: one definition of each subcommand, without logic of its own. The Python package's
 //! `fabricsim` command is the same function.
 //!
-//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed,
-//! or another process of the run has failed and says why; 2 the input is
-//! wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
+//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed;
+//! 2 the input is wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
+//! All processes of a run end with the same status, and one of them says why.
 
 mod list;
 mod progress;
@@ -196,12 +196,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     };
     match done {
         Ok(()) => 0,
-        Err(failure) => {
-            if !failure.is_silent() {
-                eprintln!("fabricsim: {}", failure.message);
-            }
-            failure.status
-        }
+        Err(failure) => failure.told().status,
     }
 }
 
@@ -220,11 +215,19 @@ impl Failure {
     }
 
     /// Another process of the run says why.
-    fn silent() -> Failure {
+    fn silent(status: u8) -> Failure {
         Failure {
             message: String::new(),
-            status: FAILED,
+            status,
         }
+    }
+
+    /// Says why, once.
+    fn told(self) -> Failure {
+        if !self.is_silent() {
+            eprintln!("fabricsim: {}", self.message);
+        }
+        Failure::silent(self.status)
     }
 
     fn is_silent(&self) -> bool {
@@ -242,7 +245,7 @@ impl Failure {
 impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Failure {
         let status = match error {
-            sim::Error::Elsewhere => return Failure::silent(),
+            sim::Error::Elsewhere => return Failure::silent(FAILED),
             sim::Error::Audit(_) | sim::Error::Checkpoint { .. } => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,

@@ -130,18 +130,23 @@ impl Team {
         self.0.index() == 0
     }
 
-    /// Does something in all processes. If it fails in any, it fails in all, and the first of them says why.
+    /// Does something in all processes. If it fails in any, it fails in all with the same status, and the first
+    /// of them says why: at once, as the launcher ends them all when one of them has ended with an error.
     fn agree<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let done = work();
         let mine = self.0.index() as u64;
         // What failed elsewhere is told there.
-        let tells = done.as_ref().is_err_and(|failure| !failure.is_silent());
-        let mut values = [if tells { mine } else { u64::MAX }, u64::from(done.is_ok())];
+        let teller = match &done {
+            Err(failure) if !failure.is_silent() => mine << 8 | u64::from(failure.status),
+            _ => u64::MAX,
+        };
+        let mut values = [teller, u64::from(done.is_ok())];
         self.0.least(&mut values);
         match done {
             Ok(done) if values[1] == 1 => Ok(done),
-            Err(failure) if values[0] == mine || values[0] == u64::MAX => Err(failure),
-            _ => Err(Failure::silent()),
+            Err(failure) if values[0] == u64::MAX => Err(failure),
+            Err(failure) if values[0] == teller => Err(failure.told()),
+            _ => Err(Failure::silent((values[0] & 0xFF) as u8)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Several processes, possibly on several machines, that carry out one run together.
 
-/// How the processes of a run talk. All methods but [`Processes::rank`] and [`Processes::count`] are
+/// How the processes of a run talk. All methods but [`Processes::index`] and [`Processes::count`] are
 /// collective: every process calls them in the same order, each from the thread that called
 /// [`crate::run`]. A process that fails ends the others, so that none waits for ever.
 pub trait Processes: Sync {

@@ -156,9 +156,9 @@ fn handle<M: Model>(
             at()
         ));
     }
-    if let Some(difference) = difference(&effects, &recorder.effects()) {
+    if effects != recorder.effects() {
         return Err(format!(
-            "{}: an event that was taken back has other effects: {difference}",
+            "{}: an event that was taken back sends, draws or emits something else when it is carried out again",
             at()
         ));
     }

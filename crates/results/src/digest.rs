@@ -115,9 +115,13 @@ impl Digest {
     }
 }
 
-/// BLAKE3 of some bytes, as 64 hexadecimal digits.
-pub fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
+/// BLAKE3 of some bytes, given in pieces, as 64 hexadecimal digits.
+pub fn hash(pieces: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for piece in pieces {
+        hasher.update(piece);
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 /// A digest of integers that is a plain value: it can be written down half-way and gone on with elsewhere.

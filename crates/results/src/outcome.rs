@@ -122,7 +122,7 @@ impl RunResult {
         for table in &tables {
             digest.table(table);
         }
-        run.packet_hops_per_cpu_s = if run.cpu_s > 0.0 {
+        run.packet_hops_per_cpu_s = if run.cpu_s > 0.0 && run.resumed_at_ns.is_none() {
             network.packet_hops as f64 / run.cpu_s
         } else {
             0.0

@@ -119,6 +119,8 @@ pub struct Job {
 
 /// What the run cost, and where.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+// Results of older versions lack some of it.
+#[serde(default)]
 pub struct Run {
     /// FabricSim's version.
     pub version: String,
@@ -128,7 +130,7 @@ pub struct Run {
     pub processes: u64,
     /// Threads of each process.
     pub threads: u64,
-    /// Wall-clock time of the simulation, reading and writing included, in seconds.
+    /// Wall-clock time of the simulation, without reading the experiment and writing the result, in seconds.
     pub wall_s: f64,
     /// Processor time of all threads of all processes, in seconds.
     pub cpu_s: f64,
@@ -137,7 +139,6 @@ pub struct Run {
     /// Simulated time, in nanoseconds.
     pub simulated_ns: f64,
     /// Simulated time of the checkpoint that the run was resumed from. What the run cost counts from there.
-    #[serde(default)]
     pub resumed_at_ns: Option<f64>,
     /// Events carried out.
     pub events_processed: u64,
@@ -161,7 +162,8 @@ pub struct Run {
     pub windows: u64,
     /// Computations of global virtual time by the optimistic executor.
     pub gvt_rounds: u64,
-    /// Packet-hops per second of processor time; set by [`crate::RunResult::new`].
+    /// Packet-hops per second of processor time; 0 for a resumed run, as the packet-hops are those of the whole
+    /// run. Set by [`crate::RunResult::new`].
     pub packet_hops_per_cpu_s: f64,
     /// What each thread has simulated.
     pub parts: Vec<Part>,
@@ -199,6 +201,7 @@ pub struct Part {
 
 /// Where one thread's time went, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadSeconds {
     /// Carrying out events.
     pub processing: f64,

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use des::{Snapshot, Time};
+use des::{Executor, Snapshot, Time};
 use results::Chain;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ use crate::{Error, Experiment};
 
 /// What every file begins with; the version is that of the layout.
 const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 1\n";
+
+/// What follows then: BLAKE3 of all the rest, in hexadecimal digits, and the end of the line.
+const DIGEST_BYTES: usize = 64;
 
 /// When checkpoints are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub struct Checkpoint {
     pub(crate) body: Body,
 }
 
-/// What a checkpoint says of itself, as JSON at the file's beginning.
+/// What a checkpoint says of itself, as JSON at the file's beginning, behind its length.
 #[derive(Serialize, Deserialize)]
 struct Head {
     /// Version of FabricSim.
@@ -53,8 +56,6 @@ struct Head {
     simulated_ns: f64,
     /// The experiment as it was given.
     experiment: Source,
-    /// BLAKE3 of the body.
-    digest: String,
 }
 
 /// The rest of it, in the kernel's own form.
@@ -83,6 +84,11 @@ impl Checkpoint {
             .strip_prefix(MAGIC)
             .ok_or_else(|| fail("is no checkpoint that this version of FabricSim knows".into()))?;
         let damaged = || fail("is damaged".into());
+        let (digest, rest) = rest.split_at_checked(DIGEST_BYTES).ok_or_else(damaged)?;
+        let rest = rest.strip_prefix(b"\n").ok_or_else(damaged)?;
+        if results::hash(&[rest]).as_bytes() != digest {
+            return Err(damaged());
+        }
         let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
         let (head, body) = rest.split_at_checked(length).ok_or_else(damaged)?;
@@ -93,9 +99,6 @@ impl Checkpoint {
                 head.version,
                 env!("CARGO_PKG_VERSION")
             )));
-        }
-        if results::hash(body) != head.digest {
-            return Err(damaged());
         }
         Ok(Checkpoint {
             file: file.into(),
@@ -154,6 +157,14 @@ impl<'a> Writer<'a> {
         let Some(source) = &experiment.source else {
             return Err(fail("the experiment does not come from a file".into()));
         };
+        if source.folder.to_str().is_none() {
+            return Err(fail(
+                "the name of the experiment's folder is no UTF-8 text".into(),
+            ));
+        }
+        if experiment.run.executor == Executor::ReverseCheck {
+            return Err(fail("the executor reverse-check writes no checkpoints".into()));
+        }
         if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
             return Err(fail(format!(
                 "job '{}' cannot be checkpointed: its programs exist in this process only",
@@ -196,7 +207,6 @@ impl<'a> Writer<'a> {
             version: env!("CARGO_PKG_VERSION").into(),
             simulated_ns: time.as_ns(),
             experiment: self.source.clone(),
-            digest: results::hash(&body),
         };
         let head = serde_json::to_vec(&head).expect("text and numbers are JSON");
         let file = &self.checkpoints.file;
@@ -221,8 +231,11 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
+    let length = (head.len() as u64).to_le_bytes();
     file.write_all(MAGIC)?;
-    file.write_all(&(head.len() as u64).to_le_bytes())?;
+    file.write_all(results::hash(&[&length, head, body]).as_bytes())?;
+    file.write_all(b"\n")?;
+    file.write_all(&length)?;
     file.write_all(head)?;
     file.write_all(body)?;
     file.as_file().sync_all()?;

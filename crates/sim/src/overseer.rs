@@ -70,7 +70,7 @@ impl Overseer {
             Fact::RoundDue => self.ask(simulation, context),
             Fact::ProgressTold { active, under_way } => {
                 self.awaited = self.awaited.wrapping_sub(1);
-                self.active += u64::from(active);
+                self.active = self.active.wrapping_add(u64::from(active));
                 self.under_way = self.under_way.wrapping_add(under_way);
                 if self.awaited == 0 {
                     self.conclude(simulation, context);
@@ -88,7 +88,7 @@ impl Overseer {
     fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         (self.active, self.under_way) = (0, 0);
         for host in simulation.seats.hosts() {
-            self.awaited += 1;
+            self.awaited = self.awaited.wrapping_add(1);
             let delay = simulation.network.lookahead();
             context.send(simulation.numbering.host(host), delay, Fact::ProgressAsked);
         }

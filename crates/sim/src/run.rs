@@ -96,6 +96,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
             executor.name()
         )));
     }
+    same_experiment(experiment, way.processes)?;
     let simulation = Simulation::new(experiment);
     let topology = experiment.network.topology.as_ref();
     let partition = way.partition.clone();
@@ -169,6 +170,22 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         ..cost(&simulation, &finished.anatomy)
     };
     Ok(Some(RunResult::new(experiment.settings.clone(), outcome, cost)))
+}
+
+/// Files may differ from machine to machine.
+fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result<(), Error> {
+    let text = format!("{}{:?}", experiment.settings, experiment.run);
+    // 63 bits of the hash are enough to tell two files apart.
+    let digits = &results::hash(&[text.as_bytes()])[..16];
+    let mine = u64::from_str_radix(digits, 16).expect("hexadecimal digits") >> 1;
+    let mut values = [mine, u64::MAX - mine];
+    processes.least(&mut values);
+    if values != [mine, u64::MAX - mine] {
+        return Err(Error::Processes(
+            "the processes have read different experiments: they need the same file, on every machine".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Told by the kernel as the run goes on.

@@ -2,9 +2,10 @@
 
 use des::{
     Alone, Anatomy, Context, Control, End, Event, Executor, LpId, Model, Observer, Optimism, Partition,
-    Purpose, Run, Settings, Snapshot, Time, run,
+    Processes, Purpose, Run, Settings, Snapshot, Time, run,
 };
 use fabricsim_testkit::phold::{Ball, Phold};
+use fabricsim_testkit::processes::Together;
 use proptest::prelude::*;
 
 /// Everything that must not depend on the executor.
@@ -41,10 +42,22 @@ fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64
 }
 
 fn outcome(model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
+    outcome_in(&Alone, model, settings)
+}
+
+/// What this process knows: of several, all of it is known to the first.
+fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
     let mut records = Vec::new();
-    let finished = run(model, settings, &Control::default(), &mut |time, record| {
-        records.push((time, record))
-    });
+    let run = Run {
+        model,
+        settings,
+        control: &Control::default(),
+        processes,
+        from: None,
+    };
+    let finished = run
+        .carry_out(&mut |time, record| records.push((time, record)))
+        .expect("there is no snapshot that could be wrong");
     let mut pending: Vec<_> = finished
         .pending
         .iter()
@@ -60,6 +73,17 @@ fn outcome(model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
         pending,
     };
     (outcome, finished.anatomy)
+}
+
+/// Parts with borders at these shares of the LPs; some may be empty.
+fn cut(lps: u32, shares: &[f64]) -> Partition {
+    let mut bounds: Vec<u32> = shares
+        .iter()
+        .map(|share| (share * f64::from(lps + 1)) as u32)
+        .collect();
+    bounds.extend([0, lps]);
+    bounds.sort_unstable();
+    Partition::new(bounds)
 }
 
 proptest! {
@@ -78,6 +102,9 @@ proptest! {
         ahead in proptest::option::of(0u64..20_000),
         memory in 1usize..1_000_000,
         cuts in proptest::collection::vec(0.0f64..1.0, 0..4),
+        processes in 2usize..4,
+        threads in 1usize..3,
+        borders in proptest::collection::vec(0.0f64..1.0, 5),
     ) {
         let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true };
         let settings = |executor, threads| settings(executor, lps, threads, Time(until), seed);
@@ -88,16 +115,27 @@ proptest! {
             prop_assert_eq!(&reference, &other, "{:?} with {} threads", executor, threads);
         }
         // Parts of any size, and any pace.
-        let mut bounds: Vec<u32> = cuts.iter().map(|cut| (cut * f64::from(lps)) as u32).collect();
-        bounds.extend([0, lps]);
-        bounds.sort_unstable();
-        let partition = Partition::new(bounds);
+        let partition = cut(lps, &cuts);
         let optimism = Optimism { batch, gvt_interval, ahead: ahead.map(Time), memory };
         for executor in [Executor::Conservative, Executor::Optimistic] {
             let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
             let (other, anatomy) = outcome(&model, &settings);
             prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
             prop_assert_eq!(anatomy.committed, anatomy.processed - anatomy.rolled_back);
+        }
+        // The same in several processes.
+        let partition = cut(lps, &borders[..processes * threads - 1]);
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
+            let outcomes = Together::run(processes, |process| outcome_in(process, &model, &settings));
+            let (first, anatomy) = &outcomes[0];
+            prop_assert_eq!(&reference, first, "{:?} in {} processes with {:?}", executor, processes, settings);
+            prop_assert_eq!(anatomy.committed, anatomy.processed - anatomy.rolled_back);
+            prop_assert_eq!(anatomy.threads.len(), processes * threads);
+            for (other, _) in &outcomes[1..] {
+                let is_empty = other.balls.is_empty() && other.records.is_empty() && other.pending.is_empty();
+                prop_assert!(is_empty, "the first process has it all");
+            }
         }
     }
 }
@@ -225,6 +263,28 @@ proptest! {
             let finished = rest.carry_out(&mut |time, record| records.push((time, record))).unwrap();
             // Records at the snapshot's own time and later come again.
             prop_assert_eq!(&records, &reference.records, "{:?} with {} threads", executor, threads);
+            prop_assert_eq!(&finished.lps, &reference.balls);
+            prop_assert_eq!((&finished.end, finished.time), (&reference.end, reference.time));
+        }
+        for (executor, processes, threads) in DISTRIBUTED {
+            let settings = Settings {
+                optimism: Optimism { batch: 100, ahead: Some(Time::MAX), ..Optimism::default() },
+                ..settings(executor, lps, processes * threads, until, seed)
+            };
+            let ends = Together::run(processes, |process| {
+                let mut records = keeper.records[..committed].to_vec();
+                let rest = Run {
+                    model: &model,
+                    settings: &settings,
+                    control: &Control::default(),
+                    processes: process,
+                    from: Some(&snapshot),
+                };
+                let finished = rest.carry_out(&mut |time, record| records.push((time, record))).unwrap();
+                (finished, records)
+            });
+            let (finished, records) = &ends[0];
+            prop_assert_eq!(records, &reference.records, "{:?} in {} processes", executor, processes);
             prop_assert_eq!(&finished.lps, &reference.balls);
             prop_assert_eq!((&finished.end, finished.time), (&reference.end, reference.time));
         }
@@ -360,6 +420,15 @@ impl Model for Chain {
     }
 }
 
+/// Executors, processes, and threads of each process.
+const DISTRIBUTED: [(Executor, usize, usize); 5] = [
+    (Executor::Conservative, 2, 1),
+    (Executor::Conservative, 2, 2),
+    (Executor::Optimistic, 2, 1),
+    (Executor::Optimistic, 2, 2),
+    (Executor::Optimistic, 4, 1),
+];
+
 fn chain(model: &Chain, executor: Executor, threads: usize) -> (End<String>, Time, Vec<u64>, usize) {
     let settings = settings(executor, 4, threads, Time::MAX, 1);
     let mut records = 0;
@@ -410,6 +479,130 @@ fn the_first_failure_in_the_total_order_counts() {
             chain(&model, executor, threads).0,
             End::Failed("LP 1 failed".into())
         );
+    }
+}
+
+/// All LPs but the first fail at the same time, so that every process has failures; the first in the total order
+/// counts. It is told where it happened, and everybody else knows that it did.
+#[test]
+fn a_failure_in_one_process_ends_the_others() {
+    let model = Chain {
+        length: 50,
+        stop_at: u64::MAX,
+        fail_at: 3,
+    };
+    for (executor, processes, threads) in DISTRIBUTED {
+        let settings = settings(executor, 4, processes * threads, Time::MAX, 1);
+        for bounds in [
+            None,
+            Some(vec![0, 1, 4]),
+            Some(vec![0, 4, 4]),
+            Some(vec![0, 0, 4]),
+        ] {
+            let mut settings = settings.clone();
+            if let Some(bounds) = bounds {
+                if processes * threads != 2 {
+                    continue;
+                }
+                settings.partition = Partition::new(bounds);
+            }
+            let owner = settings.partition.owner(LpId(1)) / threads;
+            let ends = Together::run(processes, |process| {
+                let run = Run {
+                    model: &model,
+                    settings: &settings,
+                    control: &Control::default(),
+                    processes: process,
+                    from: None,
+                };
+                run.carry_out(&mut |_, _| ()).unwrap().end
+            });
+            for (process, end) in ends.into_iter().enumerate() {
+                let expected = if process == owner {
+                    End::Failed("LP 1 failed".to_string())
+                } else {
+                    End::FailedElsewhere
+                };
+                assert_eq!(end, expected, "process {process} with {settings:?}");
+            }
+        }
+    }
+}
+
+/// Panics at an event of one of its LPs.
+struct Bomb;
+
+impl Bomb {
+    const LPS: u32 = 8;
+}
+
+impl Model for Bomb {
+    type Payload = u64;
+    type Lp = u64;
+    type Record = ();
+    type Undo = ();
+    type Error = ();
+    fn lps(&self) -> u32 {
+        Bomb::LPS
+    }
+    fn lookahead(&self) -> Time {
+        Time(10)
+    }
+    fn create(&self, _: LpId) -> u64 {
+        0
+    }
+    fn start(&self, _: &mut u64, context: &mut impl Context<Self>) {
+        context.send(context.lp(), Time(1), 0);
+    }
+    fn handle(&self, seen: &mut u64, event: &Event<u64>, context: &mut impl Context<Self>) {
+        assert!(
+            event.payload < 200 || context.lp().0 + 1 < Bomb::LPS,
+            "the bomb goes off"
+        );
+        *seen += 1;
+        context.undo(());
+        let next = LpId((context.lp().0 + 1) % Bomb::LPS);
+        context.send(next, Time(10), event.payload + 1);
+    }
+    fn undo(&self, seen: &mut u64, (): ()) {
+        *seen -= 1;
+    }
+    fn save(&self, seen: &u64, bytes: &mut Vec<u8>) {
+        bytes.extend(seen.to_le_bytes());
+    }
+    fn restore(&self, _: &mut u64, _: &[u8], _: Purpose) -> Result<(), String> {
+        unreachable!("nothing is restored")
+    }
+}
+
+/// A bug of a model in one process: all threads of all processes panic, and none waits for ever.
+#[test]
+fn a_panic_in_one_process_ends_the_others() {
+    for (executor, processes, threads) in DISTRIBUTED {
+        let settings = settings(executor, Bomb::LPS, processes * threads, Time::MAX, 1);
+        let panics = std::thread::scope(|scope| {
+            let started: Vec<_> = Together::new(processes)
+                .into_iter()
+                .map(|process| {
+                    let settings = &settings;
+                    scope.spawn(move || {
+                        let run = Run {
+                            model: &Bomb,
+                            settings,
+                            control: &Control::default(),
+                            processes: &process,
+                            from: None,
+                        };
+                        run.carry_out(&mut |_, ()| ()).map(|finished| finished.time)
+                    })
+                })
+                .collect();
+            started
+                .into_iter()
+                .map(|thread| thread.join().is_err())
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(panics, vec![true; processes], "{settings:?}");
     }
 }
 

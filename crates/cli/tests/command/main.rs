@@ -1,5 +1,6 @@
 //! The `fabricsim` command as its users meet it: the real binary, in folders of its own.
 
 mod bench;
+mod checkpoints;
 mod right_input;
 mod wrong_input;

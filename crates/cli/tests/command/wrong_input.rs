@@ -310,6 +310,56 @@ fn wrong_arguments() {
             &["--executor", "sequentail"],
             &["run.executor: ", "did you mean 'sequential'?"],
         ),
+        (
+            &["--executor", "optimstic"],
+            &["run.executor: ", "did you mean 'optimistic'?"],
+        ),
+        (
+            &["--set", "run.optimistic.batch=0"],
+            &["--set: run.optimistic.batch: ", "expected 1 or more"],
+        ),
+        (
+            &["--set", "run.optimistic.gvt_interval=0"],
+            &["--set: run.optimistic.gvt_interval: ", "expected 1 or more"],
+        ),
+        (
+            &["--set", "run.optimistic.foo=1"],
+            &[
+                "--set: run.optimistic.foo: ",
+                "batch",
+                "gvt_interval",
+                "ahead",
+                "memory",
+            ],
+        ),
+        (
+            &["--set", "run.optimistic=1"],
+            &["--set: run.optimistic: ", "1 is not a table"],
+        ),
+        (
+            &["--checkpoint-every", "0s"],
+            &["--checkpoint-every", "expected a time such as 60s"],
+        ),
+        (
+            &["--checkpoint-every", "5"],
+            &["--checkpoint-every", "\"5\" has no unit"],
+        ),
+        (
+            &["--checkpoint-every-simulated", "0 us"],
+            &[
+                "--checkpoint-every-simulated",
+                "expected a time such as \"50 us\"",
+            ],
+        ),
+        (
+            &[
+                "--checkpoint-every",
+                "60s",
+                "--checkpoint-every-simulated",
+                "50 us",
+            ],
+            &["--checkpoint-every", "cannot be used with"],
+        ),
         (&["--outt", "x"], &["--outt"]),
     ] {
         bench.refuses(&[RUN, arguments].concat(), needles);
@@ -428,4 +478,26 @@ fn places_where_no_result_can_be_written() {
     }
     bench.write("broken/summary.json", "{ \"schema\": ");
     bench.refuses(&["compare", "broken"], &["broken", "damaged"]);
+}
+
+/// A launcher has started several processes, which cannot find each other.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn several_processes_without_mpi() {
+    let bench = Bench::new(EXPERIMENT);
+    for arguments in [RUN, &["resume", "."]] {
+        let output = bench
+            .command()
+            .args(arguments)
+            .env("OMPI_COMM_WORLD_SIZE", "4")
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            stderr,
+            "fabricsim: started as one of 4 processes by an MPI launcher, but this fabricsim was built without \
+             MPI: build it with `make mpi`\n"
+        );
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
+    }
 }

@@ -13,6 +13,10 @@ use crate::event::{Indexed, Key};
 use crate::slot::Slot;
 use crate::{Context, Event, LpId, Model, Partition, Stream, Time};
 
+/// The instance of events that a snapshot brings. Nobody cancels them, but their sources go on to send, and to
+/// cancel: what is doomed must not be taken for one of these.
+pub(super) const CERTAIN: u32 = 0;
+
 /// An event's place while this thread holds it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -77,7 +81,7 @@ impl<M: Model> Log<M> {
 /// An LP with its past that is not yet certain.
 pub(super) struct Seat<L> {
     pub(super) slot: Slot<L>,
-    /// Events sent so far, those that were cancelled included, modulo 2^32.
+    /// Events sent so far, those that were cancelled included, and one more, modulo 2^32.
     instance: u32,
     /// Its latest event that is not yet certain.
     pub(super) last: Option<Deed>,
@@ -90,7 +94,7 @@ impl<L> Seat<L> {
     pub(super) fn new(slot: Slot<L>) -> Self {
         Seat {
             slot,
-            instance: 0,
+            instance: CERTAIN + 1,
             last: None,
             last_key: Key::FIRST,
             rollbacks: 0,
@@ -226,7 +230,13 @@ impl<M: Model> Context<M> for Desk<'_, M> {
 }
 
 impl<'a, M: Model> Desk<'a, M> {
-    pub(super) fn new(model: &M, partition: &'a Partition, range: Range<u32>, seed: u64, stop: Time) -> Self {
+    pub(super) fn new(
+        model: &M,
+        partition: &'a Partition,
+        range: Range<u32>,
+        seed: u64,
+        (begin, stop): (Time, Time),
+    ) -> Self {
         Desk {
             range,
             partition,
@@ -251,7 +261,7 @@ impl<'a, M: Model> Desk<'a, M> {
             remote: 0,
             anti_messages: 0,
             committed: 0,
-            last_committed: Time::ZERO,
+            last_committed: begin,
             key: Key::FIRST,
             place: 0,
             log: 0,
@@ -276,6 +286,10 @@ impl<'a, M: Model> Desk<'a, M> {
                 place
             }
             None => {
+                assert!(
+                    self.events.len() < u32::MAX as usize,
+                    "a thread holds more than 2^32 events"
+                );
                 self.events.push(held);
                 (self.events.len() - 1) as u32
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::desk::{Desk, Seat, Sent};
+use super::desk::{CERTAIN, Desk, Seat, Sent};
 use super::{Message, Warp};
 use crate::commit::Committer;
 use crate::event::{Indexed, Key};
@@ -89,14 +89,16 @@ impl<'a, M: Model> Worker<'a, M> {
     ) -> Self {
         let partition = &run.settings.partition;
         let range = partition.range(team.part(thread));
-        let stop = run.from.map_or(Time::MAX, |snapshot| snapshot.stop);
+        let begin = run
+            .from
+            .map_or((Time::ZERO, Time::MAX), |snapshot| (snapshot.time, snapshot.stop));
         Worker {
             run,
             model: run.model,
             team,
             shares,
             thread,
-            desk: Desk::new(run.model, partition, range, run.settings.seed, stop),
+            desk: Desk::new(run.model, partition, range, run.settings.seed, begin),
             seats: Vec::new(),
             gvt: Time::ZERO,
             throttle: Throttle::new(run.settings.optimism.ahead),
@@ -145,7 +147,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.run.control.report(certain, self.processed);
             }
             // A stop or a failure before GVT is certain; a later one may still be undone.
-            if agreed.interrupted || agreed.failed < self.gvt {
+            if agreed.interrupted || agreed.failed < self.gvt.min(limit) {
                 break agreed.interrupted;
             }
             certain = self.gvt.min(limit);
@@ -154,9 +156,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 break false;
             }
             if agreed.snapshot {
-                self.settle(certain, &mut committer, &mut observer);
+                let stop = self.settle(certain, &mut committer, &mut observer);
                 self.share_snapshot();
-                team.gather_snapshot(self.thread, certain, agreed.stop, self.shares, &mut observer);
+                team.gather_snapshot(self.thread, certain, stop, self.shares, &mut observer);
             } else {
                 self.desk.commit_before(certain);
             }
@@ -194,8 +196,7 @@ impl<'a, M: Model> Worker<'a, M> {
             Some(snapshot) => {
                 for event in &snapshot.pending {
                     if self.desk.owns(event.target) {
-                        // Nobody cancels what is certain, so that it needs no instance of its own.
-                        self.desk.hold(*event, 0);
+                        self.desk.hold(*event, CERTAIN);
                     }
                 }
             }
@@ -347,13 +348,14 @@ impl<'a, M: Model> Worker<'a, M> {
         self.mail = mail;
     }
 
-    /// Undoes all that lies at `time` or later, on all threads, and commits all before it.
+    /// Undoes all that lies at `time` or later, on all threads, and commits all before it. Returns the earliest
+    /// stop that is certain.
     fn settle(
         &mut self,
         time: Time,
         committer: &mut Committer<M::Record>,
         observer: &mut Option<&mut dyn Observer<M>>,
-    ) {
+    ) -> Time {
         for event in self.desk.processed_since(time) {
             let local = self.local(event.target);
             if self.seats[local].is_past(event.key()) {
@@ -367,11 +369,15 @@ impl<'a, M: Model> Worker<'a, M> {
         self.collect();
         self.desk.commit_before(time);
         self.post();
-        self.meet(Notice::NOTHING);
+        let agreed = self.meet(Notice {
+            stop: self.desk.stop(),
+            ..Notice::NOTHING
+        });
         if let Some(observer) = observer {
             committer.take(&mut self.team.collect_records());
             committer.commit_before(time, *observer);
         }
+        agreed.stop
     }
 
     /// This thread's share of a snapshot of a time at which it has settled.

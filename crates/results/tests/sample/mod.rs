@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Chain, Histogram, JobTotals, NetworkTotals, Outcome, Run, RunResult, Table, ThreadSeconds,
+    Chain, Histogram, JobTotals, NetworkTotals, Outcome, Part, Rollbacks, Run, RunResult, Table,
+    ThreadSeconds,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -80,30 +81,52 @@ pub fn outcome() -> Outcome {
 
 /// What it cost.
 pub fn run() -> Run {
+    let part = |thread: u64| Part {
+        process: 0,
+        thread,
+        routers: 8,
+        hosts: 32,
+        router_range: [8 * thread, 8 * thread + 8],
+        share: 0.5,
+    };
     Run {
         version: "0.1.0".into(),
-        executor: "conservative".into(),
+        executor: "optimistic".into(),
+        processes: 1,
         threads: 2,
         wall_s: 3.21,
         cpu_s: 5.9,
         peak_rss_bytes: 84_000_000,
         simulated_ns: 21_500_000.0,
-        events_processed: 1_204_332,
+        events_processed: 1_236_332,
         events_committed: 1_204_332,
+        events_rolled_back: 32_000,
         events_remote: 88_210,
-        windows: 143_000,
+        efficiency: 0.974,
+        primary_rollbacks: 2_100,
+        secondary_rollbacks: 5_300,
+        rollbacks: Rollbacks {
+            router: 4_700,
+            host: 2_680,
+            overseer: 20,
+        },
+        anti_messages: 6_100,
+        gvt_rounds: 9_400,
+        parts: vec![part(0), part(1)],
         thread_seconds: vec![
             ThreadSeconds {
-                processing: 2.2,
+                processing: 2.0,
                 queue: 0.5,
-                synchronisation: 0.4,
-                ..Default::default()
+                synchronisation: 0.3,
+                rollback: 0.2,
+                idle: 0.1,
             },
             ThreadSeconds {
-                processing: 1.9,
+                processing: 1.7,
                 queue: 0.6,
-                synchronisation: 0.7,
-                ..Default::default()
+                synchronisation: 0.5,
+                rollback: 0.2,
+                idle: 0.2,
             },
         ],
         ..Default::default()

@@ -4,9 +4,11 @@
 extern crate fabricsim_sim as sim;
 
 mod applications;
+mod checkpoints;
 mod corpus;
 mod deadlock;
 mod mutated_input;
 mod physics;
 mod random_networks;
+mod rollbacks;
 mod support;

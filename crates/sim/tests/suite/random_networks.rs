@@ -1,11 +1,15 @@
 //! Random small experiments: every executor gives the same result, and what goes in comes out. The audit of
 //! packets and credits is part of every run.
 
-use des::Time;
+use des::{Executor, Optimism, Partition, Time};
 use proptest::prelude::*;
+use results::RunResult;
+use sim::Experiment;
 use workload::{Call, Collective, Operation};
 
-use crate::support::{experiment, job, job_beside_traffic, jobs_on, run_everywhere, sum, table};
+use crate::support::{
+    assert_same, experiment, job, job_beside_traffic, jobs_on, lps, run_everywhere, run_in_parts, sum, table,
+};
 
 /// A topology with a routing, and the VCs that it needs.
 fn network() -> impl Strategy<Value = (String, u32)> {
@@ -152,6 +156,70 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
     (0..ranks).map(program).collect()
 }
 
+/// Who simulates what, and at which pace.
+#[derive(Clone, Debug)]
+struct Division {
+    processes: usize,
+    threads: usize,
+    /// Where the borders between parts lie, as shares of the LPs; parts may be empty.
+    cuts: Vec<f64>,
+    optimism: Optimism,
+}
+
+fn division() -> impl Strategy<Value = Division> {
+    // From hardly any time ahead of GVT to all of it; from memory for one event to as much as it takes.
+    let ahead = prop_oneof![
+        Just(None),
+        Just(Some(Time::MAX)),
+        (0u64..1_000_000).prop_map(|ps| Some(Time(ps)))
+    ];
+    let memory = prop_oneof![1usize..100_000, Just(128 << 20)];
+    let optimism =
+        (1u32..200, 1u32..100, ahead, memory).prop_map(|(batch, gvt_interval, ahead, memory)| Optimism {
+            batch,
+            gvt_interval,
+            ahead,
+            memory,
+        });
+    (
+        1usize..4,
+        1usize..4,
+        prop::collection::vec(0.0f64..1.0, 8),
+        optimism,
+    )
+        .prop_map(|(processes, threads, mut cuts, optimism)| {
+            cuts.truncate(processes * threads - 1);
+            cuts.sort_by(f64::total_cmp);
+            Division {
+                processes,
+                threads,
+                cuts,
+                optimism,
+            }
+        })
+}
+
+/// Runs on all executors as they come, and divided like this, with the same result; gives it.
+fn run_divided(experiment: &mut Experiment, division: &Division) -> RunResult {
+    experiment.run.optimism = division.optimism;
+    let reference = run_everywhere(experiment);
+    let lps = lps(experiment);
+    // The last LP is the overseer: a cut may leave it alone, or nothing at all.
+    let cut = |share: &f64| (share * f64::from(lps + 1)) as u32;
+    let bounds = [0].into_iter().chain(division.cuts.iter().map(cut)).chain([lps]);
+    let partition = Partition::new(bounds.collect());
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        (experiment.run.executor, experiment.run.threads) = (executor, division.threads);
+        let result = run_in_parts(experiment, division.processes, &partition);
+        assert_same(
+            &reference,
+            &result,
+            &format!("{} with {division:?}", executor.name()),
+        );
+    }
+    reference
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -163,6 +231,7 @@ proptest! {
         fixed: bool,
         seed in 0u64..1 << 62,
         warmup_share in 0u64..100,
+        division in division(),
     ) {
         // A few thousand packets, whatever their size and the links' speed.
         let packets_per_us = load * network.hosts_gbps as f64 * 125.0 * f64::from(network.hosts)
@@ -175,7 +244,7 @@ proptest! {
              message = \"{message} B\" }}\n\
              [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n"
         ));
-        let result = run_everywhere(&mut experiment);
+        let result = run_divided(&mut experiment, &division);
         let network = &result.summary.network;
         prop_assert_eq!(network.packets_injected, network.packets_delivered + network.packets_in_flight);
         for busy in table(&result, "links").f64s("busy_fraction").unwrap() {
@@ -191,6 +260,7 @@ proptest! {
         bytes in 0u64..6_000,
         eager_threshold in 0u64..6_000,
         beside_traffic: bool,
+        division in division(),
     ) {
         let settings = mpi::Settings { eager_threshold, ..mpi::Settings::default() };
         let hosts: Vec<u32> = (0..ranks).map(|rank| rank / ranks_per_host % network.hosts).collect();
@@ -200,10 +270,10 @@ proptest! {
             let mut experiment = job_beside_traffic(&network.text, 0.02, job);
             experiment.run.until = Some(Time::from_ns(10_000));
             experiment.run.watchdog = Time::from_ns(700);
-            run_everywhere(&mut experiment);
+            run_divided(&mut experiment, &division);
             return Ok(());
         }
-        let result = run_everywhere(&mut jobs_on(&network.text, vec![job]));
+        let result = run_divided(&mut jobs_on(&network.text, vec![job]), &division);
         let ranks = table(&result, "ranks");
         prop_assert!(result.summary.jobs[0].finished);
         prop_assert_eq!(result.summary.network.packets_in_flight, 0);

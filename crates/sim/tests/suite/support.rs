@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use des::{Executor, Time};
+use des::{Executor, Partition, Time};
 use results::{RunResult, Table};
-use sim::{Control, Error, Experiment, Job, JobKind, RankJob, Way, run_in};
+use sim::{Checkpoint, Control, Error, Experiment, Job, JobKind, RankJob, Way, run_in};
 use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
@@ -123,9 +123,27 @@ fn reverse_check(experiment: &mut Experiment, whole: &RunResult) {
 
 /// Runs in several processes, which are threads of this one.
 pub fn run_together(experiment: &Experiment, processes: usize) -> RunResult {
+    run_from(experiment, processes, None, None)
+}
+
+/// Runs in several processes with parts of one's own, as many as all processes have threads.
+pub fn run_in_parts(experiment: &Experiment, processes: usize, partition: &Partition) -> RunResult {
+    assert_eq!(partition.parts(), processes * experiment.run.threads);
+    run_from(experiment, processes, Some(partition), None)
+}
+
+/// Runs in several processes, from the start or from a checkpoint.
+pub fn run_from(
+    experiment: &Experiment,
+    processes: usize,
+    partition: Option<&Partition>,
+    from: Option<&Checkpoint>,
+) -> RunResult {
     let results = Together::run(processes, |process| {
         let way = Way {
             processes: process,
+            partition: partition.cloned(),
+            from,
             ..Way::default()
         };
         run_in(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
@@ -137,6 +155,12 @@ pub fn run_together(experiment: &Experiment, processes: usize) -> RunResult {
         .expect("the first process has the result");
     assert!(results.all(|other| other.is_none()), "the others have none");
     first
+}
+
+/// Number of logical processes: routers, hosts and the overseer.
+pub fn lps(experiment: &Experiment) -> u32 {
+    let topology = &experiment.network.topology;
+    topology.routers() + topology.hosts() + 1
 }
 
 /// Two results are the same but for what the runs cost.

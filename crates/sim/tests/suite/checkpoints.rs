@@ -1,0 +1,409 @@
+//! A run that is broken off goes on from its checkpoint, on any executor and any number of threads and
+//! processes, to the result of a run that nobody disturbed; what is no checkpoint of it is refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use des::{Alone, Executor, Optimism, Processes, Time};
+use results::RunResult;
+use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, Way, run_in};
+use tempfile::TempDir;
+use testkit::processes::Together;
+
+use crate::support::{
+    assert_same, compute, job, jobs_on, otf2_is_available, receive, root, run, run_from, send,
+};
+
+/// Executors, processes and threads that write checkpoints and go on from them.
+const WAYS: [(Executor, usize, usize); 7] = [
+    (Executor::Sequential, 1, 1),
+    (Executor::Conservative, 1, 2),
+    (Executor::Optimistic, 1, 3),
+    (Executor::Conservative, 2, 2),
+    (Executor::Optimistic, 2, 1),
+    (Executor::Conservative, 3, 1),
+    (Executor::Optimistic, 3, 2),
+];
+
+const SMALL: &str = r#"
+[network]
+topology = { kind = "dragonfly", hosts_per_router = 1, routers_per_group = 3, global_links_per_router = 1 }
+routing = { algorithm = "ugal" }
+[[job]]
+traffic = { pattern = "uniform", load = 0.5 }
+[run]
+until = "20 us"
+"#;
+
+fn corpus(name: &str) -> Experiment {
+    let path = root().join("tests/corpus").join(name);
+    Experiment::load(&path, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn small() -> Experiment {
+    Experiment::from_toml(SMALL, "small.toml", &[]).unwrap()
+}
+
+/// A place for a checkpoint.
+fn place() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("checkpoint.fabricsim");
+    (folder, file)
+}
+
+/// Runs with a checkpoint each `every`, and breaks the run off when `stop` says so; returns the result if it
+/// was faster.
+fn begin(
+    experiment: &mut Experiment,
+    (executor, processes, threads): (Executor, usize, usize),
+    from: Option<&Checkpoint>,
+    checkpoints: &Checkpoints,
+    stop: impl Fn() -> bool + Sync,
+) -> Option<RunResult> {
+    (experiment.run.executor, experiment.run.threads) = (executor, threads);
+    // Of several processes, only the first can be asked.
+    let control = Control::new();
+    let experiment = &*experiment;
+    let mut ends = thread::scope(|scope| {
+        let runs = scope.spawn(|| {
+            Together::run(processes, |process| {
+                let own = Control::new();
+                let way = Way {
+                    processes: process,
+                    checkpoints: Some(checkpoints),
+                    from,
+                    partition: None,
+                };
+                let is_first = process.index() == 0;
+                run_in(experiment, if is_first { &control } else { &own }, &way)
+            })
+        });
+        while !runs.is_finished() {
+            if stop() {
+                control.stop();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        runs.join().unwrap()
+    });
+    match ends.remove(0) {
+        Ok(result) => result,
+        Err(Error::Interrupted) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Goes on from a checkpoint to the end.
+fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize)) -> RunResult {
+    let checkpoint = Checkpoint::load(file).unwrap_or_else(|e| panic!("{e}"));
+    let overrides = [
+        ("run.executor".into(), format!("\"{}\"", executor.name())),
+        ("run.threads".into(), threads.to_string()),
+    ];
+    let experiment = checkpoint
+        .experiment(&overrides)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let result = run_from(&experiment, processes, None, Some(&checkpoint));
+    let resumed_at = result.summary.run.resumed_at_ns;
+    assert_eq!(resumed_at, Some(Time(checkpoint.time_ps()).as_ns()));
+    result
+}
+
+/// Checkpoints early and late in a run, each written and gone on from in several ways.
+fn goes_on_everywhere(name: &str) {
+    let mut experiment = corpus(name);
+    experiment.run.executor = Executor::Sequential;
+    let reference = run(&experiment);
+    let end = Time::from_ns(reference.summary.run.simulated_ns as u64);
+    for (round, share) in [0.55, 0.1, 0.8].into_iter().enumerate() {
+        let (_folder, file) = place();
+        let way = WAYS[(round * 3 + name.len()) % WAYS.len()];
+        let checkpoints = Checkpoints {
+            file: file.clone(),
+            every: Every::Simulated((end.ps() as f64 * share) as u64),
+        };
+        // Beyond one half there is only one checkpoint, and it may stay the last.
+        let done = begin(&mut experiment, way, None, &checkpoints, || {
+            share < 0.5 && file.exists()
+        });
+        if let Some(result) = done {
+            assert_same(&reference, &result, &format!("{name}: with checkpoints, {way:?}"));
+        }
+        let at = Checkpoint::load(&file).unwrap_or_else(|e| panic!("{name}, {way:?}: {e}"));
+        assert!(at.time_ps() >= (end.ps() as f64 * share) as u64 && at.time_ps() < end.ps());
+        for next in WAYS {
+            let what = format!(
+                "{name}: {way:?} at {} ps of {}, then {next:?}",
+                at.time_ps(),
+                end.ps()
+            );
+            eprintln!("{what}");
+            assert_same(&reference, &resume(&file, next), &what);
+        }
+    }
+}
+
+#[test]
+fn traffic_goes_on_everywhere() {
+    for name in [
+        "dragonfly-ugal.toml",
+        "torus-dimension-order-full-buffers.toml",
+        "several-traffic-jobs.toml",
+    ] {
+        goes_on_everywhere(name);
+    }
+}
+
+#[test]
+fn an_application_goes_on_everywhere() {
+    if otf2_is_available() {
+        goes_on_everywhere("lammps-torus.toml");
+    }
+}
+
+#[test]
+fn an_application_beside_traffic_goes_on_everywhere() {
+    if otf2_is_available() {
+        goes_on_everywhere("lammps-beside-traffic.toml");
+    }
+}
+
+/// Broken off again and again, each time elsewhere.
+#[test]
+fn from_checkpoint_to_checkpoint() {
+    let mut experiment = corpus("dragonfly-ugal-group.toml");
+    let reference = run(&experiment);
+    let end = (reference.summary.run.simulated_ns * 1e3) as u64;
+    let (_folder, file) = place();
+    let checkpoints = Checkpoints {
+        file: file.clone(),
+        every: Every::Simulated(end / 12),
+    };
+    let mut times = Vec::new();
+    let result = (0..)
+        .find_map(|round| {
+            let from = file.exists().then(|| Checkpoint::load(&file).unwrap());
+            let before = from.as_ref().map_or(0, Checkpoint::time_ps);
+            let has_next = || Checkpoint::load(&file).is_ok_and(|next| next.time_ps() > before);
+            let way = WAYS[round % WAYS.len()];
+            experiment.run.optimism = Optimism {
+                batch: 10,
+                gvt_interval: 4,
+                ..Optimism::default()
+            };
+            let result = begin(&mut experiment, way, from.as_ref(), &checkpoints, has_next);
+            times.push(Checkpoint::load(&file).unwrap().time_ps());
+            result
+        })
+        .expect("it ends");
+    assert!(times.is_sorted(), "{times:?}");
+    assert_same(&reference, &result, &format!("checkpoints at {times:?}"));
+}
+
+/// With memory for hardly any event ahead of GVT, and parts that roll back all the time.
+#[test]
+fn a_checkpoint_in_the_midst_of_rollbacks() {
+    let mut experiment = corpus("short-links.toml");
+    let reference = run(&experiment);
+    let end = (reference.summary.run.simulated_ns * 1e3) as u64;
+    for (ahead, memory) in [
+        (Some(Time::MAX), 128 << 20),
+        (None, 1),
+        (Some(Time::ZERO), 10_000),
+    ] {
+        let (_folder, file) = place();
+        experiment.run.optimism = Optimism {
+            batch: 50,
+            gvt_interval: 10,
+            ahead,
+            memory,
+        };
+        let checkpoints = Checkpoints {
+            file: file.clone(),
+            every: Every::Simulated(end / 10),
+        };
+        let way = (Executor::Optimistic, 1, 3);
+        let result = begin(&mut experiment, way, None, &checkpoints, || false);
+        assert_same(&reference, &result.unwrap(), "with ten checkpoints");
+        assert_same(&reference, &resume(&file, WAYS[0]), "sequential from the last");
+    }
+}
+
+#[test]
+fn programs_in_memory_are_refused_at_the_start() {
+    let network = "[network]\ntopology = { kind = \"torus\", sizes = [3] }\n\
+                   routing = { algorithm = \"dimension-order\" }\n";
+    let programs = vec![vec![compute(10), send(1, 64)], vec![receive(0, 64)]];
+    let job = job("pair", programs, &mpi::Settings::default(), &[0, 1]);
+    let mut experiment = jobs_on(network, vec![job]);
+    let (folder, file) = place();
+    for executor in [Executor::Sequential, Executor::Conservative, Executor::Optimistic] {
+        experiment.run.executor = executor;
+        let control = Control::new();
+        let checkpoints = Checkpoints {
+            file: file.clone(),
+            // Never in this run.
+            every: Every::Wall(Duration::from_secs(100_000)),
+        };
+        let way = Way {
+            checkpoints: Some(&checkpoints),
+            ..Way::default()
+        };
+        let Err(Error::Checkpoint { file: named, why }) = run_in(&experiment, &control, &way) else {
+            panic!("it is not refused");
+        };
+        assert_eq!(named, file.display().to_string());
+        assert_eq!(
+            why,
+            "job 'pair' cannot be checkpointed: its programs exist in this process only"
+        );
+        assert_eq!(control.now_ps(), 0, "nothing has been simulated");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+/// The bytes of a good checkpoint of [`SMALL`].
+fn good() -> Vec<u8> {
+    let (_folder, file) = place();
+    let checkpoints = Checkpoints {
+        file: file.clone(),
+        every: Every::Simulated(11_000_000),
+    };
+    let way = (Executor::Conservative, 1, 1);
+    begin(&mut small(), way, None, &checkpoints, || false).expect("it is not interrupted");
+    fs::read(file).unwrap()
+}
+
+/// The error of loading these bytes, which names the file.
+fn refusal(bytes: &[u8]) -> String {
+    let (_folder, file) = place();
+    fs::write(&file, bytes).unwrap();
+    let Err(Error::Checkpoint { file: named, why }) = Checkpoint::load(&file) else {
+        panic!("it is taken for a checkpoint");
+    };
+    assert_eq!(named, file.display().to_string());
+    why
+}
+
+#[test]
+fn a_damaged_file_is_refused() {
+    let good = good();
+    assert!(
+        good.starts_with(b"FABRICSIM CHECKPOINT 1\n") && good.len() > 2_000,
+        "{}",
+        good.len()
+    );
+    // Cut off anywhere: within the first lines, the head, and the body.
+    for length in (30..600).step_by(7).chain([good.len() / 2, good.len() - 1]) {
+        assert_eq!(refusal(&good[..length]), "is damaged", "{length} bytes of it");
+    }
+    // One bit anywhere: in the digest, the length, the experiment, and the run.
+    for place in (23..900).step_by(3).chain([good.len() / 2, good.len() - 1]) {
+        let mut bytes = good.clone();
+        bytes[place] ^= 1 << (place % 8);
+        assert_eq!(refusal(&bytes), "is damaged", "byte {place}");
+    }
+    let unknown = "is no checkpoint that this version of FabricSim knows";
+    let other_layout = [b"FABRICSIM CHECKPOINT 2\n", &good[23..]].concat();
+    for bytes in [&other_layout, &b"Dear diary"[..], b"", &good[..10], &good[1..]] {
+        assert_eq!(refusal(bytes), unknown);
+    }
+    assert_eq!(refusal(&[&good[..], b"more"].concat()), "is damaged");
+}
+
+/// The same layout from another version of FabricSim, whose processes may be saved differently.
+#[test]
+fn another_version_is_refused() {
+    let good = good();
+    let (rest, own) = (&good[23 + 65..], env!("CARGO_PKG_VERSION"));
+    // As long as the real one, so that nothing else changes.
+    let other: String = own
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '7' } else { c })
+        .collect();
+    let of = |version: &str| format!("\"version\":\"{version}\"").into_bytes();
+    let place = rest.windows(of(own).len()).position(|w| w == of(own)).unwrap();
+    let rest = [&rest[..place], &of(&other), &rest[place + of(own).len()..]].concat();
+    let bytes = [&good[..23], results::hash(&[&rest]).as_bytes(), b"\n", &rest].concat();
+    assert_eq!(
+        refusal(&bytes),
+        format!("was written by version {other} of FabricSim; this is {own}")
+    );
+}
+
+#[test]
+fn a_missing_file_and_a_folder_are_refused() {
+    let (folder, file) = place();
+    for path in [file.as_path(), folder.path()] {
+        let Err(error) = Checkpoint::load(path) else {
+            panic!("there is nothing to load")
+        };
+        let start = format!("{}: cannot be read: ", path.display());
+        assert!(error.to_string().starts_with(&start), "{error}");
+    }
+}
+
+#[test]
+fn a_network_of_another_size_is_refused() {
+    let (_folder, file) = place();
+    fs::write(&file, good()).unwrap();
+    let checkpoint = Checkpoint::load(&file).unwrap();
+    let overrides = [("network.topology.groups".to_string(), "3".to_string())];
+    let smaller = checkpoint.experiment(&overrides).unwrap();
+    let try_in = |processes: &dyn Processes| {
+        let way = Way {
+            processes,
+            from: Some(&checkpoint),
+            ..Way::default()
+        };
+        let ended = run_in(&smaller, &Control::new(), &way);
+        ended.unwrap_err().to_string()
+    };
+    let said = format!(
+        "{}: cannot be continued: it has 25 logical processes, the model has 19",
+        file.display()
+    );
+    assert_eq!(try_in(&Alone), said);
+    // In several processes, all of them say so, and none waits for the others.
+    let errors = Together::run(2, |process| try_in(process));
+    assert_eq!(errors, [said.clone(), said]);
+}
+
+/// A place where nothing can be written ends the run, and says so.
+#[test]
+fn a_checkpoint_that_cannot_be_written_ends_the_run() {
+    let (folder, _) = place();
+    let taken = folder.path().join("taken");
+    fs::write(&taken, "a file where a folder should be").unwrap();
+    let checkpoints = Checkpoints {
+        file: taken.join("checkpoint.fabricsim"),
+        every: Every::Simulated(1_000_000),
+    };
+    for (executor, processes, threads) in WAYS {
+        let mut experiment = small();
+        (experiment.run.executor, experiment.run.threads) = (executor, threads);
+        let errors = Together::run(processes, |process| {
+            let way = Way {
+                processes: process,
+                checkpoints: Some(&checkpoints),
+                ..Way::default()
+            };
+            run_in(&experiment, &Control::new(), &way)
+                .map(|_| ())
+                .unwrap_err()
+        });
+        let why = match &errors[0] {
+            Error::Checkpoint { why, .. } => why,
+            other => panic!("{other}"),
+        };
+        assert!(why.starts_with("cannot be written: "), "{why}");
+        assert!(
+            errors[1..]
+                .iter()
+                .all(|error| matches!(error, Error::Interrupted)),
+            "{errors:?}"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Thousands of rollbacks of every kind of process leave no trace.
+//!
+//! How often an optimistic run rolls back depends on the machine. So runs are repeated, each with other
+//! parts and another pace, until every kind has been taken back often enough, and each has to give the result
+//! of the sequential run.
+
+use des::{Executor, Optimism, Partition, Time};
+use results::Rollbacks;
+use sim::Experiment;
+use workload::Operation;
+
+use crate::support::{assert_same, compute, job, job_beside_traffic, lps, receive, run, run_in_parts, send};
+
+/// Rollbacks of each kind of process that are enough.
+const ENOUGH: u64 = 1_000;
+
+/// Processes and threads, events of a batch, and batches between two values of GVT. Longer batches make
+/// more rollbacks of each event than a test has time for.
+const PACES: [(usize, usize, u32, u32); 6] = [
+    (1, 4, 100, 20),
+    (1, 2, 400, 20),
+    (2, 2, 30, 5),
+    (1, 4, 500, 2),
+    (1, 2, 100, 50),
+    (2, 2, 100, 4),
+];
+
+/// Runs that are tried at most; the first of them is enough on an idle machine with two cores.
+const MOST_RUNS: usize = 60;
+
+/// A lookahead of 1 ps, routers without delay, and buffers of one packet for each of two VCs, so that
+/// credits decide.
+const NETWORK: &str = r#"
+[network]
+topology = { kind = "torus", sizes = [2, 2], hosts_per_router = 3 }
+routing = { algorithm = "dimension-order" }
+link = { bandwidth = "400 Gbps", latency = "1 ns" }
+links.host.latency = "1 ps"
+router = { delay = "0 ns", buffer = "512 B" }
+packet = "256 B"
+"#;
+
+/// LPs of a router with its hosts.
+const FAMILY: u32 = 4;
+
+/// Pairs of ranks that play ping-pong, with pauses of their own.
+fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
+    let program = |rank: u32| {
+        let other = rank ^ 1;
+        let round = |round: u32| {
+            let pause = compute(u64::from((rank * 7 + round * 3) % 23));
+            let (to, from) = (send(other, 300), receive(other, 300));
+            if rank.is_multiple_of(2) {
+                [pause, to, from]
+            } else {
+                [pause, from, to]
+            }
+        };
+        (0..rounds).flat_map(round).collect()
+    };
+    (0..ranks).map(program).collect()
+}
+
+/// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are.
+fn watched() -> Experiment {
+    let hosts = [0, 6, 2, 8, 4, 10];
+    let ranks = job("ping-pong", ping_pong(6, 2), &mpi::Settings::default(), &hosts);
+    let mut experiment = job_beside_traffic(NETWORK, 0.4, ranks);
+    experiment.run.watchdog = Time::from_ns(20);
+    experiment.run.executor = Executor::Sequential;
+    experiment
+}
+
+/// Borders that part routers from their hosts, hosts from each other, and the overseer from everybody.
+fn adverse(lps: u32, threads: usize, attempt: usize) -> Partition {
+    let families = (lps - 1) / FAMILY;
+    let mut bounds = vec![0, lps];
+    for border in 1..threads as u32 {
+        let family = border * families / threads as u32;
+        bounds.push(match attempt % 3 {
+            // Behind the router.
+            0 => family * FAMILY + 1,
+            1 => family * FAMILY + 2,
+            // The last part is the overseer.
+            _ if border + 1 == threads as u32 => lps - 1,
+            _ => family * FAMILY + 1,
+        });
+    }
+    bounds.sort_unstable();
+    Partition::new(bounds)
+}
+
+fn is_enough(rollbacks: &Rollbacks) -> bool {
+    [rollbacks.router, rollbacks.host, rollbacks.overseer]
+        .iter()
+        .all(|count| *count > ENOUGH)
+}
+
+#[test]
+fn of_every_kind_of_process_leave_no_trace() {
+    let mut experiment = watched();
+    let reference = run(&experiment);
+    assert!(reference.summary.jobs[1].finished, "the ranks get to their end");
+    experiment.run.executor = Executor::Optimistic;
+    let mut sum = Rollbacks::default();
+    let mut runs = 0;
+    while runs < PACES.len() || !is_enough(&sum) {
+        assert!(runs < MOST_RUNS, "too few rollbacks in {runs} runs: {sum:?}");
+        let (processes, threads, batch, gvt_interval) = PACES[runs % PACES.len()];
+        experiment.run.threads = threads;
+        experiment.run.optimism = Optimism {
+            batch,
+            gvt_interval,
+            ahead: Some(Time::MAX),
+            ..Optimism::default()
+        };
+        let partition = adverse(lps(&experiment), processes * threads, runs + runs / 3);
+        let result = run_in_parts(&experiment, processes, &partition);
+        let what = format!(
+            "{processes} processes, {partition:?}, {:?}",
+            experiment.run.optimism
+        );
+        assert_same(&reference, &result, &what);
+        let run = &result.summary.run;
+        let found = &run.rollbacks;
+        assert_eq!(
+            run.events_committed,
+            run.events_processed - run.events_rolled_back,
+            "{what}"
+        );
+        eprintln!("{what}: {found:?}, {:.2} s", run.wall_s);
+        sum.router += found.router;
+        sum.host += found.host;
+        sum.overseer += found.overseer;
+        runs += 1;
+    }
+}
