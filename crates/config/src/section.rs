@@ -136,6 +136,32 @@ impl<T: Parameter> Parameter for Vec<T> {
     }
 }
 
+/// One number for all of several parts, or a list with one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OneOrEach {
+    /// The same for all.
+    One(u32),
+    /// One for each, in their order.
+    Each(Vec<u32>),
+}
+
+impl Parameter for OneOrEach {
+    const EXPECTED: &'static str = "a whole number or a list of whole numbers";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Integer(_) => u32::read(value).map(OneOrEach::One),
+            Value::List(_) => Vec::read(value).map(OneOrEach::Each),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            OneOrEach::One(number) => number.show(),
+            OneOrEach::Each(numbers) => numbers.show(),
+        }
+    }
+}
+
 macro_rules! quantity {
     ($($type:ty),*) => {$(
         impl Parameter for $type {
@@ -656,6 +682,18 @@ mod tests {
             .required::<Duration>("latency")
             .unwrap_err();
         assert!(e.to_string().starts_with("--set: link.latency"), "{e}");
+    }
+
+    #[test]
+    fn one_number_or_a_list_is_read_and_printed_back() {
+        let file = Section::from_toml("a = 2\nb = [1, 2]\nc = \"2\"\nd = [-1]", "x.toml").unwrap();
+        assert_eq!(file.required::<OneOrEach>("a").unwrap(), OneOrEach::One(2));
+        let each = file.required::<OneOrEach>("b").unwrap();
+        assert_eq!(each, OneOrEach::Each(vec![1, 2]));
+        assert_eq!(each.show().to_string(), "[1,2]");
+        assert_eq!(OneOrEach::One(2).show().to_string(), "2");
+        assert!(file.required::<OneOrEach>("c").is_err());
+        assert!(file.required::<OneOrEach>("d").is_err());
     }
 
     #[test]

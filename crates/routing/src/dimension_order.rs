@@ -1,4 +1,4 @@
-//! Dimension-order routing in a torus or mesh: dimension 0 first, each the shorter way round.
+//! Dimension-order routing in a torus, mesh or HyperX: dimension 0 first, each the shorter way round.
 //!
 //! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
 //! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs).
@@ -10,21 +10,29 @@
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
 //! both are equally long (0: up).
+//!
+//! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
+//! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
+//! first router, `via` what is left of the draw.
 
 use std::sync::Arc;
 
-use topology::{Cartesian, RouterId, Shape, Topology};
+use topology::{Cartesian, HyperX, RouterId, Shape, Topology, pick};
 
-use crate::registry::is_cartesian;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
-    works_on: "torus, mesh",
+    works_on: "torus, mesh, hyperx",
     summary: "dimension after dimension, the shorter way round, with dateline VCs (Dally and Seitz 1987)",
     parameters: &[],
-    routes: is_cartesian,
-    build: |_, topology| Ok(Box::new(DimensionOrder::new(topology))),
+    routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
+    build: |_, topology| {
+        Ok(match topology.shape() {
+            Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
+            _ => Box::new(DimensionOrder::new(topology)),
+        })
+    },
 };
 
 struct DimensionOrder {
@@ -103,6 +111,60 @@ impl DimensionOrder {
 impl Routing for DimensionOrder {
     fn vcs(&self) -> u8 {
         if self.wraps { 2 } else { 1 }
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at, state)
+    }
+
+    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at, &mut state), state));
+    }
+}
+
+struct LinkPerDimension {
+    topology: Arc<dyn Topology>,
+    /// Whether there are parallel links.
+    parallel: bool,
+}
+
+fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
+    match topology.shape() {
+        Shape::HyperX(hyperx) => hyperx,
+        _ => unreachable!("the registry checks the shape"),
+    }
+}
+
+impl LinkPerDimension {
+    fn new(topology: Arc<dyn Topology>) -> LinkPerDimension {
+        let network = hyperx(&*topology);
+        let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
+        LinkPerDimension { topology, parallel }
+    }
+
+    fn hop(&self, at: At, state: &mut RouteState) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        let network = hyperx(&*self.topology);
+        let Some((dimension, coordinate)) = network.first_difference(at.router, target) else {
+            return Hop { port, vc: 0 };
+        };
+        let mut cable = 0;
+        if self.parallel {
+            let draw = match state.phase {
+                0 => spread(at.source.0, at.destination.0),
+                _ => state.via,
+            };
+            state.phase = 1;
+            (cable, state.via) = pick(draw, network.width(dimension));
+        }
+        let port = network.link_port(at.router, dimension, coordinate, cable);
+        Hop { port, vc: 0 }
+    }
+}
+
+impl Routing for LinkPerDimension {
+    fn vcs(&self) -> u8 {
+        1
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {

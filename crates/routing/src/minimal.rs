@@ -1,7 +1,7 @@
-//! Minimal routing in a dragonfly.
+//! Minimal routing, in a dragonfly and in any network that finds its shortest paths.
 //!
-//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
-//! ISCA 2008 (MIN): to the router with a link to the destination's group, over it, to the
+//! In a dragonfly: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
+//! topology", ISCA 2008 (MIN): to the router with a link to the destination's group, over it, to the
 //! destination's router. Of several links between the groups one is taken that needs the fewest local
 //! links, and of those one by source and destination, so that the packets of a pair of hosts stay in order.
 //!
@@ -10,8 +10,18 @@
 //! is no cycle.
 //!
 //! State: `phase` is 1 once the link between the groups is chosen; `via` is its index.
+//!
+//! Elsewhere ([`Graph`]): one of all shortest paths, again by source and destination. The VC is the number
+//! of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched data
+//! transport systems", IEEE Trans. Communications 29(4), 1981): a channel waits only for channels of the next
+//! VC, so there is no cycle, and a network of diameter d needs d VCs.
+//!
+//! State: `phase` counts the links; `via` is what is left of the draw by source and destination.
 
-use topology::{Groups, Topology};
+use std::sync::Arc;
+
+use config::{Error, Section};
+use topology::{Graph, Groups, Shape, Topology};
 
 use crate::groups::{self, GroupNetwork, GroupTopology};
 use crate::registry::is_groups;
@@ -19,12 +29,17 @@ use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread}
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
-    works_on: "dragonfly",
-    summary: "at most one global link, the fewest local links (MIN of Kim et al. 2008)",
+    works_on: "dragonfly, hyperx, slim-fly",
+    summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
     parameters: &[],
-    routes: is_groups,
-    build: |_, topology| match groups::concrete(topology.as_ref()) {
-        GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
+    routes: |shape| is_groups(shape) || shape.graph().is_some(),
+    build: |section, topology| {
+        if !is_groups(&topology.shape()) {
+            return Ok(Box::new(ShortestPaths::new(section, topology)?));
+        }
+        match groups::concrete(topology.as_ref()) {
+            GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
+        }
     },
 };
 
@@ -59,6 +74,61 @@ impl<T: Topology + Groups> Minimal<T> {
 impl<T: Topology + Groups> Routing for Minimal<T> {
     fn vcs(&self) -> u8 {
         2
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at, state)
+    }
+
+    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at, &mut state), state));
+    }
+}
+
+struct ShortestPaths {
+    topology: Arc<dyn Topology>,
+    vcs: u8,
+}
+
+fn graph<'a>(shape: &Shape<'a>) -> &'a dyn Graph {
+    shape.graph().expect("the registry checks the shape")
+}
+
+impl ShortestPaths {
+    fn new(section: &Section, topology: Arc<dyn Topology>) -> Result<Self, Error> {
+        let diameter = graph(&topology.shape()).diameter();
+        let too_long = |_| {
+            let text = format!(
+                "paths of {diameter} links need as many VCs; expected at most {}",
+                u8::MAX
+            );
+            section.error("algorithm", text)
+        };
+        // Hosts of a single router exchange packets without any link.
+        let vcs = u8::try_from(diameter.max(1)).map_err(too_long)?;
+        Ok(ShortestPaths { topology, vcs })
+    }
+
+    fn hop(&self, at: At, state: &mut RouteState) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop { port, vc: 0 };
+        }
+        let draw = match state.phase {
+            0 => spread(at.source.0, at.destination.0),
+            _ => state.via,
+        };
+        let (port, left) = graph(&self.topology.shape()).shortest_path(at.router, target, draw);
+        let vc = state.phase;
+        state.phase += 1;
+        state.via = left;
+        Hop { port, vc }
+    }
+}
+
+impl Routing for ShortestPaths {
+    fn vcs(&self) -> u8 {
+        self.vcs
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {

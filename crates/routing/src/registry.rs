@@ -72,7 +72,3 @@ pub(crate) fn is_groups(shape: &Shape<'_>) -> bool {
 pub(crate) fn is_tree(shape: &Shape<'_>) -> bool {
     matches!(shape, Shape::Tree(_))
 }
-
-pub(crate) fn is_cartesian(shape: &Shape<'_>) -> bool {
-    matches!(shape, Shape::Cartesian(_))
-}

@@ -23,8 +23,16 @@ const NETWORKS: &[&str] = &[
     "kind = \"fat-tree\"\nradix = 6\npods = 2\ntapering = \"2:1\"",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\ntapering = \"5:3\"",
+    "kind = \"hyperx\"\nshape = [1]\nhosts_per_router = 2",
+    "kind = \"hyperx\"\nshape = [6]\nhosts_per_router = 2",
+    "kind = \"hyperx\"\nshape = [2, 2, 2, 2, 2]",
+    "kind = \"hyperx\"\nshape = [4, 3, 3]\nwidth = [1, 2, 3]\nhosts_per_router = 2",
     "kind = \"mesh\"\nsizes = [1]\nhosts_per_router = 2",
     "kind = \"mesh\"\nsizes = [4, 1, 3]\nhosts_per_router = 2",
+    "kind = \"slim-fly\"\nq = 3\nhosts_per_router = 3",
+    "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2",
+    "kind = \"slim-fly\"\nq = 7\nhosts_per_router = 1",
+    "kind = \"slim-fly\"\nq = 8\nhosts_per_router = 1",
     "kind = \"torus\"\nsizes = [1, 2]",
     "kind = \"torus\"\nsizes = [2, 2, 2, 2]",
     "kind = \"torus\"\nsizes = [7]",
@@ -228,14 +236,14 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "minimal",
             "",
             &torus,
-            "x.toml:1: algorithm: 'minimal' works on dragonfly, not on this torus of 4 x 4 routers with 1 \
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, hyperx, slim-fly, not on this torus of 4 x 4 routers with 1 \
              host each; expected one of: dimension-order",
         ),
         (
             "dimension-order",
             "",
             &dragonfly,
-            "'dimension-order' works on torus, mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
+            "'dimension-order' works on torus, mesh, hyperx, not on this dragonfly of 3 groups of 2 routers with 2 \
              hosts each; expected one of: minimal, ugal",
         ),
         (
@@ -520,6 +528,45 @@ fn minimal_spreads_pairs_over_parallel_links() {
     assert!(most < &(least * 2), "{least} to {most} packets on a link");
 }
 
+/// Uniform traffic: every link of a HyperX, and of a Slim Fly with q = 4w + 1, carries about the same.
+#[test]
+fn shortest_paths_are_all_used() {
+    for toml in [
+        "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 6",
+        "kind = \"slim-fly\"\nq = 9\nhosts_per_router = 4",
+        "kind = \"hyperx\"\nshape = [4, 4, 4]\nhosts_per_router = 6",
+        "kind = \"hyperx\"\nshape = [5, 4]\nwidth = 2\nhosts_per_router = 16",
+    ] {
+        let topology = network(toml);
+        let minimal = routing("minimal", "", &topology);
+        let mut used: HashMap<_, u32> = HashMap::new();
+        for pair in pairs(&*topology) {
+            for (hops, (router, port, vc)) in path(&*topology, &*minimal, pair, &mut Draws(1))
+                .into_iter()
+                .enumerate()
+            {
+                assert_eq!(usize::from(vc), hops, "the VC counts the links");
+                *used.entry((router, port)).or_default() += 1;
+            }
+        }
+        assert_eq!(used.len() as u64, topology.router_links());
+        let (least, most) = (used.values().min().unwrap(), used.values().max().unwrap());
+        assert!(most < &(least * 2), "{toml}: {least} to {most} packets on a link");
+    }
+}
+
+#[test]
+fn minimal_needs_as_many_vcs_as_the_longest_path_has_links() {
+    for (toml, vcs) in [
+        ("kind = \"slim-fly\"\nq = 4", 2),
+        ("kind = \"hyperx\"\nshape = [4, 1, 3]", 2),
+        ("kind = \"hyperx\"\nshape = [2, 2, 2, 2]", 4),
+        ("kind = \"hyperx\"\nshape = [1]", 1),
+    ] {
+        assert_eq!(routing("minimal", "", &network(toml)).vcs(), vcs, "{toml}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
 
@@ -542,6 +589,14 @@ proptest! {
         check(&network(&format!(
             "kind = \"fat-tree\"\nradix = {radix}\nlevels = {levels}\nhosts_per_leaf = {hosts}\n\
              uplinks_per_leaf = {uplinks}\n{key} = {breadth}"
+        )), 50_000_000);
+    }
+
+    #[test]
+    fn random_hyperx_are_routed(sides in prop::collection::vec((1u32..5, 1u32..4), 1..4), hosts in 1u32..3) {
+        let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
+        check(&network(&format!(
+            "kind = \"hyperx\"\nshape = {shape:?}\nwidth = {width:?}\nhosts_per_router = {hosts}"
         )), 50_000_000);
     }
 

@@ -102,7 +102,8 @@ impl Numbering {
     }
 
     /// Contiguous parts of about equal work, for as many threads. Neighbours stay together where that costs
-    /// little balance: groups of a dragonfly, planes of a torus; and a router with its hosts.
+    /// little balance: groups of a dragonfly, planes of a torus or HyperX, columns of a Slim Fly; and a router
+    /// with its hosts.
     pub fn partition(&self, topology: &dyn Topology, parts: usize) -> Partition {
         let neighbourhood = match topology.shape() {
             Shape::Groups(groups) => groups.routers_per_group(),
@@ -111,6 +112,8 @@ impl Numbering {
                 let sizes = grid.sizes();
                 sizes.iter().take(sizes.len().saturating_sub(1)).product()
             }
+            Shape::HyperX(hyperx) => hyperx.neighbourhood(),
+            Shape::Graph(graph) => graph.neighbourhood(),
             Shape::Tree(_) => 1,
         };
         let border = |lp| match self.identity(lp) {

@@ -11,9 +11,9 @@ use crate::size::{count, counted, nonzero, ports, positive};
 use crate::{Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 /// One bit of routing state for each dimension has to fit into a byte.
-const MOST_DIMENSIONS: usize = 8;
+pub(crate) const MOST_DIMENSIONS: usize = 8;
 
-const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
+pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "host",
     "dimension-0",
     "dimension-1",

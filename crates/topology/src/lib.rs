@@ -9,9 +9,12 @@ mod cartesian;
 mod division;
 mod dragonfly;
 mod fat_tree;
+mod galois;
+mod hyperx;
 mod mesh;
 mod registry;
 mod size;
+mod slim_fly;
 mod torus;
 
 use std::any::Any;
@@ -59,6 +62,21 @@ pub enum Shape<'a> {
     Tree(&'a dyn Tree),
     /// A grid or torus.
     Cartesian(&'a dyn Cartesian),
+    /// Dimensions, all-to-all within each.
+    HyperX(&'a dyn HyperX),
+    /// Nothing but a graph that finds its shortest paths.
+    Graph(&'a dyn Graph),
+}
+
+impl<'a> Shape<'a> {
+    /// The topology as a graph that finds its shortest paths, if it can be asked for them.
+    pub fn graph(&self) -> Option<&'a dyn Graph> {
+        match *self {
+            Shape::HyperX(hyperx) => Some(hyperx),
+            Shape::Graph(graph) => Some(graph),
+            Shape::Groups(_) | Shape::Tree(_) | Shape::Cartesian(_) => None,
+        }
+    }
 }
 
 /// A network as a graph.
@@ -145,4 +163,36 @@ pub trait Cartesian {
     fn step_port(&self, router: RouterId, dimension: usize, up: bool) -> Port;
     /// The first dimension in which two routers differ, with the coordinates of both in it.
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)>;
+}
+
+/// All shortest paths of a topology, found without looking at every port.
+pub trait Graph {
+    /// Greatest distance between two routers.
+    fn diameter(&self) -> u32;
+    /// The port with which a shortest path from one router to another (different) one begins. `draw`, any
+    /// number, picks one of several evenly. The second number is what is left of `draw` for the next
+    /// router to pick with: 0 if no router behind has anything left to pick.
+    fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32);
+    /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
+    /// other than to the rest: what to keep together when the network is divided.
+    fn neighbourhood(&self) -> u32;
+}
+
+/// The coordinates of a network whose every dimension is all-to-all.
+pub trait HyperX: Graph {
+    /// Number of dimensions.
+    fn dimensions(&self) -> usize;
+    /// The first dimension in which two routers differ, with the coordinate of the second in it.
+    fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)>;
+    /// Number of parallel links between two routers that differ in one dimension only.
+    fn width(&self, dimension: usize) -> u32;
+    /// The port of `from` that leads to `coordinate`, another one than its own, in one dimension over the
+    /// `cable`-th of the parallel links.
+    fn link_port(&self, from: RouterId, dimension: usize, coordinate: u32, cable: u32) -> Port;
+}
+
+/// Scales `draw` to an index below `choices`; what is left over is a number to draw with again.
+pub fn pick(draw: u32, choices: u32) -> (u32, u32) {
+    let scaled = u64::from(draw) * u64::from(choices);
+    ((scaled >> 32) as u32, scaled as u32)
 }

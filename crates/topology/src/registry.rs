@@ -2,7 +2,7 @@
 
 use config::{Error, Section};
 
-use crate::{Topology, dragonfly, fat_tree, mesh, torus};
+use crate::{Topology, dragonfly, fat_tree, hyperx, mesh, slim_fly, torus};
 
 /// One kind of topology.
 pub struct Kind {
@@ -19,7 +19,14 @@ pub struct Kind {
 }
 
 /// All topologies, in alphabetical order.
-pub static REGISTRY: &[Kind] = &[dragonfly::KIND, fat_tree::KIND, mesh::KIND, torus::KIND];
+pub static REGISTRY: &[Kind] = &[
+    dragonfly::KIND,
+    fat_tree::KIND,
+    hyperx::KIND,
+    mesh::KIND,
+    slim_fly::KIND,
+    torus::KIND,
+];
 
 /// Builds the topology that `section` (`network.topology`) describes; its `kind` names it.
 ///

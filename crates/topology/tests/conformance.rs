@@ -1,7 +1,7 @@
 //! Every topology of the registry keeps the contract of `Topology` and of its shape, on its example, on
 //! chosen parameters and on random ones.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use config::Section;
 use fabricsim_topology::*;
@@ -67,10 +67,26 @@ const CASES: &[(&str, &str)] = &[
         "fat-tree",
         "radix = 6\nhosts_per_leaf = 5\nuplinks_per_leaf = 1\nlevels = 2",
     ),
+    ("hyperx", "shape = [1]"),
+    ("hyperx", "shape = [7]\nwidth = 2\nhosts_per_router = 3"),
+    ("hyperx", "shape = [2, 2, 2, 2, 2]"),
+    (
+        "hyperx",
+        "shape = [4, 1, 3]\nwidth = [1, 9, 3]\nhosts_per_router = 2",
+    ),
+    ("hyperx", "shape = [4, 4, 4]\nhosts_per_router = 4"),
     ("mesh", "sizes = [1]"),
     ("mesh", "sizes = [9]"),
     ("mesh", "sizes = [1, 3, 1, 2]\nhosts_per_router = 2"),
     ("mesh", "sizes = [2, 2, 2, 2, 2, 2]"),
+    ("slim-fly", "q = 3"),
+    ("slim-fly", "q = 4\nhosts_per_router = 1"),
+    ("slim-fly", "q = 5"),
+    ("slim-fly", "q = 7"),
+    ("slim-fly", "q = 8"),
+    ("slim-fly", "q = 9"),
+    ("slim-fly", "q = 11"),
+    ("slim-fly", "q = 13\nhosts_per_router = 9"),
     ("torus", "sizes = [1]"),
     ("torus", "sizes = [2]"),
     ("torus", "sizes = [7]\nhosts_per_router = 3"),
@@ -189,6 +205,76 @@ fn check(topology: &dyn Topology) {
         Shape::Groups(groups) => check_groups(topology, groups),
         Shape::Tree(tree) => check_tree(topology, tree),
         Shape::Cartesian(grid) => check_cartesian(topology, grid),
+        Shape::HyperX(hyperx) => {
+            check_hyperx(topology, hyperx);
+            check_graph(topology, hyperx);
+        }
+        Shape::Graph(graph) => check_graph(topology, graph),
+    }
+}
+
+/// Shortest paths begin with every port that leads closer, each with the same share of the draws, and what
+/// is left of a draw is 0 exactly where there is nothing left to pick.
+fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
+    let mut greatest = 0;
+    assert_eq!(topology.routers() % graph.neighbourhood(), 0);
+    for from in routers(topology) {
+        for to in routers(topology).filter(|to| *to != from) {
+            let distance = topology.distance(from, to);
+            greatest = greatest.max(distance);
+            let closer = |router, left| {
+                let leads = |port: &Port| match topology.peer(router, *port) {
+                    Peer::Router(next, _) => topology.distance(next, to) == left,
+                    _ => false,
+                };
+                ports(topology, router).filter(leads).collect::<Vec<Port>>()
+            };
+            let expected = closer(from, distance - 1);
+            let draws = 12 * expected.len() as u64;
+            let mut drawn = HashMap::new();
+            for index in 0..draws {
+                let draw = ((2 * index + 1) * (1 << 31) / draws) as u32;
+                let (port, left) = graph.shortest_path(from, to, draw);
+                *drawn.entry(port).or_insert(0) += 1;
+                let Peer::Router(next, _) = topology.peer(from, port) else {
+                    panic!("not a link between routers");
+                };
+                let choice = distance > 1 && (distance > 2 || closer(next, 0).len() > 1);
+                assert!(choice || left == 0, "nothing left to pick, but {left}");
+            }
+            assert_eq!(drawn.len(), expected.len());
+            // Every order of the dimensions is as likely, however many parallel links one has.
+            let even = !matches!(topology.shape(), Shape::HyperX(_));
+            for port in expected {
+                assert!(
+                    drawn.contains_key(&port) && (!even || drawn[&port] == 12),
+                    "{drawn:?}"
+                );
+            }
+        }
+    }
+    assert_eq!(graph.diameter(), greatest);
+}
+
+fn check_hyperx(topology: &dyn Topology, hyperx: &dyn HyperX) {
+    for from in routers(topology) {
+        let mut wired = HashSet::new();
+        for to in routers(topology).filter(|to| *to != from) {
+            let (dimension, coordinate) = hyperx.first_difference(from, to).expect("they differ");
+            for cable in 0..hyperx.width(dimension) {
+                let port = hyperx.link_port(from, dimension, coordinate, cable);
+                let Peer::Router(next, _) = topology.peer(from, port) else {
+                    panic!("not a link between routers");
+                };
+                assert_eq!(topology.distance(next, to) + 1, topology.distance(from, to));
+                let next = hyperx.first_difference(next, to);
+                assert!(next.is_none_or(|(later, _)| later > dimension));
+                wired.insert(port);
+            }
+        }
+        let links = ports(topology, from).filter(|p| matches!(topology.peer(from, *p), Peer::Router(..)));
+        assert_eq!(links.count(), wired.len());
+        assert_eq!(hyperx.first_difference(from, from), None);
     }
 }
 
@@ -435,6 +521,60 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "radix = 8\nhosts_per_leaf = 4\nuplinks_per_leaf = 4\ntapering = \"1:1\"",
             "x.toml:5: tapering: is given already",
         ),
+        ("hyperx", "", "shape: missing; expected a list"),
+        (
+            "hyperx",
+            "shape = []",
+            "x.toml:2: shape: 0 dimensions; expected 1 to 8",
+        ),
+        ("hyperx", "shape = [4, 0]", "x.toml:2: shape: 0 is not possible"),
+        (
+            "hyperx",
+            "shape = [4, 4]\nwidth = [1, 2, 3]",
+            "x.toml:3: width: 3 numbers for 2 dimensions; expected one number, or a list of 2",
+        ),
+        (
+            "hyperx",
+            "shape = [4, 4]\nwidth = [1, 0]",
+            "x.toml:3: width: 0 is not possible",
+        ),
+        (
+            "hyperx",
+            "shape = [4, 4]\nwidth = \"2\"",
+            "x.toml:3: width: \"2\" is not a whole number or a list of whole numbers",
+        ),
+        (
+            "hyperx",
+            "shape = [40000, 2]\nwidth = [2, 1]",
+            "x.toml:2: shape: 80000 ports on a router are too many",
+        ),
+        ("slim-fly", "", "q: missing"),
+        (
+            "slim-fly",
+            "q = 0",
+            "x.toml:2: q: 0 is not a power of a prime of the form 4w - 1, 4w or 4w + 1; nearest: 3",
+        ),
+        ("slim-fly", "q = 1", "4w + 1; nearest: 3"),
+        ("slim-fly", "q = 2", "4w + 1; nearest: 3"),
+        ("slim-fly", "q = 6", "4w + 1; nearest: 5 and 7"),
+        ("slim-fly", "q = 10", "4w + 1; nearest: 9 and 11"),
+        ("slim-fly", "q = 14", "4w + 1; nearest: 13 and 16"),
+        ("slim-fly", "q = 15", "4w + 1; nearest: 13 and 16"),
+        (
+            "slim-fly",
+            "q = 46341",
+            "x.toml:2: q: 2 x 46341 x 46341 routers are too many",
+        ),
+        (
+            "slim-fly",
+            "q = 43691",
+            "x.toml:2: q: 98306 ports on a router are too many",
+        ),
+        (
+            "slim-fly",
+            "q = 5\nhosts_per_router = 0",
+            "x.toml:3: hosts_per_router: 0 is not possible",
+        ),
         ("torus", "", "sizes: missing; expected a list"),
         (
             "torus",
@@ -545,7 +685,9 @@ fn a_million_hosts_cost_no_tables() {
             "hosts_per_router = 16\nrouters_per_group = 32\nglobal_links_per_router = 64",
         ),
         ("fat-tree", "radix = 160"),
+        ("hyperx", "shape = [32, 32, 32]\nhosts_per_router = 32"),
         ("mesh", "sizes = [1000, 1000]"),
+        ("slim-fly", "q = 163\nhosts_per_router = 19"),
         ("torus", "sizes = [128, 128, 64]"),
     ] {
         let topology = built(kind, parameters);
@@ -556,11 +698,8 @@ fn a_million_hosts_cost_no_tables() {
             assert_eq!(topology.distance(router, far), topology.distance(far, router));
         }
     }
-    assert!(
-        REGISTRY
-            .iter()
-            .all(|k| ["dragonfly", "fat-tree", "mesh", "torus"].contains(&k.name))
-    );
+    let all = ["dragonfly", "fat-tree", "hyperx", "mesh", "slim-fly", "torus"];
+    assert!(REGISTRY.iter().all(|k| all.contains(&k.name)));
 }
 
 /// The dragonfly of 1,056 hosts, wired as BookSim 2 wires it.
@@ -602,6 +741,76 @@ fn fat_trees_of_the_field() {
     }
 }
 
+/// Slim Fly of Wolfe et al.: q = 13, 338 routers of degree 19, on average 1.9436 links from each other.
+#[test]
+fn slim_fly_of_the_field() {
+    let network = built("slim-fly", "q = 13\nhosts_per_router = 9");
+    assert_eq!((network.routers(), network.hosts()), (338, 3042));
+    assert_eq!(network.router_links(), 338 * 19);
+    let distances: u32 = routers(&*network)
+        .map(|to| network.distance(RouterId(0), to))
+        .sum();
+    assert_eq!(distances, 19 + 2 * (337 - 19));
+    assert!((f64::from(distances) / 337.0 - 1.9436).abs() < 5e-5);
+    // One unit from every router to every other, in three parts as there are one or three shortest paths: 37 over a global link is 3042 / (81 * 37) = 1.015 of the
+    // link rate if all hosts send all they can.
+    let loads = link_loads(&*network, 3);
+    for ((router, port), load) in loads {
+        let class = network.link_classes()[usize::from(network.link_class(router, port).0)];
+        assert_eq!(load, 3 * if class == "local" { 29 } else { 37 }, "{class}");
+    }
+}
+
+/// What each link carries on shortest paths if every router sends `parts` units to every other, one for each of as
+/// many draws.
+fn link_loads(topology: &dyn Topology, parts: u64) -> HashMap<(RouterId, Port), u64> {
+    let graph = topology.shape().graph().expect("finds its shortest paths");
+    let mut loads = HashMap::new();
+    for from in routers(topology) {
+        for to in routers(topology) {
+            for part in 0..parts {
+                let mut draw = ((2 * part + 1) * (1 << 31) / parts) as u32;
+                let mut here = from;
+                while here != to {
+                    let port;
+                    (port, draw) = graph.shortest_path(here, to, draw);
+                    *loads.entry((here, port)).or_insert(0) += 1;
+                    let Peer::Router(next, _) = topology.peer(here, port) else {
+                        panic!("not a link between routers");
+                    };
+                    here = next;
+                }
+            }
+        }
+    }
+    loads
+}
+
+#[test]
+fn slim_fly_of_a_million_hosts_costs_no_time() {
+    let start = std::time::Instant::now();
+    let network = built("slim-fly", "q = 163\nhosts_per_router = 19");
+    assert!(start.elapsed().as_secs_f64() < 0.5, "{:?}", start.elapsed());
+    assert_eq!((network.routers(), network.hosts()), (53_138, 1_009_622));
+    assert_eq!(network.ports(RouterId(0)), 264);
+}
+
+/// A hypercube, a flattened butterfly and a full mesh are HyperX networks.
+#[test]
+fn hyperx_has_the_others_as_cases() {
+    for (parameters, routers, degree, diameter) in [
+        ("shape = [2, 2, 2, 2]", 16, 4, 4),
+        ("shape = [4, 4, 4]\nhosts_per_router = 4", 64, 9, 3),
+        ("shape = [9]", 9, 8, 1),
+    ] {
+        let network = built("hyperx", parameters);
+        assert_eq!(network.routers(), routers);
+        assert_eq!(network.router_links(), u64::from(routers * degree));
+        let graph = network.shape().graph().expect("finds its shortest paths");
+        assert_eq!(graph.diameter(), diameter);
+    }
+}
+
 #[test]
 fn descriptions_say_what_is_built() {
     for (kind, parameters, expected) in [
@@ -616,6 +825,21 @@ fn descriptions_say_what_is_built() {
             "radix = 8\npods = 4",
             "fat tree of 4 pods of 4 leaves and 4 spines, 8 cores, 4 hosts and 4 uplinks per leaf, radix 8, \
              2 parallel spine-core links",
+        ),
+        (
+            "hyperx",
+            "shape = [4, 2]",
+            "HyperX of 4 x 2 routers with 1 host each",
+        ),
+        (
+            "hyperx",
+            "shape = [4, 2]\nwidth = [1, 3]\nhosts_per_router = 2",
+            "HyperX of 4 x 2 routers with 2 hosts each, 1 x 3 parallel links",
+        ),
+        (
+            "slim-fly",
+            "q = 5",
+            "Slim Fly with q = 5 of 50 routers with 4 hosts and 7 links to routers each",
         ),
         (
             "torus",
@@ -660,6 +884,15 @@ proptest! {
         }
     }
 
+    #[test]
+    fn random_hyperx_keep_the_contract(sides in prop::collection::vec((1u32..5, 1u32..4), 1..4), hosts in 1u32..4) {
+        let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
+        check(&*built(
+            "hyperx",
+            &format!("shape = {shape:?}\nwidth = {width:?}\nhosts_per_router = {hosts}"),
+        ));
+    }
+
     /// Whatever the numbers, a topology is built or refused, and what is built has ids that fit.
     #[test]
     fn any_numbers_are_built_or_refused(n in prop::array::uniform4(any::<u32>()), shift in 0u32..32) {
@@ -671,6 +904,8 @@ proptest! {
             )),
             ("fat-tree", format!("radix = {}\ntapering = \"{}:{}\"", n[0], n[1], n[2])),
             ("fat-tree", format!("radix = {}\nhosts_per_leaf = {}\nuplinks_per_leaf = {}", n[0], n[1], n[2])),
+            ("hyperx", format!("shape = [{}, {}]\nwidth = {}\nhosts_per_router = {}", n[0], n[1], n[2], n[3])),
+            ("slim-fly", format!("q = {}\nhosts_per_router = {}", n[0], n[1])),
             ("torus", format!("sizes = {n:?}")),
             ("mesh", format!("sizes = [{}, {}]\nhosts_per_router = {}", n[0], n[1], n[2])),
         ] {

@@ -51,7 +51,24 @@ fn network() -> impl Strategy<Value = (String, u32)> {
         let topology = format!("kind = \"{kind}\", sizes = {sizes:?}, hosts_per_router = {hosts}");
         (topology, "algorithm = \"dimension-order\"".to_string(), vcs)
     });
-    prop_oneof![dragonfly, tree, grid].prop_map(|(topology, routing, vcs)| {
+    let sides = prop::collection::vec((1u32..5, 1u32..4), 1..4);
+    let hyperx = (sides, 2u32..4, any::<bool>()).prop_map(|(sides, hosts, ordered)| {
+        let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
+        let wide = shape.iter().filter(|size| **size > 1).count() as u32;
+        let (routing, vcs) = if ordered {
+            ("dimension-order", 1)
+        } else {
+            ("minimal", wide.max(1))
+        };
+        let topology =
+            format!("kind = \"hyperx\", shape = {shape:?}, width = {width:?}, hosts_per_router = {hosts}");
+        (topology, format!("algorithm = \"{routing}\""), vcs)
+    });
+    let slim_fly = (3u32..6, 1u32..3).prop_map(|(q, hosts)| {
+        let topology = format!("kind = \"slim-fly\", q = {q}, hosts_per_router = {hosts}");
+        (topology, "algorithm = \"minimal\"".to_string(), 2)
+    });
+    prop_oneof![dragonfly, tree, grid, hyperx, slim_fly].prop_map(|(topology, routing, vcs)| {
         (
             format!("[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n"),
             vcs,

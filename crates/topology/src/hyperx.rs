@@ -1,0 +1,327 @@
+//! HyperX: a grid of any number of dimensions, all-to-all within each.
+//!
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
+//! packaging of efficient large-scale networks", SC 2009: there (L, S, K, T) are the number of dimensions,
+//! their sizes (here `shape`), the links between two routers (`width`) and the hosts of a router. A hypercube
+//! has the size 2 in every dimension; a flattened butterfly (J. Kim, W. J. Dally, D. Abts, ISCA 2007) has
+//! equal sizes and as many hosts on a router; one dimension is a full mesh.
+//!
+//! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then dimension by
+//! dimension; within one, cable by cable, the other coordinates in their order.
+
+use config::{Error, OneOrEach, Section};
+
+use crate::cartesian::{LINK_CLASSES, MOST_DIMENSIONS};
+use crate::size::{count, counted, nonzero, ports, positive};
+use crate::{
+    Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "hyperx",
+    summary: "grid of any number of dimensions, all-to-all within each (Ahn et al. 2009)",
+    parameters: &[
+        (
+            "shape",
+            "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4]",
+        ),
+        (
+            "width",
+            "links between two routers of a dimension, one number or a list with one for each (default: 1)",
+        ),
+        ("hosts_per_router", "hosts on every router (default: 1)"),
+    ],
+    example: "shape = [3, 2, 3]\nwidth = [1, 2, 1]\n",
+    build: |section| Ok(Box::new(AllToAll::read(section)?)),
+};
+
+#[derive(Debug)]
+struct AllToAll {
+    dimensions: Vec<Dimension>,
+    hosts_per_router: Divisor,
+    hosts: u32,
+    routers: u32,
+    ports: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dimension {
+    size: Divisor,
+    /// Difference of the numbers of two routers whose coordinates in this dimension differ by one.
+    stride: Divisor,
+    /// Other coordinates, size - 1; 1 where there are none, to divide by.
+    others: Divisor,
+    /// Parallel links.
+    width: u32,
+    first_port: u32,
+    /// Behind the last port.
+    end_port: u32,
+}
+
+impl Dimension {
+    #[inline]
+    fn coordinate(self, router: RouterId) -> u32 {
+        self.size.remainder(self.stride.quotient(router.0))
+    }
+
+    /// The port at coordinate `here` that leads to coordinate `there`.
+    #[inline]
+    fn port(self, here: u32, there: u32, cable: u32) -> Port {
+        let position = if there < here { there } else { there - 1 };
+        Port((self.first_port + cable * self.others.get() + position) as u16)
+    }
+}
+
+fn read_width(section: &Section, dimensions: usize) -> Result<Vec<u32>, Error> {
+    let width = match section.or("width", OneOrEach::One(1))? {
+        OneOrEach::One(width) => vec![width; dimensions],
+        OneOrEach::Each(widths) if widths.len() == dimensions => widths,
+        OneOrEach::Each(widths) => {
+            return Err(section.error(
+                "width",
+                format!(
+                    "{} for {}; expected one number, or a list of {dimensions}",
+                    counted(widths.len() as u32, "number"),
+                    counted(dimensions as u32, "dimension"),
+                ),
+            ));
+        }
+    };
+    for width in &width {
+        nonzero(section, "width", *width)?;
+    }
+    Ok(width)
+}
+
+fn read_shape(section: &Section) -> Result<Vec<u32>, Error> {
+    let shape: Vec<u32> = section.required("shape")?;
+    if shape.is_empty() || shape.len() > MOST_DIMENSIONS {
+        return Err(section.error(
+            "shape",
+            format!("{} dimensions; expected 1 to {MOST_DIMENSIONS}", shape.len()),
+        ));
+    }
+    for size in &shape {
+        nonzero(section, "shape", *size)?;
+    }
+    Ok(shape)
+}
+
+impl AllToAll {
+    fn read(section: &Section) -> Result<AllToAll, Error> {
+        let shape = read_shape(section)?;
+        let width = read_width(section, shape.len())?;
+        let hosts_per_router = positive(section, "hosts_per_router", Some(1))?;
+        let routers = count(section, "shape", "routers", &shape)?;
+        let hosts = count(section, "hosts_per_router", "hosts", &[routers, hosts_per_router])?;
+        let mut links = vec![hosts_per_router];
+        for (size, width) in shape.iter().zip(&width) {
+            links.push(count(section, "width", "links", &[size - 1, *width])?);
+        }
+        let ports = ports(section, "shape", &links)?;
+        let (mut stride, mut first_port) = (1, hosts_per_router);
+        let dimensions = shape.iter().zip(&width).map(|(size, width)| {
+            let dimension = Dimension {
+                size: Divisor::new(*size),
+                stride: Divisor::new(stride),
+                others: Divisor::new((size - 1).max(1)),
+                width: *width,
+                first_port,
+                end_port: first_port + (size - 1) * width,
+            };
+            (stride, first_port) = (stride * size, dimension.end_port);
+            dimension
+        });
+        Ok(AllToAll {
+            dimensions: dimensions.collect(),
+            hosts_per_router: Divisor::new(hosts_per_router),
+            hosts,
+            routers,
+            ports,
+        })
+    }
+
+    /// The dimension of a port between routers, and its index.
+    fn dimension(&self, port: Port) -> (usize, Dimension) {
+        let mut dimensions = self.dimensions.iter().copied().enumerate();
+        let found = dimensions.find(|(_, dimension)| u32::from(port.0) < dimension.end_port);
+        found.expect("the port exists")
+    }
+
+    /// The dimensions in which two routers differ, with the coordinates of both.
+    fn differences(&self, from: RouterId, to: RouterId) -> impl Iterator<Item = (usize, u32, u32)> {
+        let (mut from, mut to) = (from.0, to.0);
+        let coordinates = self.dimensions.iter().enumerate().map(move |(index, dimension)| {
+            let (a, b);
+            (from, a) = dimension.size.divide(from);
+            (to, b) = dimension.size.divide(to);
+            (index, a, b)
+        });
+        coordinates.filter(|(_, a, b)| a != b)
+    }
+}
+
+impl Topology for AllToAll {
+    fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn ports(&self, _: RouterId) -> u16 {
+        self.ports
+    }
+
+    fn peer(&self, router: RouterId, port: Port) -> Peer {
+        let hosts = self.hosts_per_router.get();
+        if u32::from(port.0) < hosts {
+            return Peer::Host(HostId(router.0 * hosts + u32::from(port.0)));
+        }
+        let (_, dimension) = self.dimension(port);
+        let (cable, position) = dimension.others.divide(u32::from(port.0) - dimension.first_port);
+        let here = dimension.coordinate(router);
+        let there = if position < here { position } else { position + 1 };
+        let origin = router.0 - here * dimension.stride.get();
+        Peer::Router(
+            RouterId(origin + there * dimension.stride.get()),
+            dimension.port(there, here, cable),
+        )
+    }
+
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        let (router, port) = self.hosts_per_router.divide(host.0);
+        (RouterId(router), Port(port as u16))
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        self.differences(from, to).count() as u32
+    }
+
+    fn link_classes(&self) -> &'static [&'static str] {
+        const CLASSES: &[&str] = &LINK_CLASSES;
+        &CLASSES[..=self.dimensions.len()]
+    }
+
+    fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
+        if u32::from(port.0) < self.hosts_per_router.get() {
+            return HOST_LINK;
+        }
+        LinkClass(self.dimension(port).0 as u8 + 1)
+    }
+
+    fn coordinates(&self, router: RouterId) -> String {
+        let coordinates: Vec<String> = self
+            .dimensions
+            .iter()
+            .map(|dimension| dimension.coordinate(router).to_string())
+            .collect();
+        format!("({})", coordinates.join(", "))
+    }
+
+    fn describe(&self) -> String {
+        let joined = |number: fn(&Dimension) -> u32| {
+            let numbers: Vec<String> = self.dimensions.iter().map(|d| number(d).to_string()).collect();
+            numbers.join(" x ")
+        };
+        let mut text = format!(
+            "HyperX of {} routers with {} each",
+            joined(|dimension| dimension.size.get()),
+            counted(self.hosts_per_router.get(), "host"),
+        );
+        if self.dimensions.iter().any(|dimension| dimension.width > 1) {
+            text += &format!(", {} parallel links", joined(|dimension| dimension.width));
+        }
+        text
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::HyperX(self)
+    }
+
+    fn router_links(&self) -> u64 {
+        u64::from(self.routers) * u64::from(u32::from(self.ports) - self.hosts_per_router.get())
+    }
+}
+
+impl Graph for AllToAll {
+    fn diameter(&self) -> u32 {
+        let wide = |dimension: &&Dimension| dimension.size.get() > 1;
+        self.dimensions.iter().filter(wide).count() as u32
+    }
+
+    /// Every order of the dimensions in which the routers differ is a shortest path, and so is every
+    /// choice of parallel links: one division for each dimension.
+    fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
+        let distance = self.distance(from, to);
+        let (chosen, draw) = pick(draw, distance);
+        let chosen = self.differences(from, to).nth(chosen as usize);
+        let (index, here, there) = chosen.expect("the routers differ");
+        let dimension = self.dimensions[index];
+        let (cable, draw) = pick(draw, dimension.width);
+        let wider = |(later, _, _): (usize, u32, u32)| later != index && self.dimensions[later].width > 1;
+        let choice_left = distance > 2 || self.differences(from, to).any(wider);
+        let left = if choice_left { draw } else { 0 };
+        (dimension.port(here, there, cable), left)
+    }
+
+    fn neighbourhood(&self) -> u32 {
+        let last = self.dimensions.last().expect("at least one dimension");
+        last.stride.get()
+    }
+}
+
+impl HyperX for AllToAll {
+    fn dimensions(&self) -> usize {
+        self.dimensions.len()
+    }
+
+    fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)> {
+        let first = self.differences(from, to).next();
+        first.map(|(dimension, _, there)| (dimension, there))
+    }
+
+    fn width(&self, dimension: usize) -> u32 {
+        self.dimensions[dimension].width
+    }
+
+    fn link_port(&self, from: RouterId, dimension: usize, coordinate: u32, cable: u32) -> Port {
+        let dimension = self.dimensions[dimension];
+        dimension.port(dimension.coordinate(from), coordinate, cable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parallel_links_join_the_same_two_routers() {
+        let text = "shape = [2, 3]\nwidth = [1, 2]\nhosts_per_router = 2";
+        let network = AllToAll::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap();
+        // Two hosts, one link along dimension 0, twice two along dimension 1.
+        assert_eq!(network.ports, 7);
+        assert_eq!(
+            network.peer(RouterId(3), Port(2)),
+            Peer::Router(RouterId(2), Port(2))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(3)),
+            Peer::Router(RouterId(1), Port(3))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(4)),
+            Peer::Router(RouterId(5), Port(4))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(5)),
+            Peer::Router(RouterId(1), Port(5))
+        );
+        assert_eq!(
+            network.peer(RouterId(3), Port(6)),
+            Peer::Router(RouterId(5), Port(6))
+        );
+        assert_eq!(network.link_port(RouterId(3), 1, 2, 1), Port(6));
+    }
+}

@@ -1,0 +1,449 @@
+//! Slim Fly: routers at most two links apart, nearly as many as a degree allows.
+//!
+//! Sources: M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014; the
+//! graphs are those of B. D. McKay, M. Miller, J. Siran, "A note on large graphs of diameter two and given
+//! maximum degree", J. Combinatorial Theory B 74, 1998, in the form of P. R. Hafner, "Geometric realisation
+//! of the graphs of McKay-Miller-Siran", J. Combinatorial Theory B 90, 2004.
+//!
+//! q = 4w + d, d one of -1, 0, 1, is the power of a prime. There are 2 q^2 routers, (s, a, b) with s of
+//! {0, 1} and a, b of GF(q). With the generator sets X and X' = zX, z a primitive element,
+//!
+//! ```text
+//! (0, x, y) - (0, x, y')   if y' - y is in X
+//! (1, m, c) - (1, m, c')   if c' - c is in X'
+//! (0, x, y) - (1, m, c)    if y = m x + c
+//! ```
+//!
+//! X is 1, z^2, z^4, ..., z^(q-3) for d = 1, and to z^(q-2) for d = 0; for d = -1 the even powers from 0 to
+//! 2w - 2 and the odd ones from 2w - 1 to 4w - 3. Each set holds the negatives of its elements, and the two
+//! together all of GF(q) but 0. That gives (3q - d)/2 links to every router and paths of at most two:
+//! from (0, x, y) to (0, x', y') over the one line (1, m, c) through both points; to (1, m, c) with the
+//! difference y - mx - c in X by a step of it first, in X' last; within a column by two steps of its set.
+//!
+//! Router number: (s q + a) q + b. Ports of a router: its hosts, then one for each element of the
+//! generator set in the order above, then one for each a of the other subgraph.
+
+use config::{Error, Section};
+
+use crate::galois::{Field, prime_power};
+use crate::size::{count, counted, ports, positive};
+use crate::{
+    Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "slim-fly",
+    summary: "routers at most two links apart, nearly as many as possible (Besta and Hoefler 2014)",
+    parameters: &[
+        (
+            "q",
+            "power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others",
+        ),
+        (
+            "hosts_per_router",
+            "hosts on every router (default: half of its links to routers, rounded up)",
+        ),
+    ],
+    example: "q = 4\n",
+    build: |section| Ok(Box::new(SlimFly::read(section)?)),
+};
+
+const LOCAL_LINK: LinkClass = LinkClass(1);
+const GLOBAL_LINK: LinkClass = LinkClass(2);
+
+#[derive(Debug)]
+struct SlimFly {
+    field: Field,
+    /// q.
+    q: Divisor,
+    /// X and X'.
+    generators: [Generators; 2],
+    hosts_per_router: Divisor,
+    hosts: u32,
+    routers: u32,
+    /// Behind hosts and generators.
+    first_global_port: u32,
+    ports: u16,
+}
+
+/// The differences between neighbours in a column.
+#[derive(Debug)]
+struct Generators {
+    elements: Vec<u16>,
+    /// Index of each element of the field in `elements`, or `ABSENT`.
+    index: Vec<u16>,
+}
+
+const ABSENT: u16 = u16::MAX;
+
+/// A router's coordinates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    subgraph: u32,
+    a: u32,
+    b: u32,
+}
+
+impl Generators {
+    fn new(field: &Field, exponents: impl Iterator<Item = u32>) -> Generators {
+        let elements: Vec<u16> = exponents.map(|e| field.power(e) as u16).collect();
+        let mut index = vec![ABSENT; field.order() as usize];
+        for (i, element) in elements.iter().enumerate() {
+            index[usize::from(*element)] = i as u16;
+        }
+        Generators { elements, index }
+    }
+
+    #[inline]
+    fn index(&self, difference: u32) -> Option<u32> {
+        let index = self.index[difference as usize];
+        (index != ABSENT).then_some(u32::from(index))
+    }
+}
+
+/// Exponents of the elements of X.
+fn exponents(q: u32) -> Vec<u32> {
+    if q % 4 == 3 {
+        let w = q.div_ceil(4);
+        let even = (0..w).map(|i| 2 * i);
+        even.chain((0..w).map(|i| 2 * w - 1 + 2 * i)).collect()
+    } else {
+        (0..q / 2).map(|i| 2 * i).collect()
+    }
+}
+
+/// Links of a router to others.
+fn degree(q: u32) -> u32 {
+    q + match q % 4 {
+        3 => q / 2 + 1,
+        _ => q / 2,
+    }
+}
+
+/// Says which numbers there are instead: all powers of primes but 2 have one of the three forms.
+fn refuse(section: &Section, q: u32) -> Error {
+    let buildable = |q: &u32| *q > 2 && prime_power(*q).is_some();
+    let below = (0..q).rev().find(buildable);
+    let above = (q..).find(buildable);
+    let nearest: Vec<String> = below.into_iter().chain(above).map(|q| q.to_string()).collect();
+    section.error(
+        "q",
+        format!(
+            "{q} is not a power of a prime of the form 4w - 1, 4w or 4w + 1; nearest: {}",
+            nearest.join(" and ")
+        ),
+    )
+}
+
+impl SlimFly {
+    fn read(section: &Section) -> Result<SlimFly, Error> {
+        let q: u32 = section.required("q")?;
+        let routers = count(section, "q", "routers", &[2, q, q])?;
+        let (p, k) = prime_power(q)
+            .filter(|_| q > 2)
+            .ok_or_else(|| refuse(section, q))?;
+        let degree = degree(q);
+        let hosts_per_router = positive(section, "hosts_per_router", Some(degree.div_ceil(2)))?;
+        let ports = ports(section, "q", &[hosts_per_router, degree])?;
+        let hosts = count(section, "q", "hosts", &[routers, hosts_per_router])?;
+        let field = Field::new(p, k);
+        let of_first = exponents(q);
+        let generators =
+            [0, 1].map(|subgraph| Generators::new(&field, of_first.iter().map(|e| e + subgraph)));
+        Ok(SlimFly {
+            field,
+            q: Divisor::new(q),
+            first_global_port: hosts_per_router + of_first.len() as u32,
+            generators,
+            hosts_per_router: Divisor::new(hosts_per_router),
+            hosts,
+            routers,
+            ports,
+        })
+    }
+
+    #[inline]
+    fn place(&self, router: RouterId) -> Place {
+        let (column, b) = self.q.divide(router.0);
+        let subgraph = u32::from(column >= self.q.get());
+        Place {
+            subgraph,
+            a: column - subgraph * self.q.get(),
+            b,
+        }
+    }
+
+    #[inline]
+    fn router(&self, place: Place) -> RouterId {
+        RouterId((place.subgraph * self.q.get() + place.a) * self.q.get() + place.b)
+    }
+
+    /// The neighbour of a router in column `a` of the other subgraph.
+    #[inline]
+    fn across(&self, place: Place, a: u32) -> Place {
+        let product = self.field.multiply(place.a, a);
+        let b = match place.subgraph {
+            0 => self.field.subtract(place.b, product),
+            _ => self.field.add(place.b, product),
+        };
+        Place {
+            subgraph: 1 - place.subgraph,
+            a,
+            b,
+        }
+    }
+
+    #[inline]
+    fn generators(&self, place: Place) -> &Generators {
+        &self.generators[place.subgraph as usize]
+    }
+
+    /// Index of the generator that leads from one router to another one of its column, if they are
+    /// neighbours.
+    #[inline]
+    fn step(&self, from: Place, to: Place) -> Option<u32> {
+        self.generators(from).index(self.field.subtract(to.b, from.b))
+    }
+
+    #[inline]
+    fn local_port(&self, generator: u32) -> Port {
+        Port((self.hosts_per_router.get() + generator) as u16)
+    }
+
+    #[inline]
+    fn global_port(&self, a: u32) -> Port {
+        Port((self.first_global_port + a) as u16)
+    }
+
+    /// Within a column: one link, or two of which each generator can be the first that leaves another one.
+    fn along_column(&self, from: Place, to: Place, draw: u32) -> Port {
+        if let Some(generator) = self.step(from, to) {
+            return self.local_port(generator);
+        }
+        let difference = self.field.subtract(to.b, from.b);
+        let generators = self.generators(from);
+        let is_first = |element: &u16| {
+            let rest = self.field.subtract(difference, u32::from(*element));
+            generators.index(rest).is_some()
+        };
+        let count = generators.elements.iter().filter(|e| is_first(e)).count();
+        let (index, _) = pick(draw, count as u32);
+        let first = generators
+            .elements
+            .iter()
+            .enumerate()
+            .filter(|(_, e)| is_first(e));
+        let generator = first.map(|(i, _)| i).nth(index as usize);
+        self.local_port(generator.expect("two steps lead everywhere in a column") as u32)
+    }
+
+    /// Between columns of one subgraph: over the only common neighbour, in the other one.
+    fn across_and_back(&self, from: Place, to: Place) -> Port {
+        let f = &self.field;
+        let rise = f.divide(f.subtract(from.b, to.b), f.subtract(from.a, to.a));
+        // y - y' = m (x - x') in subgraph 0, c - c' = -x (m - m') in subgraph 1.
+        match from.subgraph {
+            0 => self.global_port(rise),
+            _ => self.global_port(f.subtract(0, rise)),
+        }
+    }
+
+    /// To the other subgraph: straight, or with a step in the first or in the last column.
+    fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Port {
+        let there = self.across(from, to.a);
+        if there == to {
+            return self.global_port(to.a);
+        }
+        let here = self.across(to, from.a);
+        match (self.step(from, here), self.step(there, to)) {
+            (Some(generator), None) => self.local_port(generator),
+            (Some(generator), Some(_)) if pick(draw, 2).0 == 0 => self.local_port(generator),
+            _ => self.global_port(to.a),
+        }
+    }
+}
+
+impl Topology for SlimFly {
+    fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn ports(&self, _: RouterId) -> u16 {
+        self.ports
+    }
+
+    fn peer(&self, router: RouterId, port: Port) -> Peer {
+        let (hosts, port) = (self.hosts_per_router.get(), u32::from(port.0));
+        if port < hosts {
+            return Peer::Host(HostId(router.0 * hosts + port));
+        }
+        let place = self.place(router);
+        if port >= self.first_global_port {
+            let other = self.across(place, port - self.first_global_port);
+            return Peer::Router(self.router(other), self.global_port(place.a));
+        }
+        let element = self.generators(place).elements[(port - hosts) as usize];
+        let b = self.field.add(place.b, u32::from(element));
+        let other = Place { b, ..place };
+        let back = self.step(other, place).expect("generators hold their negatives");
+        Peer::Router(self.router(other), self.local_port(back))
+    }
+
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        let (router, port) = self.hosts_per_router.divide(host.0);
+        (RouterId(router), Port(port as u16))
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let (from, to) = (self.place(from), self.place(to));
+        let linked = if from.subgraph != to.subgraph {
+            self.across(from, to.a) == to
+        } else {
+            from.a == to.a && self.step(from, to).is_some()
+        };
+        if linked { 1 } else { 2 }
+    }
+
+    fn link_classes(&self) -> &'static [&'static str] {
+        &["host", "local", "global"]
+    }
+
+    fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
+        let port = u32::from(port.0);
+        if port < self.hosts_per_router.get() {
+            HOST_LINK
+        } else if port < self.first_global_port {
+            LOCAL_LINK
+        } else {
+            GLOBAL_LINK
+        }
+    }
+
+    fn coordinates(&self, router: RouterId) -> String {
+        let Place { subgraph, a, b } = self.place(router);
+        format!("subgraph {subgraph}, ({a}, {b})")
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "Slim Fly with q = {} of {} routers with {} and {} to routers each",
+            self.q.get(),
+            self.routers,
+            counted(self.hosts_per_router.get(), "host"),
+            counted(degree(self.q.get()), "link"),
+        )
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::Graph(self)
+    }
+
+    fn router_links(&self) -> u64 {
+        u64::from(self.routers) * u64::from(degree(self.q.get()))
+    }
+}
+
+impl Graph for SlimFly {
+    fn diameter(&self) -> u32 {
+        2
+    }
+
+    /// A few products and sums; in a column, where the routers are not neighbours, the set of generators is
+    /// searched (q/2 of them) for the steps that lead half of the way. Of all destinations, one in 4q is
+    /// such.
+    fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
+        let (from, to) = (self.place(from), self.place(to));
+        let port = if from.subgraph != to.subgraph {
+            self.to_other_subgraph(from, to, draw)
+        } else if from.a != to.a {
+            self.across_and_back(from, to)
+        } else {
+            self.along_column(from, to, draw)
+        };
+        // Whatever the first link, there is one second.
+        (port, 0)
+    }
+
+    fn neighbourhood(&self) -> u32 {
+        self.q.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(q: u32) -> SlimFly {
+        SlimFly::read(&Section::from_toml(&format!("q = {q}"), "x.toml").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_paper() {
+        for (q, routers, degree) in [
+            (3, 18, 5),
+            (4, 32, 6),
+            (5, 50, 7),
+            (7, 98, 11),
+            (8, 128, 12),
+            (9, 162, 13),
+            (11, 242, 17),
+            (13, 338, 19),
+            (16, 512, 24),
+            (17, 578, 25),
+            (19, 722, 29),
+        ] {
+            let network = built(q);
+            assert_eq!(network.routers(), routers);
+            assert_eq!(super::degree(q), degree);
+            let hosts = degree.div_ceil(2);
+            assert_eq!(network.hosts(), routers * hosts);
+            assert_eq!(u32::from(network.ports), hosts + degree);
+        }
+    }
+
+    /// The example of Besta and Hoefler 2014: q = 5 has the primitive element 2, X = {1, 4}, X' = {2, 3}; the
+    /// graph is that of Hoffman and Singleton.
+    #[test]
+    fn q_5_is_the_hoffman_singleton_graph() {
+        let network = built(5);
+        assert_eq!(network.generators[0].elements, [1, 4]);
+        assert_eq!(network.generators[1].elements, [2, 3]);
+        assert_eq!(
+            network
+                .across(
+                    Place {
+                        subgraph: 0,
+                        a: 3,
+                        b: 4
+                    },
+                    2
+                )
+                .b,
+            3
+        );
+    }
+
+    #[test]
+    fn generators_are_symmetric_and_cover_the_field() {
+        for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 25, 27, 163] {
+            let network = built(q);
+            for set in &network.generators {
+                assert_eq!(set.elements.len() as u32, degree(q) - q);
+                for element in &set.elements {
+                    let negative = network.field.subtract(0, u32::from(*element));
+                    assert!(set.index(negative).is_some());
+                }
+            }
+            for element in 1..q {
+                assert!(network.generators.iter().any(|set| set.index(element).is_some()));
+            }
+        }
+    }
+}
