@@ -12,7 +12,7 @@ use crate::experiment::Experiment;
 use crate::placement::JobKind;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
-const MAX_PROOF_STATES: u64 = 4_000_000;
+const MAX_PROOF_STATES: u64 = 12_000_000;
 
 /// What an experiment amounts to.
 #[derive(Clone, Debug, Serialize)]
