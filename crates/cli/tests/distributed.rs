@@ -111,6 +111,40 @@ fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
+/// The digests on record are those of the sequential executor, among others.
+#[test]
+fn every_experiment_of_the_corpus_has_the_digest_on_record() {
+    let folder = root().join("tests/corpus");
+    let record = fs::read_to_string(folder.join("expected.json")).expect("there is a record");
+    let record: BTreeMap<String, Value> = serde_json::from_str(&record).expect("it is JSON");
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("result").display().to_string();
+    for (index, (name, expected)) in record.into_iter().enumerate() {
+        let experiment = corpus(&name);
+        if fs::read_to_string(&experiment).unwrap().contains("otf2") && !otf2() {
+            continue;
+        }
+        for executor in ["conservative", "optimistic"] {
+            for processes in 1..=4 {
+                let arguments = [
+                    "run",
+                    &experiment,
+                    "--out",
+                    &out,
+                    "--json",
+                    "--executor",
+                    executor,
+                ];
+                let printed = succeeds(processes, &arguments);
+                let summary: Value = serde_json::from_str(&printed).expect("one summary");
+                let what = format!("{name}, {executor}, {processes} processes");
+                assert_eq!(summary["digest"], expected["digest"], "{what}");
+                assert_eq!(summary["run"]["processes"], processes, "{what}");
+            }
+        }
+    }
+}
+
 fn same_result(experiment: &str, further: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("result");
