@@ -119,7 +119,7 @@ fn every_experiment_of_the_corpus_has_the_digest_on_record() {
     let record: BTreeMap<String, Value> = serde_json::from_str(&record).expect("it is JSON");
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("result").display().to_string();
-    for (index, (name, expected)) in record.into_iter().enumerate() {
+    for (name, expected) in record {
         let experiment = corpus(&name);
         if fs::read_to_string(&experiment).unwrap().contains("otf2") && !otf2() {
             continue;
