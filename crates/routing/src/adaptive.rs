@@ -37,22 +37,17 @@ impl Routing for Adaptive {
         let port = tree
             .down_port(at.router, at.destination)
             .unwrap_or_else(|| least_loaded(tree.up_ports(at.router), congestion, random));
-        Hop { port, vc: 0 }
+        Hop::new(port, 0)
     }
 
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         let tree = tree(&*self.topology);
         match tree.down_port(at.router, at.destination) {
-            Some(port) => out.push((Hop { port, vc: 0 }, state)),
-            None => out.extend(tree.up_ports(at.router).map(|port| {
-                (
-                    Hop {
-                        port: Port(port),
-                        vc: 0,
-                    },
-                    state,
-                )
-            })),
+            Some(port) => out.push((Hop::new(port, 0), state)),
+            None => out.extend(
+                tree.up_ports(at.router)
+                    .map(|port| (Hop::new(Port(port), 0), state)),
+            ),
         }
     }
 }

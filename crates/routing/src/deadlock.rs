@@ -502,7 +502,7 @@ mod tests {
     const UP: Port = Port(1);
 
     fn hop(port: Port) -> Vec<Hop> {
-        vec![Hop { port, vc: 0 }]
+        vec![Hop::new(port, 0)]
     }
 
     /// Leaves at the destination, else goes the given way.
@@ -552,12 +552,9 @@ mod tests {
         assert_eq!(fault("torus", |_, _| hop(Port(9))), Fault::NoSuchPort(Port(9)));
         assert_eq!(fault("torus", |_, _| hop(Port(0))), Fault::WrongHost(HostId(1)));
         assert_eq!(fault("torus", |_, _| vec![]), Fault::NoHop);
+        assert_eq!(fault("torus", |_, _| vec![Hop::new(UP, 1)]), Fault::NoSuchVc(1));
         assert_eq!(
-            fault("torus", |_, _| vec![Hop { port: UP, vc: 1 }]),
-            Fault::NoSuchVc(1)
-        );
-        assert_eq!(
-            fault("torus", |_, _| vec![Hop { port: Port(0), vc: 1 }]),
+            fault("torus", |_, _| vec![Hop::new(Port(0), 1)]),
             Fault::NoSuchVc(1)
         );
     }

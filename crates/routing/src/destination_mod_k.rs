@@ -75,7 +75,7 @@ impl DestinationModK {
             let index = level.ports.remainder(level.below.quotient(at.destination.0));
             Port(level.first_port + index as u16)
         });
-        Hop { port, vc: 0 }
+        Hop::new(port, 0)
     }
 }
 

@@ -63,11 +63,11 @@ impl DimensionOrder {
         let (target, port) = self.topology.attachment(at.destination);
         let grid = cartesian(&*self.topology);
         let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         };
         if !self.wraps {
             let port = grid.step_port(at.router, dimension, there > here);
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         }
         if state.phase == 0 {
             state.phase = 1;
@@ -85,10 +85,7 @@ impl DimensionOrder {
             std::cmp::Ordering::Greater => false,
         };
         let wraps_ahead = up != (there > here);
-        Hop {
-            port: grid.step_port(at.router, dimension, up),
-            vc: u8::from(!wraps_ahead),
-        }
+        Hop::new(grid.step_port(at.router, dimension, up), u8::from(!wraps_ahead))
     }
 
     /// One bit for each dimension in which both ways to the target are equally long.
@@ -146,7 +143,7 @@ impl LinkPerDimension {
         let (target, port) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
         let Some((dimension, coordinate)) = network.first_difference(at.router, target) else {
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         };
         let mut cable = 0;
         if self.parallel {
@@ -158,7 +155,7 @@ impl LinkPerDimension {
             (cable, state.via) = pick(draw, network.width(dimension));
         }
         let port = network.link_port(at.router, dimension, coordinate, cable);
-        Hop { port, vc: 0 }
+        Hop::new(port, 0)
     }
 }
 

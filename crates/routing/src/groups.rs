@@ -1,7 +1,7 @@
 //! Minimal paths in a dragonfly: at most one local link, one global link, at most one local link. What
 //! `minimal` and the two legs of `ugal` share.
 
-use topology::{Dragonfly, Groups, HostId, Port, RouterId, Shape, Topology};
+use topology::{Dragonfly, Groups, HostId, Port, RouterId, Shape, Topology, pick};
 
 use crate::Hop;
 
@@ -42,42 +42,41 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         self.topology.attachment(host)
     }
 
+    /// One of the paths inside a group, by any number.
+    #[inline]
+    pub(crate) fn local_path(&self, draw: u32) -> u16 {
+        pick(draw, u32::from(self.groups().local_paths())).0 as u16
+    }
+
     /// One hop from `router` towards another router, `target`, on VC `first_vc` before the global link, on
-    /// the next VC on it and behind it. `link` gives the index of the global link to take, and is asked
-    /// only if one is ahead.
+    /// the next VC on it and behind it. `way` gives the index of the global link to take and the path
+    /// inside a group; it is told whether a global link is ahead.
     #[inline]
     pub(crate) fn towards(
         &self,
         router: RouterId,
         target: RouterId,
         first_vc: u8,
-        link: impl FnOnce(&T) -> u32,
+        way: impl FnOnce(&T, bool) -> (u32, u16),
     ) -> Hop {
         let groups = self.groups();
         let (here, there) = (groups.group(router), groups.group(target));
+        let (link, path) = way(groups, here != there);
         if here == there {
-            return Hop {
-                port: groups.local_port(router, target),
-                vc: first_vc + 1,
-            };
+            return Hop::new(groups.local_port(router, target, path), first_vc + 1);
         }
-        self.through(router, there, first_vc, link(groups))
+        self.through(router, there, first_vc, link, path)
     }
 
-    /// One hop from `router` towards another group through the `link`-th link to it.
+    /// One hop from `router` towards another group through the `link`-th link to it, over `path` inside
+    /// the group.
     #[inline]
-    pub(crate) fn through(&self, router: RouterId, group: u32, first_vc: u8, link: u32) -> Hop {
+    pub(crate) fn through(&self, router: RouterId, group: u32, first_vc: u8, link: u32, path: u16) -> Hop {
         let groups = self.groups();
         let (gateway, port) = groups.gateway(groups.group(router), group, link);
         if gateway == router {
-            return Hop {
-                port,
-                vc: first_vc + 1,
-            };
+            return Hop::new(port, first_vc + 1);
         }
-        Hop {
-            port: groups.local_port(router, gateway),
-            vc: first_vc,
-        }
+        Hop::new(groups.local_port(router, gateway, path), first_vc)
     }
 }

@@ -24,6 +24,8 @@ use topology::{HostId, Port, RouterId};
 pub struct RouteState {
     /// For example the intermediate group of Valiant routing.
     pub via: u32,
+    /// For example which of several paths it takes.
+    pub path: u16,
     /// For example how many global links the packet has crossed.
     pub phase: u8,
     /// Bits of the algorithm's own, for example "the decision has been taken".
@@ -37,6 +39,35 @@ pub struct Hop {
     pub port: Port,
     /// Virtual channel; always 0 on the way to a host.
     pub vc: u8,
+    /// What the packet needs at the far end.
+    pub entry: Entry,
+}
+
+/// What a packet needs to enter the buffer at the far end of a hop.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Entry {
+    /// Room for itself; it waits for that in line.
+    #[default]
+    Room,
+    /// The room that was there when the hop was chosen ([`Congestion::room`]), and is kept for it: it never
+    /// waits for others to move on.
+    Kept,
+    /// Room for itself and one more packet of the largest size; it waits for that in line (bubble flow
+    /// control).
+    Bubble,
+}
+
+impl Hop {
+    /// A hop for which a packet waits until there is room.
+    #[inline]
+    pub fn new(port: Port, vc: u8) -> Hop {
+        Hop {
+            port,
+            vc,
+            entry: Entry::Room,
+        }
+    }
 }
 
 /// Where a packet is and where it goes.
@@ -59,6 +90,10 @@ pub trait Congestion {
     /// Bytes that wait for this output port or are on their way to, or buffered in, the router behind
     /// it, as far as credits tell, over all VCs.
     fn load(&self, port: Port) -> u64;
+
+    /// Bytes of room on a VC of the buffer behind this port that no packet has taken, been promised or waits
+    /// for: what a packet with [`Entry::Kept`] can have.
+    fn room(&self, port: Port, vc: u8) -> u64;
 }
 
 /// A stream of random numbers of the router that asks.

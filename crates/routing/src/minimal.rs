@@ -9,7 +9,8 @@
 //! links on VC 0 wait for global ones only, those for local links on VC 1 only, and these for hosts: there
 //! is no cycle.
 //!
-//! State: `phase` is 1 once the link between the groups is chosen; `via` is its index.
+//! State: `phase` is 1 once the way is chosen; `via` is the index of the link between the groups, `path` the
+//! path inside groups.
 //!
 //! Elsewhere ([`Graph`]): one of all shortest paths, again by source and destination. The VC is the number
 //! of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched data
@@ -47,7 +48,7 @@ struct Minimal<T> {
     network: GroupNetwork<T>,
 }
 
-const LINK_CHOSEN: u8 = 1;
+const WAY_CHOSEN: u8 = 1;
 
 impl<T: Topology + Groups> Minimal<T> {
     fn new(topology: T) -> Self {
@@ -59,15 +60,20 @@ impl<T: Topology + Groups> Minimal<T> {
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.network.attachment(at.destination);
         if target == at.router {
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         }
-        self.network.towards(at.router, target, 0, |groups| {
-            if state.phase != LINK_CHOSEN {
-                state.phase = LINK_CHOSEN;
-                state.via = groups.minimal_link(at.router, target, spread(at.source.0, at.destination.0));
-            }
-            state.via
-        })
+        self.network
+            .towards(at.router, target, 0, |groups, to_other_group| {
+                if state.phase != WAY_CHOSEN {
+                    let draw = spread(at.source.0, at.destination.0);
+                    state.phase = WAY_CHOSEN;
+                    state.path = self.network.local_path(draw);
+                    if to_other_group {
+                        state.via = groups.minimal_link(at.router, target, draw);
+                    }
+                }
+                (state.via, state.path)
+            })
     }
 }
 
@@ -112,7 +118,7 @@ impl ShortestPaths {
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         if target == at.router {
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         }
         let draw = match state.phase {
             0 => spread(at.source.0, at.destination.0),
@@ -122,7 +128,7 @@ impl ShortestPaths {
         let vc = state.phase;
         state.phase += 1;
         state.via = left;
-        Hop { port, vc }
+        Hop::new(port, vc)
     }
 }
 

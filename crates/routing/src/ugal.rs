@@ -140,15 +140,20 @@ impl<T: Topology + Groups> Ugal<T> {
             Intermediate::Router if at.router.0 == via => None,
             Intermediate::Router => {
                 let via = RouterId(via);
-                let link = |groups: &T| groups.minimal_link(at.router, via, draw);
-                Some(self.network.towards(at.router, via, 0, link))
+                let path = self.network.local_path(draw);
+                let way = |groups: &T, to_other_group| match to_other_group {
+                    true => (groups.minimal_link(at.router, via, draw), path),
+                    false => (0, path),
+                };
+                Some(self.network.towards(at.router, via, 0, way))
             }
             Intermediate::Group => {
                 let here = groups.group(at.router);
                 (here != via).then(|| {
                     let links = u64::from(groups.links_between(here, via));
                     let link = ((u64::from(draw) * links) >> 32) as u32;
-                    self.network.through(at.router, via, 0, link)
+                    self.network
+                        .through(at.router, via, 0, link, self.network.local_path(draw))
                 })
             }
         }
@@ -157,22 +162,27 @@ impl<T: Topology + Groups> Ugal<T> {
     /// One hop on the minimal path to `target`, another router.
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let vc = self.last_leg_vc();
-        self.network.towards(at.router, target, vc, |groups| {
-            if state.phase != LAST_LEG {
-                let from = if state.phase == UNDECIDED {
-                    at.source.0
-                } else {
-                    state.via
-                };
-                let draw = spread(from, at.destination.0);
-                *state = RouteState {
-                    via: groups.minimal_link(at.router, target, draw),
-                    phase: LAST_LEG,
-                    flags: 0,
-                };
-            }
-            state.via
-        })
+        self.network
+            .towards(at.router, target, vc, |groups, to_other_group| {
+                if state.phase != LAST_LEG {
+                    let from = if state.phase == UNDECIDED {
+                        at.source.0
+                    } else {
+                        state.via
+                    };
+                    let draw = spread(from, at.destination.0);
+                    *state = RouteState {
+                        via: match to_other_group {
+                            true => groups.minimal_link(at.router, target, draw),
+                            false => 0,
+                        },
+                        path: self.network.local_path(draw),
+                        phase: LAST_LEG,
+                        flags: 0,
+                    };
+                }
+                (state.via, state.path)
+            })
     }
 
     /// Continues a path that has been decided on.
@@ -206,7 +216,7 @@ impl<T: Topology + Groups> Ugal<T> {
         let state = RouteState {
             via,
             phase: FIRST_LEG,
-            flags: 0,
+            ..RouteState::default()
         };
         (hop, state)
     }
@@ -234,7 +244,7 @@ impl<T: Topology + Groups> Routing for Ugal<T> {
     ) -> Hop {
         let (target, port) = self.network.attachment(at.destination);
         if target == at.router {
-            return Hop { port, vc: 0 };
+            return Hop::new(port, 0);
         }
         let Some((here, there)) = self.choice(at.router, target, *state) else {
             return self.go_on(at, target, state);
@@ -254,7 +264,7 @@ impl<T: Topology + Groups> Routing for Ugal<T> {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         let (target, port) = self.network.attachment(at.destination);
         if target == at.router {
-            out.push((Hop { port, vc: 0 }, state));
+            out.push((Hop::new(port, 0), state));
             return;
         }
         let Some((here, there)) = self.choice(at.router, target, state) else {

@@ -61,6 +61,10 @@ impl<F: Fn(Port) -> u64> Congestion for Load<F> {
     fn load(&self, port: Port) -> u64 {
         (self.0)(port)
     }
+
+    fn room(&self, port: Port, vc: u8) -> u64 {
+        6 * 2048 - (self.0)(Port(port.0 + u16::from(vc)))
+    }
 }
 
 /// A linear congruential generator.

@@ -291,7 +291,7 @@ impl Topology for Dragonfly {
             let position = u32::from(port.0) - hosts;
             let other = if position < own { position } else { position + 1 };
             let other = RouterId(router.0 - own + other);
-            return Peer::Router(other, self.local_port(other, router));
+            return Peer::Router(other, self.local_port(other, router, 0));
         }
         let k = u32::from(port.0 - self.first_global_port);
         match self.across(group, own * self.global_links.get() + k) {
@@ -426,8 +426,21 @@ impl Groups for Dragonfly {
         self.links(from, to).choose(draw).0
     }
 
+    fn host_routers_per_group(&self) -> u32 {
+        self.routers_per_group.get()
+    }
+
+    fn local_diameter(&self) -> u32 {
+        1
+    }
+
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId) -> Port {
+    fn local_paths(&self) -> u16 {
+        1
+    }
+
+    #[inline]
+    fn local_port(&self, from: RouterId, to: RouterId, _: u16) -> Port {
         let own = self.routers_per_group.remainder(from.0);
         let other = self.routers_per_group.remainder(to.0);
         Port((self.hosts_per_router.get() + Self::position(own, other)) as u16)

@@ -127,6 +127,8 @@ pub trait Groups {
     fn group(&self, router: RouterId) -> u32;
     /// Number of routers in every group; group `g` has the routers `g * n .. (g + 1) * n`.
     fn routers_per_group(&self) -> u32;
+    /// Number of routers in every group that have hosts: the first ones of the group.
+    fn host_routers_per_group(&self) -> u32;
     /// Number of links from one group to another (different) one.
     fn links_between(&self, from: u32, to: u32) -> u32;
     /// Router and port of the `index`-th link from group `from` to group `to`.
@@ -135,8 +137,14 @@ pub trait Groups {
     /// groups that lies on a path with one such link and as few local links as possible. `draw`, any
     /// number, picks one where there are several, evenly.
     fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32;
-    /// The port of `from` that leads to `to`, another router of the same group.
-    fn local_port(&self, from: RouterId, to: RouterId) -> Port;
+    /// Local links on a shortest path between two routers of one group, at most.
+    fn local_diameter(&self) -> u32;
+    /// How many shortest paths there are between two routers of one group, at most.
+    fn local_paths(&self) -> u16;
+    /// The port of `from` with which a shortest path to `to`, another router of the same group, begins.
+    /// `path`, below [`Groups::local_paths`], picks one of several, the same at every router of the path.
+    /// Local links of all these paths never wait for each other in a circle, if packets use one VC.
+    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port;
 }
 
 /// The level structure of a tree.
@@ -166,13 +174,25 @@ pub trait Cartesian {
 }
 
 /// All shortest paths of a topology, found without looking at every port.
-pub trait Graph {
+pub trait Graph: Topology {
     /// Greatest distance between two routers.
     fn diameter(&self) -> u32;
     /// The port with which a shortest path from one router to another (different) one begins. `draw`, any
     /// number, picks one of several evenly. The second number is what is left of `draw` for the next
     /// router to pick with: 0 if no router behind has anything left to pick.
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32);
+    /// All ports with which a shortest path from one router to another (different) one begins, in their
+    /// order.
+    fn shortest_ports(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port)) {
+        let distance = self.distance(from, to);
+        for port in (0..self.ports(from)).map(Port) {
+            if let Peer::Router(next, _) = self.peer(from, port)
+                && self.distance(next, to) + 1 == distance
+            {
+                each(port);
+            }
+        }
+    }
     /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
     /// other than to the rest: what to keep together when the network is divided.
     fn neighbourhood(&self) -> u32;

@@ -306,7 +306,7 @@ fn check_groups(topology: &dyn Topology, groups: &dyn Groups) {
     for from in routers(topology) {
         for to in routers(topology).filter(|to| *to != from) {
             if groups.group(from) == groups.group(to) {
-                let port = groups.local_port(from, to);
+                let port = groups.local_port(from, to, 0);
                 assert!(matches!(topology.peer(from, port), Peer::Router(other, _) if other == to));
             } else {
                 check_minimal_links(topology, groups, from, to);

@@ -249,11 +249,20 @@ struct LaneState {
 }
 
 /// The congestion that routing sees.
-struct Loads<'a>(&'a [Output]);
+struct Seen<'a>(&'a Router);
 
-impl Congestion for Loads<'_> {
+impl Congestion for Seen<'_> {
     fn load(&self, port: Port) -> u64 {
-        self.0[usize::from(port.0)].load
+        self.0.outputs[usize::from(port.0)].load
+    }
+
+    fn room(&self, port: Port, vc: u8) -> u64 {
+        let lane = &self.0.lanes[self.0.lane(port.0, vc)];
+        if lane.head == NONE {
+            u64::from(lane.credits)
+        } else {
+            0
+        }
     }
 }
 
@@ -305,7 +314,7 @@ impl Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let hop = routing.route(at, &mut packet.route, &Loads(&self.outputs), random);
+        let hop = routing.route(at, &mut packet.route, &Seen(self), random);
         Ready {
             packet,
             input,
@@ -779,10 +788,7 @@ mod tests {
             2
         }
         fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-            Hop {
-                port: Port(at.destination.0 as u16),
-                vc: at.source.0 as u8,
-            }
+            Hop::new(Port(at.destination.0 as u16), at.source.0 as u8)
         }
         fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
             unreachable!("no proof is asked for")
@@ -943,9 +949,9 @@ mod tests {
         bench.arrive(0, 0, 2, 0, 100);
         bench.arrive(0, 0, 2, 0, 100);
         bench.until(Time(1_000_000));
-        assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 200);
+        assert_eq!(Seen(&bench.router).load(Port(2)), 200);
         bench.credit(1_000_000, 2, 0, 200);
-        assert_eq!(Loads(&bench.router.outputs).load(Port(2)), 0);
+        assert_eq!(Seen(&bench.router).load(Port(2)), 0);
     }
 
     #[derive(Clone, Debug)]
@@ -1018,13 +1024,24 @@ mod tests {
             any::<u16>(),
             any::<u8>(),
         );
-        let route = (any::<u32>(), any::<u8>(), any::<u8>(), any::<bool>());
+        let route = (
+            any::<u32>(),
+            any::<u16>(),
+            any::<u8>(),
+            any::<u8>(),
+            any::<bool>(),
+        );
         (place, packet, route).prop_map(|((input, output, input_vc, output_vc), packet, route)| {
             let ([source, destination, message], bytes, born, job, hops) = packet;
             let (source, destination) = (HostId(source), HostId(destination));
             let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
-            let (via, phase, flags, alone) = route;
-            packet.route = RouteState { via, phase, flags };
+            let (via, path, phase, flags, alone) = route;
+            packet.route = RouteState {
+                via,
+                path,
+                phase,
+                flags,
+            };
             packet.hops = hops;
             packet.alone = alone;
             Ready {

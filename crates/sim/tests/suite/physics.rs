@@ -69,6 +69,9 @@ impl Congestion for NoLoad {
     fn load(&self, _: topology::Port) -> u64 {
         0
     }
+    fn room(&self, _: topology::Port, _: u8) -> u64 {
+        0
+    }
 }
 impl Random for NoLoad {
     fn below(&mut self, _: u32) -> u32 {
