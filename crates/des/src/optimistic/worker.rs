@@ -213,7 +213,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 }
             }
         }
-        self.desk.least = Time(1);
+        self.desk.author.begin_events();
         Ok(())
     }
 
