@@ -2,7 +2,6 @@
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::Windows;
 use super::calendar::Calendar;
@@ -13,7 +12,7 @@ use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, Share};
-use crate::team::{Notice, PanicGuard};
+use crate::team::{Notice, PanicGuard, Shares};
 use crate::{Context, Event, LpId, Model, Partition, Time, prefetch};
 
 /// No event: the end of an LP's list.
@@ -102,7 +101,7 @@ pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
     team: &'a Windows<'a, M>,
-    shares: &'a Mutex<Vec<Share<M::Payload>>>,
+    shares: &'a Shares<M>,
     thread: usize,
     desk: Desk<'a, M>,
     slots: Vec<Slot<M::Lp>>,
@@ -131,7 +130,7 @@ impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         team: &'a Windows<'a, M>,
-        shares: &'a Mutex<Vec<Share<M::Payload>>>,
+        shares: &'a Shares<M>,
         thread: usize,
     ) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
