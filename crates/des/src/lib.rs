@@ -5,6 +5,7 @@
 //! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
 //! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
+mod author;
 mod barrier;
 mod commit;
 mod conservative;

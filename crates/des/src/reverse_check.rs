@@ -3,22 +3,17 @@
 //! The idea is that of ROSS's `--synch=6` (`core/check-revent`); here the whole LP is compared, as
 //! [`Model::save`] writes it, and what the two passes send, draw and emit as well.
 
+use crate::author::Author;
 use crate::queue::Queue;
 use crate::run::{Anatomy, End, Finished, Observer, Run};
 use crate::slot::Slot;
 use crate::team::to_bytes;
-use crate::{Context, Event, LpId, Model, Stream, Time};
+use crate::{Context, Event, LpId, Model, Time};
 
 /// What a handler has done, held back.
 struct Recorder<M: Model> {
+    author: Author,
     now: Time,
-    lp: LpId,
-    lookahead: Time,
-    seed: u64,
-    /// Least delay to itself: nothing while the first events are sent.
-    least: Time,
-    draws: u64,
-    sequence: u32,
     sent: Vec<Event<M::Payload>>,
     records: Vec<M::Record>,
     steps: Vec<M::Undo>,
@@ -33,35 +28,17 @@ impl<M: Model> Context<M> for Recorder<M> {
         self.now
     }
     fn lp(&self) -> LpId {
-        self.lp
+        self.author.lp()
     }
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let least = if target == self.lp {
-            self.least
-        } else {
-            self.lookahead
-        };
-        assert!(
-            delay >= least,
-            "LP {} sends to LP {} in {delay}, less than {least}",
-            self.lp.0,
-            target.0
-        );
-        self.sent.push(Event {
-            time: self.now + delay,
-            source: self.lp,
-            sequence: self.sequence,
-            target,
-            payload,
-        });
-        self.sequence = self.sequence.wrapping_add(1);
+        self.sent
+            .push(self.author.write(self.now, target, delay, payload));
     }
     fn random(&mut self) -> u64 {
-        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
-        self.draws += 1;
-        number
+        self.author.draw()
     }
     fn emit(&mut self, record: M::Record) {
+        self.author.may_emit();
         self.records.push(record);
     }
     fn undo(&mut self, step: M::Undo) {
@@ -78,13 +55,8 @@ impl<M: Model> Context<M> for Recorder<M> {
 impl<M: Model> Recorder<M> {
     fn new(run: &Run<'_, M>) -> Self {
         Recorder {
+            author: Author::new(run.model.lookahead(), run.settings.seed),
             now: Time::ZERO,
-            lp: LpId(0),
-            lookahead: run.model.lookahead(),
-            seed: run.settings.seed,
-            least: Time::ZERO,
-            draws: 0,
-            sequence: 0,
             sent: Vec::new(),
             records: Vec::new(),
             steps: Vec::new(),
@@ -95,8 +67,8 @@ impl<M: Model> Recorder<M> {
 
     /// Begins anew at an LP.
     fn open(&mut self, now: Time, lp: LpId, slot: &Slot<M::Lp>) {
-        (self.now, self.lp) = (now, lp);
-        (self.draws, self.sequence) = (slot.draws, slot.sequence);
+        self.now = now;
+        self.author.open(lp, slot);
         self.sent.clear();
         self.records.clear();
         self.steps.clear();
@@ -111,8 +83,7 @@ impl<M: Model> Recorder<M> {
             &self.records,
             self.stops,
             self.failure.is_some(),
-            self.draws,
-            self.sequence,
+            self.author.counters(),
         ))
     }
 }
@@ -126,31 +97,27 @@ fn saved<M: Model>(model: &M, lp: &M::Lp) -> Vec<u8> {
 /// Carries an event out twice, with an undo between; the recorder holds what the second pass has done.
 fn handle<M: Model>(
     model: &M,
-    lp: &mut M::Lp,
+    slot: &mut Slot<M::Lp>,
     event: &Event<M::Payload>,
-    slot: (u64, u32),
     recorder: &mut Recorder<M>,
 ) -> Result<(), String> {
     let at = || format!("LP {} at {}", event.target.0, event.time);
-    let before = saved(model, lp);
-    model.handle(lp, event, recorder);
-    let (effects, after) = (recorder.effects(), saved(model, lp));
+    let before = saved(model, &slot.lp);
+    recorder.open(event.time, event.target, slot);
+    model.handle(&mut slot.lp, event, recorder);
+    let (effects, after) = (recorder.effects(), saved(model, &slot.lp));
     while let Some(step) = recorder.steps.pop() {
-        model.undo(lp, step);
+        model.undo(&mut slot.lp, step);
     }
-    if let Some(difference) = difference(&before, &saved(model, lp)) {
+    if let Some(difference) = difference(&before, &saved(model, &slot.lp)) {
         return Err(format!(
             "{}: taking an event back does not restore the state: {difference}",
             at()
         ));
     }
-    (recorder.draws, recorder.sequence) = slot;
-    recorder.sent.clear();
-    recorder.records.clear();
-    recorder.stops = false;
-    recorder.failure = None;
-    model.handle(lp, event, recorder);
-    if let Some(difference) = difference(&after, &saved(model, lp)) {
+    recorder.open(event.time, event.target, slot);
+    model.handle(&mut slot.lp, event, recorder);
+    if let Some(difference) = difference(&after, &saved(model, &slot.lp)) {
         return Err(format!(
             "{}: an event that was taken back gives another state: {difference}",
             at()
@@ -201,11 +168,11 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
                 recorder.open(now, LpId(lp as u32), slot);
                 model.start(&mut slot.lp, &mut recorder);
                 recorder.sent.drain(..).for_each(|event| queue.push(event));
-                (slot.draws, slot.sequence) = (recorder.draws, recorder.sequence);
+                recorder.author.close(slot);
             }
         }
     }
-    recorder.least = Time(1);
+    recorder.author.begin_events();
     let mut processed = 0u64;
     let end = loop {
         control.report(now, processed);
@@ -221,23 +188,21 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         };
         now = event.time;
         let slot = &mut slots[event.target.0 as usize];
-        recorder.open(now, event.target, slot);
-        let counters = (slot.draws, slot.sequence);
-        if let Err(what) = handle(model, &mut slot.lp, &event, counters, &mut recorder) {
+        if let Err(what) = handle(model, slot, &event, &mut recorder) {
             break End::Irreversible(what);
         }
         processed += 1;
         if let Some(error) = recorder.failure.take() {
             break End::Failed(error);
         }
-        (slot.draws, slot.sequence) = (recorder.draws, recorder.sequence);
+        recorder.author.close(slot);
         recorder.sent.drain(..).for_each(|event| queue.push(event));
         recorder
             .records
             .drain(..)
             .for_each(|record| observer.commit(now, record));
         if recorder.stops {
-            stop = stop.min(now + model.lookahead());
+            stop = stop.min(recorder.author.stop(now));
         }
     };
     let time = match end {

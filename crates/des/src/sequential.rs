@@ -2,27 +2,22 @@
 
 use std::time::Instant;
 
+use crate::author::Author;
 use crate::queue::Queue;
 use crate::run::{Anatomy, End, Finished, Observer, Run, ThreadSeconds, seconds};
 use crate::slot::Slot;
-use crate::{Context, Event, LpId, Model, SavedLp, Snapshot, Stream, Time};
+use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
 /// Events between two looks at the owner's wishes.
 const CONTROL_INTERVAL: u64 = 4096;
 
 struct Sequential<'a, M: Model> {
+    author: Author,
+    now: Time,
     queue: Queue<M::Payload>,
     observer: &'a mut dyn Observer<M>,
-    lookahead: Time,
-    seed: u64,
     stop: Time,
     failure: Option<M::Error>,
-    now: Time,
-    lp: LpId,
-    draws: u64,
-    sequence: u32,
-    /// Least delay to itself: nothing while the first events are sent.
-    least: Time,
 }
 
 impl<M: Model> Context<M> for Sequential<'_, M> {
@@ -32,41 +27,22 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
         self.now
     }
     fn lp(&self) -> LpId {
-        self.lp
+        self.author.lp()
     }
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let least = if target == self.lp {
-            self.least
-        } else {
-            self.lookahead
-        };
-        assert!(
-            delay >= least,
-            "LP {} sends to LP {} in {delay}, less than {least}",
-            self.lp.0,
-            target.0
-        );
-        self.queue.push(Event {
-            time: self.now + delay,
-            source: self.lp,
-            sequence: self.sequence,
-            target,
-            payload,
-        });
-        self.sequence = self.sequence.wrapping_add(1);
+        self.queue
+            .push(self.author.write(self.now, target, delay, payload));
     }
     fn random(&mut self) -> u64 {
-        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
-        self.draws += 1;
-        number
+        self.author.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        assert!(self.least > Time::ZERO, "an LP emits records in events only");
+        self.author.may_emit();
         self.observer.commit(self.now, record);
     }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
-        self.stop = self.stop.min(self.now + self.lookahead);
+        self.stop = self.stop.min(self.author.stop(self.now));
     }
     fn fail(&mut self, error: M::Error) {
         self.failure.get_or_insert(error);
@@ -83,17 +59,12 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     let begin = Instant::now();
     let mut slots = Slot::create(run, 0..model.lps())?;
     let mut context = Sequential::<M> {
+        author: Author::new(model.lookahead(), settings.seed),
+        now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         queue: Queue::new(),
         observer,
-        lookahead: model.lookahead(),
-        seed: settings.seed,
         stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
         failure: None,
-        now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
-        lp: LpId(0),
-        draws: 0,
-        sequence: 0,
-        least: Time::ZERO,
     };
     match run.from {
         Some(snapshot) => snapshot
@@ -108,7 +79,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             }
         }
     }
-    context.least = Time(1);
+    context.author.begin_events();
 
     let mut processed = 0u64;
     // A snapshot lies between two times, so it may have to wait for the next.
@@ -175,7 +146,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     })
 }
 
-/// Lends an LP's counters to the context while one of its handlers runs.
+/// Lends an LP's counters to the author while one of its handlers runs.
 #[inline]
 fn in_slot<'a, M: Model>(
     context: &mut Sequential<'a, M>,
@@ -183,10 +154,7 @@ fn in_slot<'a, M: Model>(
     lp: LpId,
     handler: impl FnOnce(&mut M::Lp, &mut Sequential<'a, M>),
 ) {
-    context.lp = lp;
-    context.draws = slot.draws;
-    context.sequence = slot.sequence;
+    context.author.open(lp, slot);
     handler(&mut slot.lp, context);
-    slot.draws = context.draws;
-    slot.sequence = context.sequence;
+    context.author.close(slot);
 }

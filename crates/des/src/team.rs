@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::barrier::Barrier;
 use crate::commit::Emitted;
 use crate::event::Key;
+use crate::run::Run;
 use crate::snapshot::Share;
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::{Event, LpId, Model, Observer, Partition, Processes, Snapshot, Time};
@@ -112,6 +113,9 @@ impl<T> Mailbox<T> {
         }
     }
 }
+
+/// Where the threads of one process put their shares of a snapshot.
+pub(crate) type Shares<M> = std::sync::Mutex<Vec<Share<<M as Model>::Payload>>>;
 
 /// What the threads of one process share.
 pub(crate) struct Team<'a, T, R> {
@@ -281,7 +285,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         thread: usize,
         time: Time,
         stop: Time,
-        shares: &std::sync::Mutex<Vec<Share<M::Payload>>>,
+        shares: &Shares<M>,
         observer: &mut Option<&mut dyn Observer<M>>,
     ) {
         self.barrier.wait();
@@ -299,6 +303,32 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
             observer.snapshot(Snapshot::gather(time, stop, all));
         }
     }
+}
+
+/// Does `work` on all threads of this process; returns what it gives, by thread. Only the leading thread is
+/// given the observer.
+pub(crate) fn in_threads<M: Model, T: Mail, V: Send>(
+    run: &Run<'_, M>,
+    observer: &mut dyn Observer<M>,
+    work: impl Fn(&Team<'_, T, M::Record>, &Shares<M>, usize, Option<&mut dyn Observer<M>>) -> V + Sync,
+) -> Vec<V> {
+    let team = Team::new(&run.settings.partition, run.processes);
+    let shares = Shares::<M>::default();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..team.threads())
+            .map(|thread| {
+                let (team, shares, work) = (&team, &shares, &work);
+                scope.spawn(move || work(team, shares, thread, None))
+            })
+            .collect();
+        // The first thread is the caller's, so that the observer need not be Send, and MPI is used by the
+        // thread that initialised it.
+        let first = work(&team, &shares, 0, team.leads(0).then_some(observer));
+        let others = others
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(first).chain(others).collect()
+    })
 }
 
 /// Tells the other threads if this one panics.

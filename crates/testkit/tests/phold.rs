@@ -4,6 +4,7 @@ use des::{
     Alone, Anatomy, Context, Control, End, Event, Executor, LpId, Model, Observer, Optimism, Partition,
     Processes, Purpose, Run, Settings, Snapshot, Time, run,
 };
+use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
 use fabricsim_testkit::phold::{Ball, Phold};
 use fabricsim_testkit::processes::Together;
 use proptest::prelude::*;
@@ -20,16 +21,9 @@ struct Outcome {
 }
 
 /// All ways to carry out a run; the first is the reference.
-const EXECUTORS: [(Executor, usize); 8] = [
-    (Executor::Sequential, 1),
-    (Executor::Conservative, 1),
-    (Executor::Conservative, 2),
-    (Executor::Conservative, 3),
-    (Executor::Optimistic, 1),
-    (Executor::Optimistic, 2),
-    (Executor::Optimistic, 3),
-    (Executor::ReverseCheck, 1),
-];
+fn executors() -> impl Iterator<Item = (Executor, usize)> {
+    EXECUTORS.into_iter().chain([(Executor::ReverseCheck, 1)])
+}
 
 fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64) -> Settings {
     Settings {
@@ -110,7 +104,7 @@ proptest! {
         let settings = |executor, threads| settings(executor, lps, threads, Time(until), seed);
         let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
         prop_assert!(reference.records.is_sorted_by_key(|r| r.0));
-        for (executor, threads) in EXECUTORS {
+        for (executor, threads) in executors() {
             let (other, _) = outcome(&model, &settings(executor, threads));
             prop_assert_eq!(&reference, &other, "{:?} with {} threads", executor, threads);
         }
@@ -154,7 +148,7 @@ fn ties_at_one_time_have_one_order() {
     let settings = |executor, threads| settings(executor, 7, threads, Time(5_000), 3);
     let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
     assert!(reference.committed > 15_000);
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         assert_eq!(reference, outcome(&model, &settings(executor, threads)).0);
     }
 }
@@ -226,7 +220,7 @@ proptest! {
         remote in 0u64..65_536,
         seed: u64,
         wanted in 0u64..40_000,
-        from in 0usize..7,
+        from in 0..EXECUTORS.len(),
     ) {
         let model = Phold { lps, population: 3, lookahead: Time(lookahead), spread: Time(3_000), remote, records: true };
         let (executor, threads) = EXECUTORS[from];
@@ -251,7 +245,7 @@ proptest! {
             return Ok(());
         };
         prop_assert!(snapshot.time < until && snapshot.pending.iter().all(|e| e.time >= snapshot.time));
-        for (executor, threads) in EXECUTORS {
+        for (executor, threads) in executors() {
             let mut records = keeper.records[..committed].to_vec();
             let rest = Run {
                 model: &model,
@@ -362,7 +356,7 @@ fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
         remote: 30_000,
         records: true,
     };
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         let run = Run {
             model: &phold,
             settings: &settings(executor, 4, threads, Time(10_000), 1),
@@ -469,15 +463,6 @@ impl Model for Chain {
     }
 }
 
-/// Executors, processes, and threads of each process.
-const DISTRIBUTED: [(Executor, usize, usize); 5] = [
-    (Executor::Conservative, 2, 1),
-    (Executor::Conservative, 2, 2),
-    (Executor::Optimistic, 2, 1),
-    (Executor::Optimistic, 2, 2),
-    (Executor::Optimistic, 4, 1),
-];
-
 fn chain(model: &Chain, executor: Executor, threads: usize) -> (End<String>, Time, Vec<u64>, usize) {
     let settings = settings(executor, 4, threads, Time::MAX, 1);
     let mut records = 0;
@@ -492,7 +477,7 @@ fn a_stop_takes_effect_one_lookahead_later_everywhere() {
         stop_at: 7,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         // The event of 210 ps stops at 310 ps: 0, 30, ..., 300 are carried out on every LP.
         assert_eq!(
             chain(&model, executor, threads),
@@ -508,7 +493,7 @@ fn an_empty_queue_ends_the_run() {
         stop_at: u64::MAX,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         assert_eq!(
             chain(&model, executor, threads),
             (End::Drained, Time(150), vec![6; 4], 24)
@@ -523,7 +508,7 @@ fn the_first_failure_in_the_total_order_counts() {
         stop_at: u64::MAX,
         fail_at: 3,
     };
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         assert_eq!(
             chain(&model, executor, threads).0,
             End::Failed("LP 1 failed".into())
@@ -662,7 +647,7 @@ fn an_interrupted_run_says_so() {
         stop_at: u64::MAX,
         fail_at: u64::MAX,
     };
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in executors() {
         let control = Control::default();
         let settings = settings(executor, 4, threads, Time::MAX, 1);
         let finished = std::thread::scope(|scope| {

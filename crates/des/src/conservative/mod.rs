@@ -8,11 +8,9 @@
 mod calendar;
 mod worker;
 
-use std::sync::Mutex;
-
-use crate::gather::{Report, gather};
+use crate::gather::gather;
 use crate::run::{Finished, Observer, Run};
-use crate::team::Team;
+use crate::team::{Team, in_threads};
 use crate::{Event, Model};
 
 use worker::Worker;
@@ -21,26 +19,8 @@ use worker::Worker;
 type Windows<'a, M> = Team<'a, Event<<M as Model>::Payload>, <M as Model>::Record>;
 
 pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
-    let team: Windows<'_, M> = Team::new(&run.settings.partition, run.processes);
-    let shares = Mutex::new(Vec::new());
-    let reports: Vec<Report<M>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..team.threads())
-            .map(|thread| {
-                let (team, shares) = (&team, &shares);
-                scope.spawn(move || Worker::new(run, team, shares, thread).run(None))
-            })
-            .collect();
-        // The first worker runs on the caller's thread, so that the observer need not be Send, and MPI is
-        // used by the thread that initialised it.
-        let observer = team.leads(0).then_some(observer);
-        let first = Worker::new(run, &team, &shares, 0).run(observer);
-        std::iter::once(first)
-            .chain(
-                others
-                    .into_iter()
-                    .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
-            )
-            .collect()
-    });
-    gather(run, reports)
+    let work = |team: &Windows<'_, M>, shares: &_, thread, observer: Option<&mut dyn Observer<M>>| {
+        Worker::new(run, team, shares, thread).run(observer)
+    };
+    gather(run, in_threads(run, observer, work))
 }

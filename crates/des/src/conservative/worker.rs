@@ -2,18 +2,18 @@
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::Windows;
 use super::calendar::Calendar;
+use crate::author::Author;
 use crate::commit::{Committer, Emitted};
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, Share};
-use crate::team::{Notice, PanicGuard};
-use crate::{Context, Event, LpId, Model, Partition, Stream, Time, prefetch};
+use crate::team::{Notice, PanicGuard, Shares};
+use crate::{Context, Event, LpId, Model, Partition, Time, prefetch};
 
 /// No event: the end of an LP's list.
 const NONE: u32 = u32::MAX;
@@ -25,8 +25,7 @@ const AHEAD: usize = 8;
 struct Desk<'a, M: Model> {
     range: Range<u32>,
     partition: &'a Partition,
-    lookahead: Time,
-    seed: u64,
+    author: Author,
     calendar: Calendar<M::Payload>,
     /// Events that the LP at work sent itself within the current window.
     soon: BinaryHeap<Indexed>,
@@ -42,10 +41,6 @@ struct Desk<'a, M: Model> {
     window_end: Time,
     key: Key,
     emitted: u32,
-    lp: LpId,
-    draws: u64,
-    sequence: u32,
-    least: Time,
 }
 
 impl<M: Model> Context<M> for Desk<'_, M> {
@@ -57,29 +52,11 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn lp(&self) -> LpId {
-        self.lp
+        self.author.lp()
     }
     #[inline(always)]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let least = if target == self.lp {
-            self.least
-        } else {
-            self.lookahead
-        };
-        assert!(
-            delay >= least,
-            "LP {} sends to LP {} in {delay}, less than {least}",
-            self.lp.0,
-            target.0
-        );
-        let event = Event {
-            time: self.key.time + delay,
-            source: self.lp,
-            sequence: self.sequence,
-            target,
-            payload,
-        };
-        self.sequence = self.sequence.wrapping_add(1);
+        let event = self.author.write(self.key.time, target, delay, payload);
         if event.time < self.window_end {
             // Only an LP itself can be reached within the window.
             self.soon.push(Indexed {
@@ -97,12 +74,10 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn random(&mut self) -> u64 {
-        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
-        self.draws += 1;
-        number
+        self.author.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        assert!(self.least > Time::ZERO, "an LP emits records in events only");
+        self.author.may_emit();
         self.records.push(Emitted {
             key: self.key,
             index: self.emitted,
@@ -113,7 +88,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     #[inline]
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
-        self.stop = self.stop.min(self.key.time + self.lookahead);
+        self.stop = self.stop.min(self.author.stop(self.key.time));
     }
     fn fail(&mut self, error: M::Error) {
         if self.failure.as_ref().is_none_or(|(first, _)| self.key < *first) {
@@ -126,7 +101,7 @@ pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
     team: &'a Windows<'a, M>,
-    shares: &'a Mutex<Vec<Share<M::Payload>>>,
+    shares: &'a Shares<M>,
     thread: usize,
     desk: Desk<'a, M>,
     slots: Vec<Slot<M::Lp>>,
@@ -155,7 +130,7 @@ impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         team: &'a Windows<'a, M>,
-        shares: &'a Mutex<Vec<Share<M::Payload>>>,
+        shares: &'a Shares<M>,
         thread: usize,
     ) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
@@ -172,8 +147,7 @@ impl<'a, M: Model> Worker<'a, M> {
             desk: Desk {
                 range,
                 partition,
-                lookahead: model.lookahead(),
-                seed: run.settings.seed,
+                author: Author::new(model.lookahead(), run.settings.seed),
                 calendar,
                 soon: BinaryHeap::new(),
                 soon_events: Vec::new(),
@@ -187,10 +161,6 @@ impl<'a, M: Model> Worker<'a, M> {
                 window_end: Time::ZERO,
                 key: Key::FIRST,
                 emitted: 0,
-                lp: LpId(0),
-                draws: 0,
-                sequence: 0,
-                least: Time::ZERO,
             },
             heads: vec![NONE; block],
             active: vec![0; block.div_ceil(64)],
@@ -278,13 +248,13 @@ impl<'a, M: Model> Worker<'a, M> {
             None => {
                 for lp in self.desk.range.clone() {
                     let slot = &mut self.slots[(lp - self.desk.range.start) as usize];
-                    self.desk.open(slot, LpId(lp));
+                    self.desk.author.open(LpId(lp), slot);
                     self.model.start(&mut slot.lp, &mut self.desk);
-                    self.desk.close(slot);
+                    self.desk.author.close(slot);
                 }
             }
         }
-        self.desk.least = Time(1);
+        self.desk.author.begin_events();
         Ok(())
     }
 
@@ -408,7 +378,7 @@ impl<'a, M: Model> Worker<'a, M> {
         sort_plan(&mut plan, events);
 
         let (model, slot, desk) = (self.model, &mut self.slots[local], &mut self.desk);
-        desk.open(slot, LpId(desk.range.start + local as u32));
+        desk.author.open(LpId(desk.range.start + local as u32), slot);
         let mut carry_out = |desk: &mut Desk<'_, M>, event: &Event<M::Payload>| {
             if event.time >= limit {
                 // The run ends inside this window.
@@ -439,24 +409,8 @@ impl<'a, M: Model> Worker<'a, M> {
         }
         self.last = self.last.max(desk.key.time);
         desk.soon_events.clear();
-        desk.close(slot);
+        desk.author.close(slot);
         self.turn = plan;
-    }
-}
-
-impl<M: Model> Desk<'_, M> {
-    /// Lends an LP's counters to the context while its handlers run.
-    #[inline]
-    fn open(&mut self, slot: &Slot<M::Lp>, lp: LpId) {
-        self.lp = lp;
-        self.draws = slot.draws;
-        self.sequence = slot.sequence;
-    }
-
-    #[inline]
-    fn close(&self, slot: &mut Slot<M::Lp>) {
-        slot.draws = self.draws;
-        slot.sequence = self.sequence;
     }
 }
 

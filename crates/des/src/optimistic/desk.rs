@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 
 use super::Message;
 use super::pending::Pending;
+use crate::author::Author;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
 use crate::slot::Slot;
-use crate::{Context, Event, LpId, Model, Partition, Stream, Time};
+use crate::{Context, Event, LpId, Model, Partition, Time};
 
 /// The instance of events that a snapshot brings. Nobody cancels them, but their sources go on to send, and to
 /// cancel: what is doomed must not be taken for one of these.
@@ -112,8 +113,7 @@ impl<L> Seat<L> {
 pub(super) struct Desk<'a, M: Model> {
     pub(super) range: Range<u32>,
     partition: &'a Partition,
-    lookahead: Time,
-    seed: u64,
+    pub(super) author: Author,
     /// The events that this thread holds, and their free places.
     events: Vec<Held<M::Payload>>,
     free: Vec<u32>,
@@ -146,11 +146,7 @@ pub(super) struct Desk<'a, M: Model> {
     key: Key,
     place: u32,
     log: u32,
-    lp: LpId,
-    draws: u64,
-    sequence: u32,
     instance: u32,
-    pub(super) least: Time,
 }
 
 impl<M: Model> Context<M> for Desk<'_, M> {
@@ -162,30 +158,12 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn lp(&self) -> LpId {
-        self.lp
+        self.author.lp()
     }
     #[inline]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let least = if target == self.lp {
-            self.least
-        } else {
-            self.lookahead
-        };
-        assert!(
-            delay >= least,
-            "LP {} sends to LP {} in {delay}, less than {least}",
-            self.lp.0,
-            target.0
-        );
-        let event = Event {
-            time: self.key.time + delay,
-            source: self.lp,
-            sequence: self.sequence,
-            target,
-            payload,
-        };
+        let event = self.author.write(self.key.time, target, delay, payload);
         let instance = self.instance;
-        self.sequence = self.sequence.wrapping_add(1);
         self.instance = instance.wrapping_add(1);
         let mark = if self.range.contains(&target.0) {
             self.hold(event, instance)
@@ -196,7 +174,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
             instance
         };
         // What the model's start sends is certain.
-        if self.least > Time::ZERO {
+        if self.author.is_in_event() {
             self.logs[self.log as usize].sent.push(Sent {
                 target,
                 sequence: event.sequence,
@@ -207,22 +185,20 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn random(&mut self) -> u64 {
-        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
-        self.draws += 1;
-        number
+        self.author.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        assert!(self.least > Time::ZERO, "an LP emits records in events only");
+        self.author.may_emit();
         self.logs[self.log as usize].records.push(record);
     }
     #[inline]
     fn undo(&mut self, step: M::Undo) {
-        if self.least > Time::ZERO {
+        if self.author.is_in_event() {
             self.logs[self.log as usize].steps.push(step);
         }
     }
     fn stop(&mut self) {
-        self.stops.push((self.key, self.key.time + self.lookahead));
+        self.stops.push((self.key, self.author.stop(self.key.time)));
     }
     fn fail(&mut self, error: M::Error) {
         self.failures.push((self.key, error));
@@ -240,8 +216,7 @@ impl<'a, M: Model> Desk<'a, M> {
         Desk {
             range,
             partition,
-            lookahead: model.lookahead(),
-            seed,
+            author: Author::new(model.lookahead(), seed),
             events: Vec::new(),
             free: Vec::new(),
             logs: Vec::new(),
@@ -265,11 +240,7 @@ impl<'a, M: Model> Desk<'a, M> {
             key: Key::FIRST,
             place: 0,
             log: 0,
-            lp: LpId(0),
-            draws: 0,
-            sequence: 0,
             instance: 0,
-            least: Time::ZERO,
         }
     }
 
@@ -323,12 +294,10 @@ impl<'a, M: Model> Desk<'a, M> {
         self.events[place as usize].event
     }
 
-    /// Before a handler: lends an LP's counters to the context.
+    /// Before a handler: lends an LP's counters to the author.
     #[inline]
     pub(super) fn open(&mut self, seat: &Seat<M::Lp>, lp: LpId) {
-        self.lp = lp;
-        self.draws = seat.slot.draws;
-        self.sequence = seat.slot.sequence;
+        self.author.open(lp, &seat.slot);
         self.instance = seat.instance;
     }
 
@@ -345,8 +314,7 @@ impl<'a, M: Model> Desk<'a, M> {
 
     #[inline]
     pub(super) fn close(&self, seat: &mut Seat<M::Lp>) {
-        seat.slot.draws = self.draws;
-        seat.slot.sequence = self.sequence;
+        self.author.close(&mut seat.slot);
         seat.instance = self.instance;
     }
 
@@ -359,10 +327,11 @@ impl<'a, M: Model> Desk<'a, M> {
             log: self.log,
             serial: self.serials,
         };
+        let (draws, _) = self.author.counters();
         let log = &mut self.logs[self.log as usize];
         log.serial = deed.serial;
         log.before = seat.last;
-        log.draws = self.draws - seat.slot.draws;
+        log.draws = draws - seat.slot.draws;
         self.close(seat);
         seat.last = Some(deed);
         seat.last_key = self.key;

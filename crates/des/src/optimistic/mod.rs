@@ -23,14 +23,12 @@ mod desk;
 mod pending;
 mod worker;
 
-use std::sync::Mutex;
-
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
-use crate::gather::{Report, gather};
+use crate::gather::gather;
 use crate::run::{Finished, Observer, Run};
-use crate::team::{Mail, Team};
+use crate::team::{Mail, Team, in_threads};
 use crate::{Event, LpId, Model};
 
 use worker::Worker;
@@ -58,24 +56,8 @@ impl<P: Send + Serialize + serde::de::DeserializeOwned> Mail for Message<P> {
 type Warp<'a, M> = Team<'a, Message<<M as Model>::Payload>, <M as Model>::Record>;
 
 pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
-    let team: Warp<'_, M> = Team::new(&run.settings.partition, run.processes);
-    let shares = Mutex::new(Vec::new());
-    let reports: Vec<Report<M>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..team.threads())
-            .map(|thread| {
-                let (team, shares) = (&team, &shares);
-                scope.spawn(move || Worker::new(run, team, shares, thread).run(None))
-            })
-            .collect();
-        let observer = team.leads(0).then_some(observer);
-        let first = Worker::new(run, &team, &shares, 0).run(observer);
-        std::iter::once(first)
-            .chain(
-                others
-                    .into_iter()
-                    .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
-            )
-            .collect()
-    });
-    gather(run, reports)
+    let work = |team: &Warp<'_, M>, shares: &_, thread, observer: Option<&mut dyn Observer<M>>| {
+        Worker::new(run, team, shares, thread).run(observer)
+    };
+    gather(run, in_threads(run, observer, work))
 }

@@ -1,7 +1,5 @@
 //! One thread of the optimistic executor: the loop over batches and GVT, and rollback.
 
-use std::sync::Mutex;
-
 use super::desk::{CERTAIN, Desk, Seat, Sent};
 use super::{Message, Warp};
 use crate::commit::Committer;
@@ -10,14 +8,14 @@ use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, Share};
-use crate::team::{Notice, PanicGuard};
+use crate::team::{Notice, PanicGuard, Shares};
 use crate::{LpId, Model, Time};
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
     team: &'a Warp<'a, M>,
-    shares: &'a Mutex<Vec<Share<M::Payload>>>,
+    shares: &'a Shares<M>,
     thread: usize,
     desk: Desk<'a, M>,
     seats: Vec<Seat<M::Lp>>,
@@ -84,7 +82,7 @@ impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         team: &'a Warp<'a, M>,
-        shares: &'a Mutex<Vec<Share<M::Payload>>>,
+        shares: &'a Shares<M>,
         thread: usize,
     ) -> Self {
         let partition = &run.settings.partition;
@@ -213,7 +211,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 }
             }
         }
-        self.desk.least = Time(1);
+        self.desk.author.begin_events();
         Ok(())
     }
 

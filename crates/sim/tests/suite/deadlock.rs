@@ -3,10 +3,11 @@
 
 use des::Time;
 use sim::Experiment;
+use testkit::executors::EXECUTORS;
 use workload::{Call, Operation};
 
 use crate::support::{
-    EXECUTORS, compute, job, job_beside_traffic, jobs_on, receive, run, run_everywhere, send, try_run,
+    compute, job, job_beside_traffic, jobs_on, receive, run, run_everywhere, send, try_run,
 };
 
 const NETWORK: &str = r#"

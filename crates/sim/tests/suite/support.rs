@@ -6,33 +6,13 @@ use std::sync::Arc;
 use des::{Executor, Partition, Time};
 use results::{RunResult, Table};
 use sim::{Checkpoint, Control, Error, Experiment, Job, JobKind, RankJob, Way, run_in};
+use testkit::executors::{DISTRIBUTED, EXECUTORS};
 use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 
-/// All ways to carry out a run; the first is the reference.
-pub const EXECUTORS: [(Executor, usize); 7] = [
-    (Executor::Sequential, 1),
-    (Executor::Conservative, 1),
-    (Executor::Conservative, 2),
-    (Executor::Conservative, 3),
-    (Executor::Optimistic, 1),
-    (Executor::Optimistic, 2),
-    (Executor::Optimistic, 3),
-];
-
 /// Events that the reverse check carries out at most: it compares a whole process at each.
 const REVERSE_CHECKED: u64 = 10_000;
-
-/// Executors, processes, and threads of each process.
-pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
-    (Executor::Conservative, 2, 1),
-    (Executor::Conservative, 3, 2),
-    (Executor::Conservative, 4, 1),
-    (Executor::Optimistic, 2, 1),
-    (Executor::Optimistic, 3, 2),
-    (Executor::Optimistic, 4, 1),
-];
 
 /// The root of the repository.
 pub fn root() -> PathBuf {

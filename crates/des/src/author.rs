@@ -1,0 +1,191 @@
+//! The author of events: what every executor lends to the LP at work, so that events and random numbers are
+//! the same from all of them.
+//!
+//! Does not know the time, nor where an event goes once it is written.
+
+use crate::slot::Slot;
+use crate::{Event, LpId, Stream, Time};
+
+/// Writes the events of one LP after the other, and draws their random numbers.
+pub(crate) struct Author {
+    seed: u64,
+    lookahead: Time,
+    /// Least delay of an LP to itself: nothing while the first events are sent.
+    least: Time,
+    lp: LpId,
+    draws: u64,
+    sequence: u32,
+}
+
+impl Author {
+    /// Ready for the model's first events.
+    pub(crate) fn new(lookahead: Time, seed: u64) -> Author {
+        Author {
+            seed,
+            lookahead,
+            least: Time::ZERO,
+            lp: LpId(0),
+            draws: 0,
+            sequence: 0,
+        }
+    }
+
+    /// The first events are sent: from now on, what an LP does is part of an event.
+    pub(crate) fn begin_events(&mut self) {
+        self.least = Time(1);
+    }
+
+    /// Whether an event is carried out, rather than an LP's start.
+    #[inline(always)]
+    pub(crate) fn is_in_event(&self) -> bool {
+        self.least > Time::ZERO
+    }
+
+    /// Takes over an LP's counters before its handlers run.
+    #[inline(always)]
+    pub(crate) fn open<L>(&mut self, lp: LpId, slot: &Slot<L>) {
+        self.lp = lp;
+        self.draws = slot.draws;
+        self.sequence = slot.sequence;
+    }
+
+    /// Gives them back after.
+    #[inline(always)]
+    pub(crate) fn close<L>(&self, slot: &mut Slot<L>) {
+        slot.draws = self.draws;
+        slot.sequence = self.sequence;
+    }
+
+    /// The LP at work.
+    #[inline(always)]
+    pub(crate) fn lp(&self) -> LpId {
+        self.lp
+    }
+
+    /// Numbers that it has drawn and events that it has sent, so far.
+    #[inline(always)]
+    pub(crate) fn counters(&self) -> (u64, u32) {
+        (self.draws, self.sequence)
+    }
+
+    /// The LP's next event, sent `now`.
+    ///
+    /// # Panics
+    /// If it comes sooner than [`Context::send`](crate::Context::send) allows.
+    #[inline(always)]
+    pub(crate) fn write<P>(&mut self, now: Time, target: LpId, delay: Time, payload: P) -> Event<P> {
+        let least = if target == self.lp {
+            self.least
+        } else {
+            self.lookahead
+        };
+        assert!(
+            delay >= least,
+            "LP {} sends to LP {} in {delay}, less than {least}",
+            self.lp.0,
+            target.0
+        );
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        Event {
+            time: now + delay,
+            source: self.lp,
+            sequence,
+            target,
+            payload,
+        }
+    }
+
+    /// The LP's next random number.
+    #[inline(always)]
+    pub(crate) fn draw(&mut self) -> u64 {
+        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
+        self.draws += 1;
+        number
+    }
+
+    /// Where a run ends that the LP stops `now`.
+    pub(crate) fn stop(&self, now: Time) -> Time {
+        now + self.lookahead
+    }
+
+    /// Lets an LP emit a record.
+    ///
+    /// # Panics
+    /// At its start, where it may not.
+    #[inline(always)]
+    pub(crate) fn may_emit(&self) {
+        assert!(self.is_in_event(), "an LP emits records in events only");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LP: LpId = LpId(7);
+
+    fn author(draws: u64, sequence: u32) -> Author {
+        let mut author = Author::new(Time(100), 5);
+        let lp = ();
+        author.open(LP, &Slot { lp, draws, sequence });
+        author
+    }
+
+    #[test]
+    fn counters_go_on_where_the_lp_has_left_them() {
+        let mut author = author(3, u32::MAX);
+        let (first, second) = (
+            author.write(Time(20), LpId(8), Time(100), 'a'),
+            author.write(Time(20), LpId(8), Time(101), 'b'),
+        );
+        assert_eq!(
+            (
+                first.time,
+                first.source,
+                first.sequence,
+                first.target,
+                first.payload
+            ),
+            (Time(120), LP, u32::MAX, LpId(8), 'a')
+        );
+        assert_eq!((second.time, second.sequence), (Time(121), 0));
+        let mut stream = Stream::new(5, 7, 3);
+        assert_eq!(author.draw(), stream.next_u64());
+        assert_eq!(author.draw(), stream.next_u64());
+        let mut slot = Slot {
+            lp: (),
+            draws: 0,
+            sequence: 9,
+        };
+        author.close(&mut slot);
+        assert_eq!((slot.draws, slot.sequence), (5, 1));
+        assert_eq!(author.counters(), (5, 1));
+    }
+
+    #[test]
+    fn an_lp_may_send_itself_an_event_without_delay_at_its_start() {
+        let event = author(0, 0).write(Time::ZERO, LP, Time::ZERO, ());
+        assert_eq!(event.time, Time::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "LP 7 sends to LP 7 in 0 ps, less than 1 ps")]
+    fn but_not_in_an_event() {
+        let mut author = author(0, 0);
+        author.begin_events();
+        author.write(Time::ZERO, LP, Time::ZERO, ());
+    }
+
+    #[test]
+    #[should_panic(expected = "LP 7 sends to LP 8 in 99 ps, less than 100 ps")]
+    fn never_to_another_in_less_than_the_lookahead() {
+        author(0, 0).write(Time::ZERO, LpId(8), Time(99), ());
+    }
+
+    #[test]
+    #[should_panic(expected = "in events only")]
+    fn the_start_emits_nothing() {
+        author(0, 0).may_emit();
+    }
+}

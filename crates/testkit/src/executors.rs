@@ -1,0 +1,25 @@
+//! The ways to carry out a run that tests compare: all must give the same results.
+
+use des::Executor;
+
+/// Executors and threads; the first is the reference. The reverse check is not among them, as it compares
+/// a whole LP at each event.
+pub const EXECUTORS: [(Executor, usize); 7] = [
+    (Executor::Sequential, 1),
+    (Executor::Conservative, 1),
+    (Executor::Conservative, 2),
+    (Executor::Conservative, 3),
+    (Executor::Optimistic, 1),
+    (Executor::Optimistic, 2),
+    (Executor::Optimistic, 3),
+];
+
+/// Executors, processes, and threads of each process.
+pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
+    (Executor::Conservative, 2, 1),
+    (Executor::Conservative, 3, 2),
+    (Executor::Conservative, 4, 1),
+    (Executor::Optimistic, 2, 1),
+    (Executor::Optimistic, 3, 2),
+    (Executor::Optimistic, 4, 1),
+];
