@@ -1,0 +1,345 @@
+use super::*;
+use crate::reverse_check::{Recorder, Reversible, check, script};
+use proptest::prelude::*;
+use routing::Hop;
+
+/// 8 Gbps: 1000 ps per byte.
+const SLOW: u64 = 8_000_000_000;
+
+/// Sends a packet out of the port that its destination names, on the VC that its source names.
+struct Explicit;
+
+impl Routing for Explicit {
+    fn vcs(&self) -> u8 {
+        2
+    }
+    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        Hop::new(Port(at.destination.0 as u16), at.source.0 as u8)
+    }
+    fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+        unreachable!("no proof is asked for")
+    }
+}
+
+struct NoRandom;
+impl Random for NoRandom {
+    fn below(&mut self, _: u32) -> u32 {
+        unreachable!("nothing is drawn")
+    }
+}
+
+/// A router with everything that it makes happen.
+struct Bench {
+    router: Router,
+    now: Time,
+    agenda: Agenda,
+}
+
+#[derive(Default)]
+struct Agenda {
+    now: Time,
+    readies: Vec<(Time, Ready)>,
+    /// Start, port, VC and end of every departure.
+    departed: Vec<(u64, u16, u8, u64)>,
+    credits: Vec<(u64, u16, u8, u32)>,
+}
+
+impl Journal<Undo> for Agenda {
+    const KEPT: bool = false;
+    fn note(&mut self, _: Undo) {}
+}
+
+impl Outputs for Agenda {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        assert_eq!(packet.hops, 1);
+        let start = self.now + wait;
+        self.departed.push((start.0, port, vc, (start + serialization).0));
+    }
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.credits.push(((self.now + after).0, port, vc, bytes));
+    }
+    fn ready(&mut self, ready: Ready, after: Time) {
+        self.readies.push((self.now + after, ready));
+    }
+}
+
+impl Bench {
+    /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
+    fn new(credits: u32) -> Bench {
+        let port = |to_host, bits| PortSetting {
+            rate: Rate::bits_per_s(bits),
+            to_host,
+            credits,
+        };
+        let ports = [
+            port(false, SLOW),
+            port(false, SLOW),
+            port(false, SLOW),
+            port(true, 2 * SLOW),
+        ];
+        Bench {
+            router: Router::new(RouterId(0), 2, &ports, Time::ZERO),
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+        }
+    }
+
+    fn arrive(&mut self, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
+        self.until(Time(at));
+        let packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
+        let arrival = Arrival { input, vc: 0, packet };
+        let ready = self.router.route(arrival, &Explicit, &mut NoRandom);
+        self.router.arrived(self.now, ready, &mut self.agenda);
+    }
+
+    fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
+        self.until(Time(at));
+        self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
+    }
+
+    /// Lets everything happen that is due by then.
+    fn until(&mut self, end: Time) {
+        while let Some(i) = (0..self.agenda.readies.len()).min_by_key(|i| self.agenda.readies[*i].0)
+            && self.agenda.readies[i].0 <= end
+        {
+            let (time, ready) = self.agenda.readies.swap_remove(i);
+            self.agenda.now = time;
+            self.router.ready(time, ready, &mut self.agenda);
+        }
+        self.now = end;
+        self.agenda.now = end;
+    }
+}
+
+#[test]
+fn a_saturated_link_carries_exactly_its_bandwidth() {
+    let mut bench = Bench::new(1_000_000);
+    for i in 0..100 {
+        bench.arrive(i * 60_000, 0, 2, 0, 100);
+        bench.arrive(i * 60_000, 1, 2, 1, 100);
+    }
+    bench.until(Time(20_000_000));
+    let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+    assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
+    let used = bench.router.used(2, Time(10_000_000));
+    assert_eq!(
+        (used.busy, used.packets),
+        (Time(10_000_000), 200),
+        "busy all the time, not more"
+    );
+    assert_eq!(bench.router.waiting().count(), 0);
+}
+
+#[test]
+fn a_channel_without_credit_does_not_hold_up_the_other() {
+    let mut bench = Bench::new(150);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive(0, 1, 2, 1, 100);
+    bench.until(Time(1_000_000));
+    // VC 0 has room for one packet; the second goes after VC 1's and only with credit.
+    let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+    assert_eq!(vcs, [(0, 0), (100_000, 1)]);
+    assert_eq!(bench.router.waiting().count(), 2);
+    bench.credit(1_000_000, 2, 0, 100);
+    bench.until(Time(2_000_000));
+    assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+    let used = bench.router.used(2, Time(2_000_000));
+    // Without room from 200 to 1000 ns, and again from 1100 ns to the end.
+    assert_eq!(used.buffer_full, Time(800_000 + 900_000));
+}
+
+#[test]
+fn places_are_given_back_when_the_tail_leaves() {
+    let mut bench = Bench::new(1000);
+    bench.arrive(0, 0, 2, 1, 100);
+    bench.arrive(0, 1, 2, 1, 50);
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+    assert_eq!(bench.router.credits(2, 1), 850);
+}
+
+#[test]
+fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+    let mut bench = Bench::new(1000);
+    bench.arrive(0, 0, 3, 0, 100);
+    bench.until(Time(1_000_000));
+    // It comes in over 100 ns and leaves in 50: the tails meet.
+    assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+}
+
+#[test]
+fn congestion_counts_what_waits_and_what_has_no_credit_back() {
+    let mut bench = Bench::new(1000);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.until(Time(1_000_000));
+    assert_eq!(Seen(&bench.router).load(Port(2)), 200);
+    bench.credit(1_000_000, 2, 0, 200);
+    assert_eq!(Seen(&bench.router).load(Port(2)), 0);
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Arrive(Ready),
+    /// Also of packets that have never arrived.
+    Ready(Ready),
+    /// Also of what was never sent.
+    Credit(u16, u8, u32),
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Output {
+    Depart(u16, u8, Packet, Time, Time),
+    Credit(u16, u8, u32, Time),
+    Ready(Ready, Time),
+}
+
+impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        self.outputs
+            .push(Output::Depart(port, vc, packet, wait, serialization));
+    }
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.outputs.push(Output::Credit(port, vc, bytes, after));
+    }
+    fn ready(&mut self, ready: Ready, after: Time) {
+        self.outputs.push(Output::Ready(ready, after));
+    }
+}
+
+impl Reversible for Router {
+    type Op = Op;
+    type Step = Undo;
+    type Output = Output;
+    type State = RouterState;
+
+    /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
+    fn fresh() -> Router {
+        let mut router = Bench::new(150).router;
+        router.warmup = Time(1_000_000);
+        router
+    }
+
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+        match *op {
+            Op::Arrive(ready) => self.arrived(now, ready, out),
+            Op::Ready(ready) => self.ready(now, ready, out),
+            Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+        }
+    }
+
+    fn undo(&mut self, step: Undo) {
+        Router::undo(self, step);
+    }
+    fn state(&self) -> RouterState {
+        Router::state(self)
+    }
+    fn restore(&mut self, state: RouterState) -> Result<(), String> {
+        Router::restore(self, state)
+    }
+}
+
+fn readies() -> impl Strategy<Value = Ready> {
+    let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2);
+    let packet = (
+        any::<[u32; 3]>(),
+        0u32..200,
+        any::<u64>(),
+        any::<u16>(),
+        any::<u8>(),
+    );
+    let route = (
+        any::<u32>(),
+        any::<u16>(),
+        any::<u8>(),
+        any::<u8>(),
+        any::<bool>(),
+    );
+    (place, packet, route).prop_map(|((input, output, input_vc, output_vc), packet, route)| {
+        let ([source, destination, message], bytes, born, job, hops) = packet;
+        let (source, destination) = (HostId(source), HostId(destination));
+        let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
+        let (via, path, phase, flags, alone) = route;
+        packet.route = RouteState {
+            via,
+            path,
+            phase,
+            flags,
+        };
+        packet.hops = hops;
+        packet.alone = alone;
+        Ready {
+            packet,
+            input,
+            output,
+            input_vc,
+            output_vc,
+        }
+    })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        5 => readies().prop_map(Op::Arrive),
+        1 => readies().prop_map(Op::Ready),
+        4 => (0u16..4, 0u8..2, 0u32..300).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+        1 => (0u16..4, 0u8..2, any::<u32>()).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+        check::<Router>(&script)?;
+    }
+}
+
+#[test]
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
+    let mut bench = Bench::new(150);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive(0, 0, 2, 0, 100);
+    let good = bench.router.state();
+    let mut fresh = Bench::new(150).router;
+    let untouched = fresh.state();
+    let mut refused = |change: fn(&mut RouterState), why: &str| {
+        let mut state = good.clone();
+        change(&mut state);
+        let error = fresh.restore(state).unwrap_err();
+        assert!(error.contains(why), "{error}");
+        assert_eq!(fresh.state(), untouched);
+    };
+    refused(
+        |s| s.outputs.truncate(3),
+        "4 ports and 8 queues, its saved state 3 and 8",
+    );
+    refused(
+        |s| s.lanes.truncate(7),
+        "4 ports and 8 queues, its saved state 4 and 7",
+    );
+    refused(
+        |s| s.lanes[4].waiting[0].output = 1,
+        "cannot wait for port 2, VC 0",
+    );
+    refused(
+        |s| s.lanes[4].waiting[0].input = 4,
+        "cannot wait for port 2, VC 0",
+    );
+    refused(
+        |s| s.lanes[4].waiting[0].input_vc = 2,
+        "cannot wait for port 2, VC 0",
+    );
+    refused(|s| s.lanes.swap(4, 6), "cannot wait for port 3, VC 0");
+    refused(
+        |s| s.outputs[2].idle_since = None,
+        "port 2 contradicts its queues",
+    );
+    refused(
+        |s| s.outputs[0].idle_since = Some(Time(1)),
+        "port 0 contradicts its queues",
+    );
+    assert_eq!(fresh.restore(good.clone()), Ok(()));
+    assert_eq!(fresh.state(), good);
+}
