@@ -4,13 +4,19 @@
 //! One algorithm is one file and one line in [`REGISTRY`].
 
 mod adaptive;
+mod choice;
+mod dal;
 mod deadlock;
 mod destination_mod_k;
 mod dimension_order;
+mod doal;
 mod groups;
 mod minimal;
+mod minimal_adaptive;
 mod registry;
 mod rings;
+mod scatter;
+mod source_destination_hashed;
 mod ugal;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
