@@ -64,6 +64,7 @@ def key_paths(value: Any, path: str = "") -> Iterator[str]:
 SMALL = {
     "dragonfly": ({"hosts_per_router": 1, "routers_per_group": 2, "global_links_per_router": 1}, "ugal"),
     "fat-tree": ({"radix": 4}, "adaptive"),
+    "graph": ({"edges": [[0, 1], [1, 2], [2, 0]]}, "minimal"),
     "hyperx": ({"shape": [3, 3]}, "minimal"),
     "mesh": ({"sizes": [3, 3]}, "dimension-order"),
     "slim-fly": ({"q": 3}, "minimal"),

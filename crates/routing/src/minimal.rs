@@ -30,7 +30,7 @@ use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread}
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
-    works_on: "dragonfly, hyperx, slim-fly",
+    works_on: "dragonfly, graph, hyperx, slim-fly",
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
     parameters: &[],
     routes: |shape| is_groups(shape) || shape.graph().is_some(),

@@ -23,6 +23,11 @@ const NETWORKS: &[&str] = &[
     "kind = \"fat-tree\"\nradix = 6\npods = 2\ntapering = \"2:1\"",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\ntapering = \"5:3\"",
+    // The Petersen graph; routers in a row with parallel cables; a ring with a tail.
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [1, 6], [2, 7], [3, 8], [4, 9], \
+     [5, 7], [6, 8], [7, 9], [8, 5], [9, 6]]\nhosts_per_router = 2",
+    "kind = \"graph\"\nedges = [[0, 1, 2], [1, 2, 3], [2, 3]]\nhosts_per_router = 3",
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 0], [6, 7], [7, 8]]",
     "kind = \"hyperx\"\nshape = [1]\nhosts_per_router = 2",
     "kind = \"hyperx\"\nshape = [6]\nhosts_per_router = 2",
     "kind = \"hyperx\"\nshape = [2, 2, 2, 2, 2]",
@@ -240,7 +245,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "minimal",
             "",
             &torus,
-            "x.toml:1: algorithm: 'minimal' works on dragonfly, hyperx, slim-fly, not on this torus of 4 x 4 routers with 1 \
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, graph, hyperx, slim-fly, not on this torus of 4 x 4 routers with 1 \
              host each; expected one of: dimension-order",
         ),
         (
@@ -536,6 +541,7 @@ fn minimal_spreads_pairs_over_parallel_links() {
 #[test]
 fn shortest_paths_are_all_used() {
     for toml in [
+        "kind = \"graph\"\nedges = [[0, 1, 2], [1, 2, 2], [2, 3, 2], [3, 0, 2]]\nhosts_per_router = 12",
         "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 6",
         "kind = \"slim-fly\"\nq = 9\nhosts_per_router = 4",
         "kind = \"hyperx\"\nshape = [4, 4, 4]\nhosts_per_router = 6",
@@ -562,6 +568,7 @@ fn shortest_paths_are_all_used() {
 #[test]
 fn minimal_needs_as_many_vcs_as_the_longest_path_has_links() {
     for (toml, vcs) in [
+        ("kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4]]", 4),
         ("kind = \"slim-fly\"\nq = 4", 2),
         ("kind = \"hyperx\"\nshape = [4, 1, 3]", 2),
         ("kind = \"hyperx\"\nshape = [2, 2, 2, 2]", 4),
@@ -601,6 +608,24 @@ proptest! {
         let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
         check(&network(&format!(
             "kind = \"hyperx\"\nshape = {shape:?}\nwidth = {width:?}\nhosts_per_router = {hosts}"
+        )), 50_000_000);
+    }
+
+    #[test]
+    fn random_graphs_are_routed(
+        parents in prop::collection::vec(any::<u32>(), 1..20),
+        more in prop::collection::vec((any::<u32>(), any::<u32>(), 1u32..3), 0..20),
+        hosts in 1u32..3,
+    ) {
+        let routers = parents.len() as u32 + 1;
+        let tree = parents.iter().zip(1..).map(|(parent, n)| (parent % n, n, 1));
+        let more = more.iter().map(|(a, b, count)| (a % routers, b % routers, *count));
+        let edges: Vec<String> = tree
+            .chain(more.filter(|(a, b, _)| a != b))
+            .map(|(a, b, count)| format!("[{a}, {b}, {count}]"))
+            .collect();
+        check(&network(&format!(
+            "kind = \"graph\"\nedges = [{}]\nhosts_per_router = {hosts}", edges.join(", ")
         )), 50_000_000);
     }
 

@@ -142,7 +142,7 @@ impl Experiment {
         folder: &Path,
         overrides: &[(String, String)],
     ) -> Result<Experiment, Error> {
-        let mut root = Section::from_toml(text, file)?;
+        let mut root = Section::from_toml_in(folder, text, file)?;
         for (key, value) in overrides {
             root.set(key, value)?;
         }

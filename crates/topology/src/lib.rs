@@ -1,7 +1,8 @@
 //! Networks as graphs: routers, ports, hosts, and their coordinates. No time, no congestion.
 //!
 //! A topology is computed, not stored: every query is answered from a formula, so that a million hosts
-//! cost no table of hosts x hosts or routers x routers.
+//! cost no table of hosts x hosts or routers x routers. Only a network from a file is stored, as what the file
+//! is: a list of cables.
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 
@@ -10,6 +11,7 @@ mod division;
 mod dragonfly;
 mod fat_tree;
 mod galois;
+mod graph;
 mod hyperx;
 mod mesh;
 mod registry;

@@ -2,7 +2,7 @@
 
 use config::{Error, Section};
 
-use crate::{Topology, dragonfly, fat_tree, hyperx, mesh, slim_fly, torus};
+use crate::{Topology, dragonfly, fat_tree, graph, hyperx, mesh, slim_fly, torus};
 
 /// One kind of topology.
 pub struct Kind {
@@ -22,6 +22,7 @@ pub struct Kind {
 pub static REGISTRY: &[Kind] = &[
     dragonfly::KIND,
     fat_tree::KIND,
+    graph::KIND,
     hyperx::KIND,
     mesh::KIND,
     slim_fly::KIND,

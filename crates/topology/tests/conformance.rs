@@ -2,6 +2,7 @@
 //! chosen parameters and on random ones.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
 
 use config::Section;
 use fabricsim_topology::*;
@@ -67,6 +68,17 @@ const CASES: &[(&str, &str)] = &[
         "fat-tree",
         "radix = 6\nhosts_per_leaf = 5\nuplinks_per_leaf = 1\nlevels = 2",
     ),
+    ("graph", "edges = [[\"a\", \"b\"]]"),
+    (
+        "graph",
+        "edges = [[0, 1, 3], [1, 2], [2, 0, 2], [2, 3]]\nhosts_per_router = 3",
+    ),
+    // A path, whose distances have every residue; a star.
+    (
+        "graph",
+        "edges = [[5, 4], [4, 3], [3, 2], [2, 1], [1, 0], [0, 9], [9, 8], [8, 7]]",
+    ),
+    ("graph", "edges = [[0, 1], [0, 2], [0, 3], [0, 4], [0, 5]]"),
     ("hyperx", "shape = [1]"),
     ("hyperx", "shape = [7]\nwidth = 2\nhosts_per_router = 3"),
     ("hyperx", "shape = [2, 2, 2, 2, 2]"),
@@ -523,6 +535,61 @@ fn wrong_parameters_are_refused_where_they_stand() {
         ),
         ("hyperx", "", "shape: missing; expected a list"),
         (
+            "graph",
+            "",
+            "x.toml:1: file: missing; expected the path of a file, or edges",
+        ),
+        (
+            "graph",
+            "file = \"x\"\nedges = []",
+            "x.toml:3: edges: are given beside file; expected one of the two",
+        ),
+        (
+            "graph",
+            "edges = []",
+            "x.toml:2: edges: no router; expected at least one",
+        ),
+        (
+            "graph",
+            "edges = [[1]]",
+            "x.toml:2: edges: an item is not two names of routers",
+        ),
+        (
+            "graph",
+            "edges = [[1, -2]]",
+            "x.toml:2: edges: an item is not two names of routers",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1], [2, 2]]",
+            "edges: edges[1]: router '2' is linked to itself",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1, 0]]",
+            "edges: edges[0]: 0 cables; expected at least 1",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1], [2, 3]]",
+            "edges: no path leads from router '0' to router '2'; expected a connected network",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1]]\nhosts_per_router = 0",
+            "x.toml:3: hosts_per_router: 0 is not possible",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1]]\nhosts_per_router = 65535",
+            "edges: edges[0]: 65536 ports on router '0' are too many; expected at most 65535",
+        ),
+        (
+            "graph",
+            "edges = [[0, 1]]\nformat = \"graphml\"",
+            "x.toml:3: format: is for a file",
+        ),
+        (
             "hyperx",
             "shape = []",
             "x.toml:2: shape: 0 dimensions; expected 1 to 8",
@@ -642,13 +709,18 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 
 #[test]
 fn every_topology_and_parameter_is_documented() {
-    let page = include_str!("../../../docs/methods/topologies.md");
+    let methods = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods");
+    let all = std::fs::read_to_string(methods.join("topologies.md")).unwrap();
     for kind in REGISTRY {
-        let start = page.find(&format!("\n## {}\n", kind.name)).expect(kind.name);
-        let section = page[start + 4..].split("\n## ").next().expect("a section");
+        // A page of its own, or a section of the page of all.
+        let page = methods.join(format!("topologies/{}.md", kind.name));
+        let text = std::fs::read_to_string(page).unwrap_or_else(|_| {
+            let start = all.find(&format!("\n## {}\n", kind.name)).expect(kind.name);
+            all[start + 4..].split("\n## ").next().expect("a section").into()
+        });
         for (parameter, _) in kind.parameters {
             assert!(
-                section.contains(&format!("`{parameter}`")),
+                text.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",
                 kind.name
             );
@@ -698,7 +770,16 @@ fn a_million_hosts_cost_no_tables() {
             assert_eq!(topology.distance(router, far), topology.distance(far, router));
         }
     }
-    let all = ["dragonfly", "fat-tree", "hyperx", "mesh", "slim-fly", "torus"];
+    // A graph is stored, and has a limit: see `graphs_of_several_blocks_keep_the_contract`.
+    let all = [
+        "dragonfly",
+        "fat-tree",
+        "graph",
+        "hyperx",
+        "mesh",
+        "slim-fly",
+        "torus",
+    ];
     assert!(REGISTRY.iter().all(|k| all.contains(&k.name)));
 }
 
@@ -811,6 +892,17 @@ fn hyperx_has_the_others_as_cases() {
     }
 }
 
+/// Distances are found for 64 destinations at once.
+#[test]
+fn graphs_of_several_blocks_keep_the_contract() {
+    for routers in [64u64, 65, 130] {
+        let ring = (0..routers).map(|n| format!("[{n}, {}]", (n + 1) % routers));
+        let chords = (0..routers / 5).map(|n| format!("[{}, {}]", n, n * n % (routers / 2) + routers / 2));
+        let edges: Vec<String> = ring.chain(chords).collect();
+        check(&*built("graph", &format!("edges = [{}]", edges.join(", "))));
+    }
+}
+
 #[test]
 fn descriptions_say_what_is_built() {
     for (kind, parameters, expected) in [
@@ -891,6 +983,28 @@ proptest! {
             "hyperx",
             &format!("shape = {shape:?}\nwidth = {width:?}\nhosts_per_router = {hosts}"),
         ));
+    }
+
+    /// A random tree, links between random routers beside it; numbers in random order.
+    #[test]
+    fn random_graphs_keep_the_contract(
+        parents in prop::collection::vec(any::<u32>(), 1..40),
+        more in prop::collection::vec((any::<u32>(), any::<u32>(), 1u32..4), 0..40),
+        factor in 1u32..1000,
+        hosts in 1u32..4,
+    ) {
+        let routers = parents.len() as u32 + 1;
+        let name = |n: u32| n * (2 * factor + 1) % 4096;
+        let tree = parents.iter().zip(1..).map(|(parent, n)| (parent % n, n, 1));
+        let more = more.iter().map(|(a, b, count)| (a % routers, b % routers, *count));
+        let edges: Vec<String> = tree
+            .chain(more.filter(|(a, b, _)| a != b))
+            .map(|(a, b, count)| format!("[{}, {}, {count}]", name(a), name(b)))
+            .collect();
+        let parameters = format!("edges = [{}]\nhosts_per_router = {hosts}", edges.join(", "));
+        let network = built("graph", &parameters);
+        prop_assert_eq!(network.routers(), routers);
+        check(&*network);
     }
 
     /// Whatever the numbers, a topology is built or refused, and what is built has ids that fit.
