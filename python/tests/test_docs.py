@@ -127,6 +127,8 @@ def test_every_part_and_parameter_is_documented() -> None:
         "topologies": "network.topology",
         "routings": "network.routing",
         "patterns": "job.traffic",
+        "arrivals": "job.traffic",
+        "message-sizes": "job.traffic.message",
         "executors": "run",
     }
     missing = []

@@ -11,6 +11,7 @@ mod counts;
 mod error;
 mod experiment;
 mod fact;
+mod geometry;
 mod host;
 mod listing;
 mod model;

@@ -277,6 +277,10 @@ impl HyperX for AllToAll {
         self.dimensions.len()
     }
 
+    fn size(&self, dimension: usize) -> u32 {
+        self.dimensions[dimension].size.get()
+    }
+
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)> {
         let first = self.differences(from, to).next();
         first.map(|(dimension, _, there)| (dimension, there))

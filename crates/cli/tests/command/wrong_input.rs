@@ -102,6 +102,38 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "\"256 b\"",
             &["experiment.toml:2: network.packet: ", "unknown unit"],
         ),
+        // Patterns that cannot be here, and files of traffic that are not there.
+        (
+            "\"uniform\"",
+            "\"tornado\"",
+            &[
+                "experiment.toml:16: job.0.traffic.pattern: ",
+                "expected a mesh, a torus or a HyperX, and this is a dragonfly",
+            ],
+        ),
+        (
+            "\"uniform\"",
+            "\"bit-reverse\"",
+            &[
+                "experiment.toml:16: job.0.traffic.pattern: ",
+                "expected a power of two hosts",
+            ],
+        ),
+        (
+            "\"uniform\"",
+            "\"matrix\", file = \"no.csv\"",
+            &["experiment.toml:16: job.0.traffic.file: no.csv: "],
+        ),
+        (
+            "load = 0.5",
+            "load = 0.5, message = { distribution = \"file\", file = \"no.csv\" }",
+            &["experiment.toml:16: job.0.traffic.message.file: no.csv: "],
+        ),
+        (
+            "load = 0.5",
+            "load = 0.5, arrival = \"on-off\", peak = 0.25",
+            &["experiment.toml:16: job.0.traffic.peak: ", "at least the load"],
+        ),
         // Types and ranges.
         (
             "hosts_per_router = 1",

@@ -41,7 +41,7 @@ fn the_examples_give_the_same_result_everywhere() {
     });
 }
 
-/// A new topology, routing, arrival process or placement comes with an experiment that uses it.
+/// A new topology, routing, pattern, arrival process, distribution of sizes or placement comes with an experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
@@ -57,6 +57,7 @@ fn the_corpus_uses_every_part() {
         "router-models",
         "patterns",
         "arrivals",
+        "message-sizes",
         "placements",
     ] {
         for part in sim::listing(kind).unwrap() {

@@ -12,3 +12,4 @@ mod physics;
 mod random_networks;
 mod rollbacks;
 mod support;
+mod traffic;

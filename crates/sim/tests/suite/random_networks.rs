@@ -114,6 +114,27 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     })
 }
 
+/// A pattern that can be on any network, an arrival process, and which of three kinds of sizes.
+fn traffic() -> impl Strategy<Value = (&'static str, &'static str, u8)> {
+    let pattern = prop::sample::select(vec![
+        "\"uniform\"",
+        "\"uniform\", include_self = true",
+        "\"permutation\"",
+        "\"shift\", by = 1",
+        "\"all-to-all\"",
+        "\"nearest-neighbour\"",
+        "\"hotspot\", targets = 2, share = 0.3",
+        "\"incast\"",
+    ]);
+    let arrival = prop::sample::select(vec![
+        "\"exponential\"",
+        "\"fixed\"",
+        "\"bernoulli\"",
+        "\"on-off\", burst = 5",
+    ]);
+    (pattern, arrival, 0u8..3)
+}
+
 /// A ring of messages and an allreduce: each rank sends to the next but one.
 fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
     let program = |rank: u32| {
@@ -228,7 +249,7 @@ proptest! {
         network in whole_network(1),
         load in 0.01f64..=1.0,
         message in 1u32..3000,
-        fixed: bool,
+        traffic in traffic(),
         seed in 0u64..1 << 62,
         warmup_share in 0u64..100,
         division in division(),
@@ -238,10 +259,15 @@ proptest! {
             / f64::from(network.packet.min(message));
         let until_ns = (4e6 / packets_per_us).clamp(20.0, 20_000.0) as u64;
         let warmup_ps = until_ns * 10 * warmup_share;
-        let (network, arrival) = (&network.text, if fixed { "fixed" } else { "exponential" });
+        let (network, (pattern, arrival, spread)) = (&network.text, traffic);
+        let message = match spread {
+            0 => format!("\"{message} B\""),
+            1 => format!("{{ distribution = \"geometric\", mean = \"{message} B\" }}"),
+            _ => format!("{{ distribution = \"uniform\", min = \"1 B\", max = \"{} B\" }}", 2 * message - 1),
+        };
         let mut experiment = experiment(&format!(
-            "{network}[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load}, arrival = \"{arrival}\", \
-             message = \"{message} B\" }}\n\
+            "{network}[[job]]\ntraffic = {{ pattern = {pattern}, load = {load}, arrival = {arrival}, \
+             message = {message} }}\n\
              [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n"
         ));
         let result = run_divided(&mut experiment, &division);
