@@ -1,12 +1,14 @@
 //! Books must balance: at the end of every run each packet and each credit is accounted for.
 //!
-//! For every link and VC, the credits at its sending end, those on their way back, the packets on the
-//! link and the packets in the buffer behind it, each with the room that it takes, add up to the buffer. Every packet that has left a NIC
-//! was delivered, waits in a buffer, or is on a link.
+//! For every link and VC, the credits at its sending end, those on their way back, the room that is kept for
+//! packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
+//! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
+//! buffer, or is on a link.
 
 use std::collections::BTreeMap;
 
 use des::{Event, LpId};
+use routing::Entry;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
@@ -82,12 +84,20 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
             crate::wiring::Identity::Router(router),
             Fact::PacketReady {
                 input,
+                output,
                 input_vc,
+                output_vc,
+                entry,
                 packet,
-                ..
             },
         ) => {
             flight.add(packet.bytes);
+            if entry == Entry::Kept
+                && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
+            {
+                *held.entry((far, far_port.0, output_vc)).or_default() +=
+                    room(simulation, far, far_port.0, packet.bytes);
+            }
             *held.entry((router, input, input_vc)).or_default() +=
                 room(simulation, router, input, packet.bytes);
         }
