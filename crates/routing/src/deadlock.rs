@@ -6,6 +6,35 @@
 //! multiprocessor interconnection networks", IEEE Trans. Computers C-36(5), 1987). Injection and ejection
 //! links are left out: hosts take what arrives, and nothing waits for an injection link.
 //!
+//! A packet sits in one buffer as a whole (virtual cut-through) and waits for one, so that these are all
+//! dependencies there are. Two things take dependencies away ([`Entry`]):
+//!
+//! *Kept.* A packet takes such a hop only if its room is there when it is routed, and has it from then on. It
+//! never waits for the buffer behind, which so depends on nothing, but what it does from there counts. Where
+//! such hops are offered, one that a packet may wait for must be, too, the escape: then whatever the
+//! congestion, routing ends in a hop that needs nobody to move, or in a wait along an edge of the graph. The
+//! condition is that of J. Duato for cut-through ("A necessary and sufficient condition for deadlock-free
+//! routing in cut-through and store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8),
+//! 1996): the channels that are waited for, the escape subnetwork, have no cycle of direct dependencies. A
+//! channel that is never waited for, an adaptive one, has no incoming edge and is on no cycle; routers
+//! let nobody take kept room past one who waits for it, so that waiting ends.
+//!
+//! *Bubble.* A cycle is harmless if it is a *bubble ring*: each of its channels depends on no other of its
+//! strongly connected component than the next; packets go on inside it with [`Entry::Room`], and whoever comes
+//! from elsewhere, hosts included, enters by [`Entry::Bubble`] (C. Carrion, R. Beivide, J. A. Gregorio, F.
+//! Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997; V. Puente
+//! et al., "The adaptive bubble router", J. Parallel and Distributed Computing 61(9), 2001; in the torus of
+//! Blue Gene/L: N. R. Adiga et al., IBM J. Research and Development 49(2/3), 2005). For its buffers consist of
+//! slots that each take any packet. In some buffer of the ring there always is a free slot, its credit on the
+//! way back counted as there: an entry leaves one free in the buffer that it enters, a move inside the ring
+//! frees one where it began, and what leaves the ring frees one, too. Nobody who enters comes before one who
+//! goes round, so a packet in the buffer before that slot either takes it, or wants to leave the ring, and so
+//! do all others there. Those wait for channels outside, none of which leads back here, and which, from the
+//! last of them on, move by the same argument. When they have left there are free slots one buffer further
+//! back, and so on round the ring: everybody moves, and as routes end, the ring becomes empty unless packets
+//! keep coming. Then whoever waits for a bubble gets it. (With packets that never stop coming, one that wants
+//! in may wait for long; that is unfair, but no deadlock.)
+//!
 //! The proof walks every situation that [`Routing::options`] can lead to, for every pair of hosts, and so
 //! finds on the way whether a packet can be sent to an unwired port, to the wrong host, or round for ever.
 //! Its cost grows with hosts times situations: it is for small networks, and `max_states` ends it on
@@ -16,15 +45,20 @@ use std::fmt;
 
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use crate::{At, Hop, RouteState, Routing};
+use crate::rings::{BUBBLE, ROOM, Waits, bubble_rings};
+use crate::{At, Entry, Hop, RouteState, Routing};
 
 /// What a completed proof has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockFree {
     /// Channels that some packet can use.
     pub channels: u64,
-    /// Pairs of channels of which a packet can hold the first and ask for the second.
+    /// Those of them that packets never wait for.
+    pub adaptive: u64,
+    /// Pairs of the other channels of which a packet can hold the first and wait for the second.
     pub dependencies: u64,
+    /// Cycles of channels that bubbles keep moving.
+    pub rings: u64,
     /// Situations walked: router, input, VC, routing state and destination.
     pub states: u64,
     /// Router-to-router links on the longest route.
@@ -99,6 +133,30 @@ pub enum Fault {
     WrongHost(HostId),
     /// The packet can come back to the same situation.
     Endless,
+    /// There are hops that need room at once, and none to wait for if there is none.
+    NoEscape,
+    /// A hop needs a bubble, and the algorithm has not asked for buffers that can have one.
+    NoRoomForBubbles,
+}
+
+impl fmt::Display for DeadlockFree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waited, dependencies) = (self.channels - self.adaptive, self.dependencies);
+        write!(f, "deadlock free: ")?;
+        if self.adaptive > 0 {
+            write!(f, "escape subnetwork of ")?;
+        }
+        write!(f, "{waited} channels, {dependencies} dependencies, acyclic")?;
+        match self.rings {
+            0 => {}
+            1 => write!(f, " but for 1 bubble ring")?,
+            rings => write!(f, " but for {rings} bubble rings")?,
+        }
+        if self.adaptive > 0 {
+            write!(f, " (Duato); {} adaptive channels", self.adaptive)?;
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for NotProven {
@@ -153,6 +211,14 @@ impl fmt::Display for Misroute {
             Fault::NoSuchVc(vc) => write!(f, "is sent on VC {vc}, which does not exist there"),
             Fault::WrongHost(host) => write!(f, "is delivered to host {}", host.0),
             Fault::Endless => write!(f, "can come back to where it was, and so travel for ever"),
+            Fault::NoEscape => write!(
+                f,
+                "gets hops for which there must be room at once, and none to wait for"
+            ),
+            Fault::NoRoomForBubbles => write!(
+                f,
+                "needs a bubble, in buffers that need not have room for two packets"
+            ),
         }
     }
 }
@@ -175,19 +241,34 @@ pub fn prove_deadlock_free(
     for destination in 0..topology.hosts() {
         walk.towards(HostId(destination))?;
     }
-    match shortest_cycle(&walk.successors) {
+    let (dependencies, rings) = (walk.dependencies(), walk.take_bubble_rings());
+    let successors: Vec<Vec<u32>> = walk
+        .waits
+        .iter()
+        .map(|waits| waits.iter().map(|(next, _)| *next).collect())
+        .collect();
+    match shortest_cycle(&successors) {
         Some(cycle) => {
             let channels = cycle.into_iter().map(|c| walk.channel(c)).collect();
             Err(NotProven::Cycle(Cycle { channels }))
         }
         None => Ok(DeadlockFree {
-            channels: walk.used.iter().filter(|u| **u).count() as u64,
-            dependencies: walk.successors.iter().map(|s| s.len() as u64).sum(),
+            channels: walk.uses.iter().filter(|uses| **uses != 0).count() as u64,
+            adaptive: walk.uses.iter().filter(|uses| **uses == KEPT).count() as u64,
+            dependencies,
+            rings,
             states: walk.states,
             longest_route: walk.longest_route,
         }),
     }
 }
+
+/// How a channel is used: some packet has room kept in it.
+const KEPT: u8 = 1;
+/// Some packet waits for it.
+const WAITED: u8 = 2;
+/// Some packet waits for it, for room alone, and comes from a host.
+const ROOM_FROM_HOST: u8 = 4;
 
 /// A packet's situation on the way to one destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -223,8 +304,9 @@ struct Walk<'a> {
     /// Index of the first channel of each router.
     first_channel: Vec<u32>,
     /// Channels that each channel depends on.
-    successors: Vec<Vec<u32>>,
-    used: Vec<bool>,
+    waits: Waits,
+    /// By channel: [`KEPT`] and so on.
+    uses: Vec<u8>,
     longest_route: u32,
 }
 
@@ -251,8 +333,8 @@ impl<'a> Walk<'a> {
             max_states,
             states: 0,
             first_channel,
-            successors: vec![Vec::new(); channels as usize],
-            used: vec![false; channels as usize],
+            waits: vec![Vec::new(); channels as usize],
+            uses: vec![0; channels as usize],
             longest_route: 0,
         })
     }
@@ -305,6 +387,9 @@ impl<'a> Walk<'a> {
         self.routing.options(at, here.state, &mut options);
         if options.is_empty() {
             return Err(self.misroute(here, destination, Fault::NoHop));
+        }
+        if options.iter().all(|(hop, _)| hop.entry == Entry::Kept) {
+            return Err(self.misroute(here, destination, Fault::NoEscape));
         }
         Ok(Frame {
             here,
@@ -368,6 +453,50 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Notes that a packet may come to a channel from another, or from a host.
+    fn note(&mut self, held: Option<u32>, asked: u32, entry: Entry) {
+        let uses = &mut self.uses[asked as usize];
+        let how = match entry {
+            Entry::Kept => {
+                *uses |= KEPT;
+                return;
+            }
+            Entry::Room => ROOM,
+            Entry::Bubble => BUBBLE,
+        };
+        *uses |= WAITED;
+        let Some(held) = held else {
+            *uses |= if how == ROOM { ROOM_FROM_HOST } else { 0 };
+            return;
+        };
+        let waits = &mut self.waits[held as usize];
+        match waits.iter_mut().find(|(next, _)| *next == asked) {
+            Some((_, ways)) => *ways |= how,
+            None => waits.push((asked, how)),
+        }
+    }
+
+    /// Pairs of channels that packets wait for, of which one can hold the first and wait for the second.
+    fn dependencies(&self) -> u64 {
+        let waited = |(_, uses): &(&Vec<(u32, u8)>, &u8)| *uses & WAITED != 0;
+        let pairs = self.waits.iter().zip(&self.uses).filter(waited);
+        pairs.map(|(waits, _)| waits.len() as u64).sum()
+    }
+
+    /// Takes away the dependencies inside bubble rings; says how many there are.
+    fn take_bubble_rings(&mut self) -> u64 {
+        if self.routing.packets_per_vc() < 2 {
+            return 0;
+        }
+        let guarded = |channel: u32| self.uses[channel as usize] & (KEPT | ROOM_FROM_HOST) == 0;
+        let (in_ring, rings) = bubble_rings(&self.waits, guarded);
+        for (waits, _) in self.waits.iter_mut().zip(&in_ring).filter(|(_, inside)| **inside) {
+            // Into the channels of a ring, whoever waits for room alone is in the ring.
+            waits.retain(|(next, how)| !(in_ring[*next as usize] && *how == ROOM));
+        }
+        rings
+    }
+
     /// Takes one hop: the situation it leads to and the channel it uses, or none at the destination.
     fn step(
         &mut self,
@@ -388,14 +517,11 @@ impl<'a> Walk<'a> {
             Peer::Host(_) => Ok(None),
             Peer::Router(..) if hop.vc >= self.routing.vcs() => fail(self, Fault::NoSuchVc(hop.vc)),
             Peer::Router(next, input) => {
-                let asked = self.index(router, hop);
-                self.used[asked as usize] = true;
-                if let Some(held) = frame.held {
-                    let successors = &mut self.successors[held as usize];
-                    if !successors.contains(&asked) {
-                        successors.push(asked);
-                    }
+                if hop.entry == Entry::Bubble && self.routing.packets_per_vc() < 2 {
+                    return fail(self, Fault::NoRoomForBubbles);
                 }
+                let asked = self.index(router, hop);
+                self.note(frame.held, asked, hop.entry);
                 let next = Situation {
                     router: next,
                     input,
@@ -485,11 +611,14 @@ mod tests {
     /// What a test lets a packet do.
     type Rule = fn(&dyn Topology, At) -> Vec<Hop>;
 
-    struct Scripted<'a>(&'a dyn Topology, Rule);
+    struct Scripted<'a>(&'a dyn Topology, Rule, u32);
 
     impl Routing for Scripted<'_> {
         fn vcs(&self) -> u8 {
-            1
+            2
+        }
+        fn packets_per_vc(&self) -> u32 {
+            self.2
         }
         fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
             (self.1)(self.0, at)[0]
@@ -518,7 +647,12 @@ mod tests {
 
     fn prove(kind: &str, rule: Rule) -> Result<DeadlockFree, NotProven> {
         let topology = ring(kind);
-        prove_deadlock_free(&*topology, &Scripted(&*topology, rule), 1000)
+        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 1), 1000)
+    }
+
+    fn prove_with_slots(kind: &str, rule: Rule) -> Result<DeadlockFree, NotProven> {
+        let topology = ring(kind);
+        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 2), 1000)
     }
 
     fn fault(kind: &str, rule: Rule) -> Fault {
@@ -552,17 +686,138 @@ mod tests {
         assert_eq!(fault("torus", |_, _| hop(Port(9))), Fault::NoSuchPort(Port(9)));
         assert_eq!(fault("torus", |_, _| hop(Port(0))), Fault::WrongHost(HostId(1)));
         assert_eq!(fault("torus", |_, _| vec![]), Fault::NoHop);
-        assert_eq!(fault("torus", |_, _| vec![Hop::new(UP, 1)]), Fault::NoSuchVc(1));
+        assert_eq!(fault("torus", |_, _| vec![Hop::new(UP, 2)]), Fault::NoSuchVc(2));
         assert_eq!(
             fault("torus", |_, _| vec![Hop::new(Port(0), 1)]),
             Fault::NoSuchVc(1)
         );
     }
 
+    const DOWN: Port = Port(2);
+
+    fn by(entry: Entry, port: Port, vc: u8) -> Hop {
+        Hop { port, vc, entry }
+    }
+
+    /// Upwards round the ring, entering by bubble.
+    fn round(topology: &dyn Topology, at: At, entrance: Entry, inside: Entry) -> Vec<Hop> {
+        let entry = if at.input == DOWN { inside } else { entrance };
+        match deliver_or(topology, at, UP)[0] {
+            hop if hop.port == UP => vec![by(entry, UP, 0)],
+            delivery => vec![delivery],
+        }
+    }
+
+    #[test]
+    fn a_ring_that_is_entered_by_bubbles_is_free_of_deadlock() {
+        let proof = prove_with_slots("torus", |t, at| round(t, at, Entry::Bubble, Entry::Room)).unwrap();
+        assert_eq!((proof.channels, proof.dependencies, proof.rings), (4, 4, 1));
+        assert_eq!(
+            proof.to_string(),
+            "deadlock free: 4 channels, 4 dependencies, acyclic but for 1 bubble ring"
+        );
+    }
+
+    #[test]
+    fn bubbles_help_only_at_all_entrances_and_not_inside() {
+        let cycle = |rule: Rule| match prove_with_slots("torus", rule) {
+            Err(NotProven::Cycle(cycle)) => cycle.channels.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(cycle(|t, at| round(t, at, Entry::Room, Entry::Room)), 4);
+        assert_eq!(cycle(|t, at| round(t, at, Entry::Bubble, Entry::Bubble)), 4);
+        // One host of four does not leave a bubble.
+        let careless: Rule = |t, at| {
+            let careful = at.router != RouterId(2);
+            let entrance = if careful { Entry::Bubble } else { Entry::Room };
+            round(t, at, entrance, Entry::Room)
+        };
+        assert_eq!(cycle(careless), 4);
+        // One takes what room there is.
+        let greedy: Rule = |t, at| {
+            let mut hops = round(t, at, Entry::Bubble, Entry::Room);
+            if at.input == Port(0) && hops[0].port == UP {
+                hops.push(by(Entry::Kept, UP, 0));
+            }
+            hops
+        };
+        assert_eq!(cycle(greedy), 4);
+        // Another way in, from VC 1.
+        let second_way: Rule = |t, at| match round(t, at, Entry::Room, Entry::Room)[0] {
+            hop if hop.port != UP => vec![hop],
+            _ if at.input == Port(0) => vec![by(Entry::Bubble, UP, 0), by(Entry::Room, UP, 1)],
+            _ => vec![by(Entry::Room, UP, 0)],
+        };
+        assert_eq!(cycle(second_way), 4);
+    }
+
+    #[test]
+    fn bubbles_need_buffers_that_can_have_them() {
+        let rule: Rule = |t, at| round(t, at, Entry::Bubble, Entry::Room);
+        assert_eq!(fault("torus", rule), Fault::NoRoomForBubbles);
+    }
+
+    /// Round the torus on VC 1 while there is room; otherwise, on VC 0, along the line that is left of the
+    /// ring without its last link.
+    fn adaptive(topology: &dyn Topology, at: At) -> Vec<Hop> {
+        let hops = deliver_or(topology, at, UP);
+        let target = topology.attachment(at.destination).0;
+        match target.0.cmp(&at.router.0) {
+            std::cmp::Ordering::Equal => hops,
+            std::cmp::Ordering::Greater => vec![by(Entry::Kept, UP, 1), by(Entry::Room, UP, 0)],
+            std::cmp::Ordering::Less => vec![by(Entry::Kept, DOWN, 1), by(Entry::Room, DOWN, 0)],
+        }
+    }
+
+    #[test]
+    fn an_acyclic_escape_frees_adaptive_channels_from_deadlock() {
+        let proof = prove("torus", adaptive).unwrap();
+        assert_eq!((proof.channels, proof.adaptive, proof.dependencies), (12, 6, 4));
+        assert_eq!(
+            proof.to_string(),
+            "deadlock free: escape subnetwork of 6 channels, 4 dependencies, acyclic (Duato); 6 adaptive channels"
+        );
+        // Adaptive channels may form cycles, if only nobody waits for them.
+        let with_cycle = |round: Entry| -> Result<DeadlockFree, NotProven> {
+            let rules: [Rule; 2] = [
+                |t, at| round_or_home(t, at, Entry::Kept),
+                |t, at| round_or_home(t, at, Entry::Room),
+            ];
+            prove("torus", rules[usize::from(round == Entry::Room)])
+        };
+        let proof = with_cycle(Entry::Kept).unwrap();
+        assert_eq!((proof.channels, proof.adaptive), (10, 4));
+        assert!(matches!(with_cycle(Entry::Room), Err(NotProven::Cycle(_))));
+    }
+
+    /// Upwards round the ring on VC 1, or along the line on VC 0 for good.
+    fn round_or_home(topology: &dyn Topology, at: At, round: Entry) -> Vec<Hop> {
+        let line = adaptive(topology, at).pop().expect("a hop");
+        if line.port.0 == 0 || (at.vc == 0 && at.input.0 != 0) {
+            return vec![line];
+        }
+        vec![line, by(round, UP, 1)]
+    }
+
+    #[test]
+    fn kept_room_needs_an_escape() {
+        let none: Rule = |t, at| match deliver_or(t, at, UP)[0] {
+            hop if hop.port == UP => vec![by(Entry::Kept, UP, 1)],
+            delivery => vec![delivery],
+        };
+        assert_eq!(fault("torus", none), Fault::NoEscape);
+        // Nor is a cycle an escape.
+        let round: Rule = |t, at| match deliver_or(t, at, UP)[0] {
+            hop if hop.port == UP => vec![by(Entry::Kept, UP, 1), by(Entry::Room, UP, 0)],
+            delivery => vec![delivery],
+        };
+        assert!(matches!(prove("torus", round), Err(NotProven::Cycle(_))));
+    }
+
     #[test]
     fn a_limit_ends_the_proof() {
         let topology = ring("torus");
-        let routing = Scripted(&*topology, |t, at| deliver_or(t, at, UP));
+        let routing = Scripted(&*topology, |t, at| deliver_or(t, at, UP), 1);
         for max_states in [0, 1, 15, 16, 20] {
             assert_eq!(
                 prove_deadlock_free(&*topology, &routing, max_states),
@@ -582,7 +837,9 @@ mod tests {
             proof,
             DeadlockFree {
                 channels: 6,
+                adaptive: 0,
                 dependencies: 4,
+                rings: 0,
                 // 16 pairs at their source, and for each destination the three links towards it.
                 states: 28,
                 longest_route: 3,

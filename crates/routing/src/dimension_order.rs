@@ -1,11 +1,15 @@
 //! Dimension-order routing in a torus, mesh or HyperX: dimension 0 first, each the shorter way round.
 //!
 //! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
-//! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs).
+//! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs); with bubbles: C. Carrion,
+//! R. Beivide, J. A. Gregorio, F. Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube
+//! networks", HiPC 1997.
 //!
-//! In a torus a packet uses VC 0 in a dimension as long as the wrap-around link is ahead of it, that link
+//! Two ways to keep the rings of a torus moving. With `deadlock = "dateline"` a packet uses VC 0 in a dimension as long as the wrap-around link is ahead of it, that link
 //! included, and VC 1 behind it or if its way does not wrap around: VC 0 of one ring so never closes, and
-//! VC 1 never contains the wrap-around link. A mesh needs one VC. Where both ways round are equally long,
+//! VC 1 never contains the wrap-around link. With `"bubble"` there is one VC: a packet enters a ring, from its
+//! host or from another dimension, only where it leaves a bubble ([`Entry::Bubble`]). A mesh needs one VC and no
+//! bubbles. Where both ways round are equally long,
 //! source and destination decide, so that half of such pairs go either way.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
@@ -17,55 +21,118 @@
 
 use std::sync::Arc;
 
+use config::{Error, Section};
 use topology::{Cartesian, HyperX, RouterId, Shape, Topology, pick};
 
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Entry, Hop, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
     works_on: "torus, mesh, hyperx",
-    summary: "dimension after dimension, the shorter way round, with dateline VCs (Dally and Seitz 1987)",
-    parameters: &[],
+    summary: "dimension after dimension, the shorter way round (Dally and Seitz 1987)",
+    parameters: &[(
+        "deadlock",
+        "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
+    )],
     routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
-    build: |_, topology| {
+    build: |section, topology| {
+        let rings = Rings::read(section, "deadlock", &*topology)?;
         Ok(match topology.shape() {
             Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
-            _ => Box::new(DimensionOrder::new(topology)),
+            _ => Box::new(DimensionOrder {
+                ways: Ways::new(topology, rings),
+            }),
         })
     },
 };
 
-struct DimensionOrder {
-    topology: Arc<dyn Topology>,
-    sizes: Vec<u32>,
-    wraps: bool,
+/// What keeps the rings of a grid moving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rings {
+    /// There are none.
+    None,
+    /// A VC before and on the wrap-around link, another behind it.
+    Dateline,
+    /// One VC, which packets enter only where they leave a bubble.
+    Bubble,
 }
 
-fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
+impl Rings {
+    /// Reads a parameter that says `dateline` or `bubble`.
+    pub(crate) fn read(section: &Section, key: &str, topology: &dyn Topology) -> Result<Rings, Error> {
+        let name = section.choice(key, "dateline", &["dateline", "bubble"])?;
+        let wraps = matches!(topology.shape(), Shape::Cartesian(grid) if grid.wraps());
+        match (name, wraps) {
+            ("dateline", true) => Ok(Rings::Dateline),
+            (_, true) => Ok(Rings::Bubble),
+            ("dateline", false) => Ok(Rings::None),
+            (_, false) => {
+                let what = topology.describe();
+                let text = format!("'{name}' is for the rings of a torus, which this {what} does not have");
+                Err(section.error(key, text))
+            }
+        }
+    }
+
+    pub(crate) fn vcs(self) -> u8 {
+        match self {
+            Rings::None | Rings::Bubble => 1,
+            Rings::Dateline => 2,
+        }
+    }
+
+    pub(crate) fn packets_per_vc(self) -> u32 {
+        match self {
+            Rings::None | Rings::Dateline => 1,
+            Rings::Bubble => 2,
+        }
+    }
+}
+
+struct DimensionOrder {
+    ways: Ways,
+}
+
+/// The hops of dimension order in a torus or mesh, on the first VCs.
+pub(crate) struct Ways {
+    topology: Arc<dyn Topology>,
+    sizes: Vec<u32>,
+    rings: Rings,
+}
+
+pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
     match topology.shape() {
         Shape::Cartesian(cartesian) => cartesian,
         _ => unreachable!("the registry checks the shape"),
     }
 }
 
-impl DimensionOrder {
-    fn new(topology: Arc<dyn Topology>) -> DimensionOrder {
-        let grid = cartesian(&*topology);
-        let (sizes, wraps) = (grid.sizes().to_vec(), grid.wraps());
-        DimensionOrder {
+impl Ways {
+    pub(crate) fn new(topology: Arc<dyn Topology>, rings: Rings) -> Ways {
+        let sizes = cartesian(&*topology).sizes().to_vec();
+        Ways {
             topology,
             sizes,
-            wraps,
+            rings,
         }
     }
 
-    fn hop(&self, at: At, state: &mut RouteState) -> Hop {
+    pub(crate) fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    pub(crate) fn rings(&self) -> Rings {
+        self.rings
+    }
+
+    /// The hop in the first dimension that is left, or to the host.
+    pub(crate) fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         let grid = cartesian(&*self.topology);
         let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
-        if !self.wraps {
+        if self.rings == Rings::None {
             let port = grid.step_port(at.router, dimension, there > here);
             return Hop::new(port, 0);
         }
@@ -73,19 +140,34 @@ impl DimensionOrder {
             state.phase = 1;
             state.flags = self.ways(grid, at, target);
         }
+        let up = match self.shorter(dimension, here, there) {
+            Shorter::Up => true,
+            Shorter::Down => false,
+            Shorter::Both => state.flags >> dimension & 1 == 0,
+        };
+        let port = grid.step_port(at.router, dimension, up);
+        if self.rings == Rings::Bubble {
+            let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up);
+            let entry = if goes_round { Entry::Room } else { Entry::Bubble };
+            return Hop { port, vc: 0, entry };
+        }
+        let wraps_ahead = up != (there > here);
+        Hop::new(port, u8::from(!wraps_ahead))
+    }
+
+    /// The shorter way round a ring between two different coordinates.
+    pub(crate) fn shorter(&self, dimension: usize, here: u32, there: u32) -> Shorter {
         let size = self.sizes[dimension];
         let ahead = if there > here {
             there - here
         } else {
             there + (size - here)
         };
-        let up = match (2 * u64::from(ahead)).cmp(&u64::from(size)) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => state.flags >> dimension & 1 == 0,
-            std::cmp::Ordering::Greater => false,
-        };
-        let wraps_ahead = up != (there > here);
-        Hop::new(grid.step_port(at.router, dimension, up), u8::from(!wraps_ahead))
+        match (2 * u64::from(ahead)).cmp(&u64::from(size)) {
+            std::cmp::Ordering::Less => Shorter::Up,
+            std::cmp::Ordering::Equal => Shorter::Both,
+            std::cmp::Ordering::Greater => Shorter::Down,
+        }
     }
 
     /// One bit for each dimension in which both ways to the target are equally long.
@@ -105,17 +187,30 @@ impl DimensionOrder {
     }
 }
 
+/// Which way round a ring is the shorter one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shorter {
+    Up,
+    Down,
+    /// Both are equally long.
+    Both,
+}
+
 impl Routing for DimensionOrder {
     fn vcs(&self) -> u8 {
-        if self.wraps { 2 } else { 1 }
+        self.ways.rings.vcs()
+    }
+
+    fn packets_per_vc(&self) -> u32 {
+        self.ways.rings.packets_per_vc()
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at, state)
+        self.ways.hop(at, state)
     }
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at, &mut state), state));
+        out.push((self.ways.hop(at, &mut state), state));
     }
 }
 
@@ -125,7 +220,7 @@ struct LinkPerDimension {
     parallel: bool,
 }
 
-fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
+pub(crate) fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
     match topology.shape() {
         Shape::HyperX(hyperx) => hyperx,
         _ => unreachable!("the registry checks the shape"),

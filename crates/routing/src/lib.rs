@@ -4,12 +4,19 @@
 //! One algorithm is one file and one line in [`REGISTRY`].
 
 mod adaptive;
+mod choice;
+mod dal;
 mod deadlock;
 mod destination_mod_k;
 mod dimension_order;
+mod doal;
 mod groups;
 mod minimal;
+mod minimal_adaptive;
 mod registry;
+mod rings;
+mod scatter;
+mod source_destination_hashed;
 mod ugal;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
@@ -92,7 +99,8 @@ pub trait Congestion {
     fn load(&self, port: Port) -> u64;
 
     /// Bytes of room on a VC of the buffer behind this port that no packet has taken, been promised or waits
-    /// for: what a packet with [`Entry::Kept`] can have.
+    /// for: what a packet with [`Entry::Kept`] can have. 0 if that is too little for the packet that asks, so
+    /// that any room will do.
     fn room(&self, port: Port, vc: u8) -> u64;
 }
 
@@ -106,6 +114,12 @@ pub trait Random {
 pub trait Routing: Send + Sync {
     /// Number of virtual channels it needs on links between routers.
     fn vcs(&self) -> u8;
+
+    /// Packets of the largest size for which every VC must have room: 2 if hops need bubbles
+    /// ([`Entry::Bubble`]). Buffers between routers are then divided into slots of that size.
+    fn packets_per_vc(&self) -> u32 {
+        1
+    }
 
     /// Decides the next hop, once per packet and router. `state` travels with the packet.
     fn route(

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Shape, Topology};
 
-use crate::{Routing, adaptive, destination_mod_k, dimension_order, minimal, ugal};
+use crate::{
+    Routing, adaptive, dal, destination_mod_k, dimension_order, doal, minimal, minimal_adaptive, scatter,
+    source_destination_hashed, ugal,
+};
 
 /// One routing algorithm.
 pub struct Algorithm {
@@ -29,9 +32,14 @@ pub type Build = fn(&Section, Arc<dyn Topology>) -> Result<Box<dyn Routing>, Err
 /// All routing algorithms, in alphabetical order.
 pub static REGISTRY: &[Algorithm] = &[
     adaptive::ALGORITHM,
+    dal::ALGORITHM,
     destination_mod_k::ALGORITHM,
     dimension_order::ALGORITHM,
+    doal::ALGORITHM,
     minimal::ALGORITHM,
+    minimal_adaptive::ALGORITHM,
+    scatter::ALGORITHM,
+    source_destination_hashed::ALGORITHM,
     ugal::ALGORITHM,
 ];
 

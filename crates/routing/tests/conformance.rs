@@ -51,11 +51,28 @@ const VARIANTS: &[(&str, &str)] = &[
     ("ugal", "bias = \"0 B\"\nweight = 0"),
 ];
 
+/// Parameters that only some topologies of an algorithm have: its name, they, the topology's name.
+const VARIANTS_OF_TOPOLOGIES: &[(&str, &str, &str)] = &[
+    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", "HyperX"),
+    ("dimension-order", "deadlock = \"bubble\"", "torus"),
+    ("doal", "bias = \"0 B\"", "HyperX"),
+    ("minimal-adaptive", "escape = \"bubble\"", "torus"),
+    ("minimal-adaptive", "adaptive_vcs = 3", "torus"),
+    ("minimal-adaptive", "adaptive_vcs = 2", "mesh"),
+    ("minimal-adaptive", "adaptive_vcs = 2", "HyperX"),
+];
+
 /// Whether an algorithm promises the fewest hops.
 fn is_minimal(algorithm: &str) -> bool {
     match algorithm {
-        "adaptive" | "destination-mod-k" | "dimension-order" | "minimal" => true,
-        "ugal" => false,
+        "adaptive"
+        | "destination-mod-k"
+        | "dimension-order"
+        | "minimal"
+        | "minimal-adaptive"
+        | "scatter"
+        | "source-destination-hashed" => true,
+        "dal" | "doal" | "ugal" => false,
         other => panic!("say here whether '{other}' is minimal"),
     }
 }
@@ -110,8 +127,16 @@ fn routings(topology: &Arc<dyn Topology>) -> Vec<(&'static str, &'static str, Bo
             *parameters,
         )
     });
+    let of_this = VARIANTS_OF_TOPOLOGIES
+        .iter()
+        .filter(|(_, _, kind)| topology.describe().starts_with(kind))
+        .map(|(name, parameters, _)| {
+            let algorithm = REGISTRY.iter().find(|a| a.name == *name);
+            (algorithm.expect("registered"), *parameters)
+        });
     defaults
         .chain(variants)
+        .chain(of_this)
         .filter(|(a, _)| (a.routes)(&topology.shape()))
         .map(|(a, parameters)| (a.name, parameters, routing(a.name, parameters, topology)))
         .collect()
@@ -145,6 +170,9 @@ fn path(
         let salt = draws.below(1000);
         let load = Load(|port| u64::from((u32::from(port.0) * 7919 + salt) % 7) * 2048);
         let hop = routing.route(at, &mut state, &load, draws);
+        if hop.entry == Entry::Kept {
+            assert!(load.room(hop.port, hop.vc) > 0, "there is no room to keep");
+        }
         assert!(
             options.contains(&(hop, state)),
             "{hop:?} {state:?} is not among {options:?}"
@@ -234,6 +262,7 @@ fn check(topology: &Arc<dyn Topology>, max_states: u64) {
 fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
+    let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
     for (algorithm, parameters, topology, expected) in [
         (
             "minimum",
@@ -273,6 +302,49 @@ fn wrong_parameters_are_refused_where_they_stand() {
             &dragonfly,
             "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
         ),
+        (
+            "dimension-order",
+            "deadlock = \"bubbles\"",
+            &torus,
+            "x.toml:2: deadlock: unknown name 'bubbles'; did you mean 'bubble'?",
+        ),
+        (
+            "dimension-order",
+            "deadlock = \"bubble\"",
+            &hyperx,
+            "x.toml:2: deadlock: 'bubble' is for the rings of a torus, which this HyperX of 3 x 3 routers with 1 host \
+             each does not have",
+        ),
+        (
+            "minimal-adaptive",
+            "escape = \"bubble\"",
+            &network("kind = \"mesh\"\nsizes = [4]"),
+            "x.toml:2: escape: 'bubble' is for the rings of a torus",
+        ),
+        (
+            "minimal-adaptive",
+            "adaptive_vcs = 0",
+            &torus,
+            "x.toml:2: adaptive_vcs: 0 is out of range; expected 1 to 253",
+        ),
+        (
+            "dal",
+            "adaptive_vcs = 255",
+            &hyperx,
+            "x.toml:2: adaptive_vcs: 255 is out of range; expected 1 to 254",
+        ),
+        (
+            "doal",
+            "bias = 7",
+            &hyperx,
+            "x.toml:2: bias: 7 has no unit; expected a size",
+        ),
+        (
+            "doal",
+            "",
+            &torus,
+            "'doal' works on hyperx, not on this torus of 4 x 4 routers",
+        ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
             panic!("{algorithm} {parameters}: was built");
@@ -300,12 +372,17 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 
 #[test]
 fn every_algorithm_and_parameter_is_documented() {
-    let page = include_str!("../../../docs/methods/routing.md");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods");
     for algorithm in REGISTRY {
-        let start = page
-            .find(&format!("\n## {}\n", algorithm.name))
-            .expect(algorithm.name);
-        let section = page[start + 4..].split("\n## ").next().expect("a section");
+        let page = folder.join(format!("routing/{}.md", algorithm.name));
+        let section = std::fs::read_to_string(&page).unwrap_or_else(|_| {
+            let page = std::fs::read_to_string(folder.join("routing.md")).expect("the page of all");
+            let start = page
+                .find(&format!("\n## {}\n", algorithm.name))
+                .expect(algorithm.name);
+            let section = page[start + 4..].split("\n## ").next();
+            section.expect("a section").to_string()
+        });
         for (parameter, _) in algorithm.parameters {
             assert!(
                 section.contains(&format!("`{parameter}`")),
@@ -495,6 +572,181 @@ fn adaptive_takes_the_least_loaded_port_and_breaks_ties_evenly() {
         counts.iter().all(|count| (900..1100).contains(count)),
         "{counts:?}"
     );
+}
+
+/// How a packet from host 0 to the last one leaves its router, for loads and rooms by port and VC.
+fn first_hop(
+    (algorithm, parameters): (&str, &str),
+    topology: &Arc<dyn Topology>,
+    congestion: &dyn Congestion,
+    draws: &mut Draws,
+) -> Hop {
+    let (source, destination) = (HostId(0), HostId(topology.hosts() - 1));
+    let (router, input) = topology.attachment(source);
+    let at = At {
+        router,
+        input,
+        vc: 0,
+        source,
+        destination,
+    };
+    routing(algorithm, parameters, topology).route(at, &mut RouteState::default(), congestion, draws)
+}
+
+/// Load by port, room by port and VC.
+struct Known<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64>(L, R);
+
+impl<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64> Congestion for Known<L, R> {
+    fn load(&self, port: Port) -> u64 {
+        (self.0)(port.0)
+    }
+
+    fn room(&self, port: Port, vc: u8) -> u64 {
+        (self.1)(port.0, vc)
+    }
+}
+
+#[test]
+fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() {
+    // From (0, 0) to (4, 2): ports 1 and 3 lead up, 2 and 4 down.
+    let topology = network("kind = \"torus\"\nsizes = [5, 3]");
+    let hop = |parameters, load: &dyn Fn(u16) -> u64, room: &dyn Fn(u16, u8) -> u64| {
+        let algorithm = ("minimal-adaptive", parameters);
+        first_hop(algorithm, &topology, &Known(load, room), &mut Draws(1))
+    };
+    let kept = |port, vc| Hop {
+        port: Port(port),
+        vc,
+        entry: Entry::Kept,
+    };
+    // Both ways down are shortest: over the wrap-around links.
+    let all = |_: u16, _: u8| 1000;
+    assert_eq!(hop("", &|port| u64::from(port != 2), &all), kept(2, 2));
+    assert_eq!(hop("", &|port| u64::from(port != 4), &all), kept(4, 2));
+    assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 4)), kept(4, 2));
+    assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 2)), kept(2, 2));
+    // Of several VCs the one with the most room; none of them: dimension order on the dateline's VC 0.
+    let third = |port, vc| if port == 2 { u64::from(vc) % 4 } else { 0 };
+    assert_eq!(hop("adaptive_vcs = 3", &|_| 9, &third), kept(2, 3));
+    let escape_only = |_, vc| if vc < 2 { 5000 } else { 0 };
+    assert_eq!(hop("", &|_| 9, &escape_only), Hop::new(Port(2), 0));
+    let bubble = Hop {
+        entry: Entry::Bubble,
+        ..Hop::new(Port(2), 0)
+    };
+    assert_eq!(hop("escape = \"bubble\"", &|_| 9, &|_, _| 0), bubble);
+}
+
+#[test]
+fn detours_in_a_hyperx_are_taken_by_load_times_links() {
+    // From (0, 0) to (4, 4): ports 1 to 4 lead along dimension 0, 4 straight; 5 to 8 along dimension 1.
+    let topology = network("kind = \"hyperx\"\nshape = [5, 5]");
+    let room = |_: u16, _: u8| 1000;
+    for (algorithm, bias, straight, free, expected) in [
+        // Two links left: load * 2 against load * 3 + bias.
+        ("doal", 0, 3000, 2000, 4),
+        ("doal", 0, 3001, 2000, 1),
+        ("doal", 10, 3005, 2000, 4),
+        ("doal", 10, 3006, 2000, 1),
+        ("dal", 0, 3000, 2000, 4),
+        ("dal", 0, 3001, 2000, 1),
+    ] {
+        let parameters = format!("bias = \"{bias} B\"");
+        let load = |port: u16| match port {
+            1 => free,
+            4 => straight,
+            _ => 1_000_000,
+        };
+        for seed in 0..20 {
+            let congestion = Known(load, room);
+            let hop = first_hop((algorithm, &parameters), &topology, &congestion, &mut Draws(seed));
+            assert_eq!(hop.port, Port(expected), "{algorithm} {parameters}, {straight} B");
+        }
+    }
+    // Dimension 1 is open to DAL only.
+    let load = |port: u16| if port == 8 { 1 } else { 5000 };
+    let hop = |algorithm, room: &dyn Fn(u16, u8) -> u64| {
+        let congestion = Known(load, room);
+        first_hop(
+            (algorithm, "bias = \"0 B\""),
+            &topology,
+            &congestion,
+            &mut Draws(1),
+        )
+    };
+    assert_eq!(hop("doal", &room), Hop::new(Port(4), 1));
+    assert_eq!(
+        (hop("dal", &room).port, hop("dal", &room).entry),
+        (Port(8), Entry::Kept)
+    );
+    // Nowhere is room: the escape in dimension order, which waits.
+    assert_eq!(hop("dal", &|_, _| 0), Hop::new(Port(4), 0));
+    // Room on a detour only, which costs more.
+    assert_eq!(hop("dal", &|port, _| u64::from(port == 6)), Hop::new(Port(4), 0));
+}
+
+#[test]
+fn escapes_and_bubbles_show_in_the_proof() {
+    let proof = |toml: &str, algorithm: &str, parameters: &str| {
+        let topology = network(toml);
+        let routing = routing(algorithm, parameters, &topology);
+        prove_deadlock_free(&*topology, &*routing, 20_000_000).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let torus = "kind = \"torus\"\nsizes = [5, 3]";
+    // Rings of three routers have no path of two links; of those of five there are six.
+    let bubbles = proof(torus, "dimension-order", "deadlock = \"bubble\"");
+    assert_eq!((bubbles.channels, bubbles.adaptive, bubbles.rings), (60, 0, 6));
+    let both = proof(torus, "minimal-adaptive", "escape = \"bubble\"");
+    assert_eq!((both.channels, both.adaptive, both.rings), (120, 60, 6));
+    assert_eq!(both.dependencies, bubbles.dependencies);
+    assert!(
+        both.to_string()
+            .contains("bubble rings (Duato); 60 adaptive channels")
+    );
+    let dateline = proof(torus, "minimal-adaptive", "");
+    let ordered = proof(torus, "dimension-order", "");
+    assert_eq!((dateline.adaptive, dateline.rings), (60, 0));
+    assert_eq!(dateline.channels - 60, ordered.channels);
+    assert_eq!(dateline.dependencies, ordered.dependencies);
+    let hyperx = proof("kind = \"hyperx\"\nshape = [4, 3]", "dal", "");
+    assert_eq!(
+        (hyperx.channels, hyperx.adaptive, hyperx.longest_route),
+        (120, 60, 4)
+    );
+    let doal = proof("kind = \"hyperx\"\nshape = [4, 3]", "doal", "");
+    assert_eq!((doal.channels, doal.adaptive, doal.longest_route), (120, 0, 4));
+}
+
+#[test]
+fn hashed_and_scattered_packets_use_every_upward_port_evenly() {
+    let topology = network("kind = \"fat-tree\"\nradix = 8");
+    let Shape::Tree(tree) = topology.shape() else {
+        panic!("a tree")
+    };
+    for algorithm in ["source-destination-hashed", "scatter"] {
+        let routing = routing(algorithm, "", &topology);
+        let (mut used, mut draws) = (HashMap::<_, u32>::new(), Draws(1));
+        for pair in pairs(&*topology) {
+            let first = path(&*topology, &*routing, pair, &mut draws);
+            for (router, port, _) in &first {
+                if tree.up_ports(*router).contains(&port.0) {
+                    *used.entry((*router, *port)).or_default() += 1;
+                }
+            }
+            let same = first == path(&*topology, &*routing, pair, &mut draws);
+            assert!(
+                same || algorithm == "scatter",
+                "packets of a pair of hosts stay in order"
+            );
+        }
+        // 32 leaves and 32 spines with four ports each.
+        assert_eq!(used.len(), 64 * 4, "{algorithm}");
+        let (least, most) = (used.values().min().unwrap(), used.values().max().unwrap());
+        assert!(
+            most < &(least * 2),
+            "{algorithm}: {least} to {most} packets on a link"
+        );
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Books must balance: at the end of every run each packet and each credit is accounted for.
 //!
-//! For every link and VC, the credits at its sending end, those on their way back, the packets on the
-//! link and the packets in the buffer behind it add up to the buffer. Every packet that has left a NIC
-//! was delivered, waits in a buffer, or is on a link.
+//! For every link and VC, the credits at its sending end, those on their way back, the room that is kept for
+//! packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
+//! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
+//! buffer, or is on a link.
 
 use std::collections::BTreeMap;
 
 use des::{Event, LpId};
+use routing::Entry;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
@@ -44,7 +46,7 @@ pub fn audit(
             flight.add(ready.packet.bytes);
             *held
                 .entry((router.router.id(), ready.input, ready.input_vc))
-                .or_default() += u64::from(ready.packet.bytes);
+                .or_default() += room(simulation, router.router.id(), ready.input, ready.packet.bytes);
         }
     }
     for event in pending {
@@ -62,24 +64,42 @@ impl InFlight {
     }
 }
 
+/// Room that a packet of so many bytes takes in an input buffer.
+fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u64 {
+    let network = &simulation.network;
+    match network.topology.peer(router, Port(input)) {
+        Peer::Router(..) => u64::from(bytes.max(network.slot())),
+        Peer::Host(_) | Peer::Unwired => u64::from(bytes),
+    }
+}
+
 fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFlight, held: &mut Held) {
     let processes = &simulation.numbering;
     match (processes.identity(event.target), event.payload) {
         (crate::wiring::Identity::Router(router), Fact::PacketArrived { port, vc, packet }) => {
             flight.add(packet.bytes);
-            *held.entry((router, port, vc)).or_default() += u64::from(packet.bytes);
+            *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
         }
         (
             crate::wiring::Identity::Router(router),
             Fact::PacketReady {
                 input,
+                output,
                 input_vc,
+                output_vc,
+                entry,
                 packet,
-                ..
             },
         ) => {
             flight.add(packet.bytes);
-            *held.entry((router, input, input_vc)).or_default() += u64::from(packet.bytes);
+            if entry == Entry::Kept
+                && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
+            {
+                *held.entry((far, far_port.0, output_vc)).or_default() +=
+                    room(simulation, far, far_port.0, packet.bytes);
+            }
+            *held.entry((router, input, input_vc)).or_default() +=
+                room(simulation, router, input, packet.bytes);
         }
         (crate::wiring::Identity::Host(_), Fact::PacketArrived { packet, .. }) => flight.add(packet.bytes),
         (crate::wiring::Identity::Router(router), Fact::CreditReturned { port, vc, bytes }) => {

@@ -56,13 +56,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
     let topology = network.topology.as_ref();
     let proof = prove_deadlock_free(topology, network.routing.as_ref(), MAX_PROOF_STATES);
     let (deadlock, deadlock_free) = match proof {
-        Ok(proof) => (
-            format!(
-                "deadlock free: {} channels, {} dependencies, acyclic",
-                proof.channels, proof.dependencies
-            ),
-            Some(true),
-        ),
+        Ok(proof) => (proof.to_string(), Some(true)),
         Err(NotProven::TooLarge { max_states }) => (
             format!(
                 "not proven: more than {max_states} routing situations; \
@@ -105,7 +99,8 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         .map(|r| u64::from(topology.ports(RouterId(r))))
         .sum();
     let router = size_of::<crate::process::RouterProcess>() as u64;
-    let port = fabric::router::packet::bytes_per_port(vcs) + size_of::<Option<crate::wiring::Wire>>() as u64;
+    let port = fabric::router::packet::bytes_per_port(vcs, experiment.network.slot() > 0)
+        + size_of::<Option<crate::wiring::Wire>>() as u64;
     let host = size_of::<crate::host::Host>() as u64 + 8 * experiment.jobs.len() as u64;
     // The kernel's own: identity, numbering, list heads, counters.
     let process = 64;

@@ -306,13 +306,18 @@ impl Network {
             ));
         }
         let vcs = u64::from(routing.vcs().max(1));
-        if buffer.bytes / vcs < packet.bytes {
+        let packets = u64::from(routing.packets_per_vc());
+        if buffer.bytes / vcs < packets * packet.bytes {
+            let needed = match packets {
+                1 => "a packet".to_string(),
+                _ => format!("the {packets} packets that its routing needs there,"),
+            };
             let message = format!(
-                "{buffer} per input port are {} B for each of {vcs} virtual channels, less than a packet of {packet}; \
+                "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {packet}; \
                  expected at least {}",
                 buffer.bytes / vcs,
                 Bytes {
-                    bytes: packet.bytes * vcs
+                    bytes: packets * packet.bytes * vcs
                 },
             );
             return Err(router.error("buffer", message));
@@ -349,6 +354,16 @@ impl Network {
     /// Buffer of one VC of an input port that has `vcs` of them, in bytes.
     pub fn buffer_of_vc(&self, vcs: u8) -> u32 {
         self.buffer / u32::from(vcs)
+    }
+
+    /// Room that a packet takes at least in a buffer between routers: with bubble flow control that of the
+    /// largest one, otherwise 0.
+    pub fn slot(&self) -> u32 {
+        if self.routing.packets_per_vc() > 1 {
+            self.packet
+        } else {
+            0
+        }
     }
 
     /// Least delay of anything that one router or host can do to another: the shortest cable.

@@ -2,6 +2,7 @@
 
 use des::Time;
 use fabric::Packet;
+use routing::Entry;
 use serde::{Deserialize, Serialize};
 
 /// A fact that a router, a host or the overseer learns.
@@ -26,6 +27,8 @@ pub enum Fact {
         input_vc: u8,
         /// VC at the far end of the output.
         output_vc: u8,
+        /// What it needs there.
+        entry: Entry,
         /// The packet.
         packet: Packet,
     },

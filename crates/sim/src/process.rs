@@ -41,7 +41,7 @@ impl RouterProcess {
             })
             .collect();
         RouterProcess {
-            router: Router::new(router, vcs, &ports, simulation.warmup),
+            router: Router::new(router, vcs, &ports, network.slot(), simulation.warmup),
             wires: (0..topology.ports(router))
                 .map(|port| simulation.numbering.wire(network, router, Port(port)))
                 .collect(),
@@ -82,6 +82,7 @@ impl RouterProcess {
                 output,
                 input_vc,
                 output_vc,
+                entry,
                 packet,
             } => {
                 let ready = Ready {
@@ -90,6 +91,7 @@ impl RouterProcess {
                     output,
                     input_vc,
                     output_vc,
+                    entry,
                 };
                 let mut cables = Cables {
                     wires: &self.wires,
@@ -164,6 +166,7 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             output: ready.output,
             input_vc: ready.input_vc,
             output_vc: ready.output_vc,
+            entry: ready.entry,
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);

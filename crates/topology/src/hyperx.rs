@@ -281,6 +281,10 @@ impl HyperX for AllToAll {
         self.dimensions[dimension].size.get()
     }
 
+    fn coordinate(&self, router: RouterId, dimension: usize) -> u32 {
+        self.dimensions[dimension].coordinate(router)
+    }
+
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)> {
         let first = self.differences(from, to).next();
         first.map(|(dimension, _, there)| (dimension, there))

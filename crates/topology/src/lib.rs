@@ -204,8 +204,10 @@ pub trait Graph: Topology {
 pub trait HyperX: Graph {
     /// Number of dimensions.
     fn dimensions(&self) -> usize;
-    /// Number of routers in a dimension.
+    /// Number of routers in one dimension.
     fn size(&self, dimension: usize) -> u32;
+    /// The router's coordinate in one dimension.
+    fn coordinate(&self, router: RouterId, dimension: usize) -> u32;
     /// The first dimension in which two routers differ, with the coordinate of the second in it.
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)>;
     /// Number of parallel links between two routers that differ in one dimension only.

@@ -10,6 +10,17 @@
 //! Since a turn on the wire is decided when the room is there, a router needs no event for a wire that
 //! becomes free: one event for the packet and one for its credit are all that a hop costs.
 //!
+//! Two ways into a buffer besides waiting for room ([`Entry`]), for routing that needs them against deadlock:
+//!
+//! - *Kept*: the room is there when the packet is routed, and taken at that moment, even if the packet may
+//!   leave only later. Such a packet never waits in a queue.
+//! - *Bubble*: the packet waits until there is room for it and for one more of the largest size (V. Puente, C.
+//!   Izu, R. Beivide, J. A. Gregorio, F. Vallejo, J. M. Prellezo, "The adaptive bubble router", J. Parallel and
+//!   Distributed Computing 61(9), 2001). Such packets have a queue of their own, behind those that need room
+//!   only for themselves: traffic inside a ring never waits for traffic that enters it. Buffers between
+//!   routers are then divided into slots of the largest packet, of which every packet takes one, as in that
+//!   router: bubbles of bytes could be torn to pieces, none of which takes a packet.
+//!
 //! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
 //! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
 //!
@@ -20,7 +31,7 @@
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
 use des::{Journal, Time};
-use routing::{At, Congestion, Random, RouteState, Routing};
+use routing::{At, Congestion, Entry, Random, RouteState, Routing};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
@@ -51,8 +62,26 @@ pub enum Undo {
     Arrived {
         /// Output port.
         output: u16,
-        /// Bytes of the packet.
-        bytes: u32,
+        /// Bytes of room that it takes or waits for.
+        room: u32,
+    },
+    /// A packet that has just been routed took its room; it is to keep it until it is sent.
+    Kept {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes of room.
+        room: u32,
+    },
+    /// A packet that is about to be sent gave back the room that was kept for it, to take it as all do.
+    Released {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes of room.
+        room: u32,
     },
     /// The far end of an output gave credits back.
     Credited {
@@ -89,6 +118,8 @@ pub enum Undo {
         output: u16,
         /// VC.
         vc: u8,
+        /// What it waits for.
+        entry: Entry,
         /// Place of the packet before it.
         after: u32,
     },
@@ -110,8 +141,8 @@ pub enum Undo {
         job: u16,
         /// Links begun.
         hops: u8,
-        /// Whether it counts by itself.
-        alone: bool,
+        /// [`ALONE`] and [`ENTERING`].
+        bits: u8,
     },
     /// The other half of a packet that left the front of a queue.
     Underway {
@@ -123,6 +154,8 @@ pub enum Undo {
         input: u16,
         /// VC of the input buffer.
         input_vc: u8,
+        /// What it waited for.
+        entry: Entry,
         /// When its message was handed to the NIC.
         born: Time,
         /// The routing algorithm's own.
@@ -131,6 +164,12 @@ pub enum Undo {
 }
 
 const _: () = assert!(size_of::<Undo>() == 24);
+
+/// In [`Undo::Dequeued`]: the packet counts by itself.
+const ALONE: u8 = 1;
+
+/// In [`Undo::Dequeued`]: it waited for a bubble, not only for room.
+const ENTERING: u8 = 2;
 
 /// A packet that may go on, with the place that it keeps until it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +184,8 @@ pub struct Ready {
     pub input_vc: u8,
     /// VC at the far end of the output.
     pub output_vc: u8,
+    /// What it needs there.
+    pub entry: Entry,
 }
 
 /// A packet that has come in.
@@ -159,8 +200,9 @@ pub struct Arrival {
 }
 
 /// Memory of one port with so many virtual channels, in bytes.
-pub fn bytes_per_port(vcs: u64) -> u64 {
-    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * size_of::<Lane>() as u64
+pub fn bytes_per_port(vcs: u64, bubbles: bool) -> u64 {
+    let queue = if bubbles { size_of::<Queue>() } else { 0 };
+    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * (size_of::<Lane>() + queue) as u64
 }
 
 /// What a port of a router is wired to, as far as the router needs to know.
@@ -192,11 +234,17 @@ struct Output {
 
 const _: () = assert!(size_of::<Output>() == 64);
 
+/// Packets that wait, chained in the pool.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    head: u32,
+    tail: u32,
+}
+
 /// The queue of packets for one VC of one output, and the room at the far end.
 #[derive(Clone, Debug)]
 struct Lane {
-    head: u32,
-    tail: u32,
+    queue: Queue,
     credits: u32,
 }
 
@@ -212,6 +260,9 @@ struct Place {
 pub struct Router {
     id: RouterId,
     vcs: u8,
+    /// Room that a packet takes at least in a buffer between routers: that of the largest one under bubble
+    /// flow control, otherwise 0.
+    slot: u32,
     /// Whether all cables have one speed, so that no packet can run dry.
     one_rate: bool,
     warmup: Time,
@@ -220,6 +271,8 @@ pub struct Router {
     held: Vec<Held>,
     /// By output, then VC.
     lanes: Vec<Lane>,
+    /// By output, then VC: packets that wait for a bubble; empty without bubble flow control.
+    entrances: Vec<Queue>,
     pool: Vec<Place>,
     free: u32,
 }
@@ -246,10 +299,12 @@ struct OutputState {
 struct LaneState {
     credits: u32,
     waiting: Vec<Ready>,
+    /// Those that wait for a bubble.
+    entering: Vec<Ready>,
 }
 
-/// The congestion that routing sees.
-struct Seen<'a>(&'a Router);
+/// The congestion that the routing of a packet of so many bytes sees.
+struct Seen<'a>(&'a Router, u32);
 
 impl Congestion for Seen<'_> {
     fn load(&self, port: Port) -> u64 {
@@ -257,18 +312,27 @@ impl Congestion for Seen<'_> {
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let lane = &self.0.lanes[self.0.lane(port.0, vc)];
-        if lane.head == NONE {
-            u64::from(lane.credits)
+        let Seen(router, bytes) = *self;
+        let lane = router.lane(port.0, vc);
+        if router.has_room(lane, bytes.max(router.slot)) {
+            u64::from(router.lanes[lane].credits)
         } else {
             0
         }
     }
 }
 
+impl Queue {
+    const EMPTY: Queue = Queue {
+        head: NONE,
+        tail: NONE,
+    };
+}
+
 impl Router {
-    /// An empty router with `vcs` virtual channels on each port.
-    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], warmup: Time) -> Router {
+    /// An empty router with `vcs` virtual channels on each port. `slot` is the size of the largest packet if
+    /// routing asks for bubbles, otherwise 0.
+    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], slot: u32, warmup: Time) -> Router {
         let output = |p: &PortSetting| Output {
             busy_until: Time::ZERO,
             rate: p.rate,
@@ -279,13 +343,18 @@ impl Router {
             carried: Carried::default(),
         };
         let lane = |p: &PortSetting| Lane {
-            head: NONE,
-            tail: NONE,
+            queue: Queue::EMPTY,
             credits: p.credits,
+        };
+        let entrances = if slot > 0 {
+            ports.len() * usize::from(vcs)
+        } else {
+            0
         };
         Router {
             id,
             vcs,
+            slot,
             one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
             warmup,
             held: vec![Held::default(); ports.len()],
@@ -294,6 +363,7 @@ impl Router {
                 .iter()
                 .flat_map(|p| (0..vcs).map(move |_| lane(p)))
                 .collect(),
+            entrances: vec![Queue::EMPTY; entrances],
             pool: Vec::new(),
             free: NONE,
         }
@@ -314,27 +384,32 @@ impl Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let hop = routing.route(at, &mut packet.route, &Seen(self), random);
+        let hop = routing.route(at, &mut packet.route, &Seen(self, packet.bytes), random);
         Ready {
             packet,
             input,
             output: hop.port.0,
             input_vc: vc,
             output_vc: hop.vc,
+            entry: hop.entry,
         }
     }
 
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
+    pub fn arrived<O: Outputs>(&mut self, now: Time, mut ready: Ready, out: &mut O) {
         let bytes = ready.packet.bytes;
+        let room = bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(ready.output)].load;
-        *load = load.wrapping_add(u64::from(bytes));
+        *load = load.wrapping_add(u64::from(room));
         if O::KEPT {
             out.note(Undo::Arrived {
                 output: ready.output,
-                bytes,
+                room,
             });
+        }
+        if ready.entry == Entry::Kept {
+            self.keep(&mut ready, out);
         }
         if !self.one_rate {
             let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
@@ -347,6 +422,22 @@ impl Router {
         self.ready(now, ready, out);
     }
 
+    /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
+    #[inline(never)]
+    fn keep<O: Outputs>(&mut self, ready: &mut Ready, out: &mut O) {
+        let (output, vc) = (ready.output, ready.output_vc);
+        let lane = self.lane(output, vc);
+        let room = ready.packet.bytes.max(self.slot);
+        if self.outputs[usize::from(output)].to_host || !self.has_room(lane, room) {
+            ready.entry = Entry::Room;
+            return;
+        }
+        self.lanes[lane].credits -= room;
+        if O::KEPT {
+            out.note(Undo::Kept { output, vc, room });
+        }
+    }
+
     /// A packet may leave as soon as there is room for it.
     #[inline]
     pub fn ready<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
@@ -356,12 +447,19 @@ impl Router {
             self.send(now, ready, out);
             return;
         }
-        let room = &mut self.lanes[lane];
-        if room.head == NONE && room.credits >= ready.packet.bytes {
-            room.credits -= ready.packet.bytes;
+        let queued = &mut self.lanes[lane];
+        let room = ready.packet.bytes.max(self.slot);
+        if ready.entry == Entry::Room {
+            if queued.queue.head == NONE && queued.credits >= room {
+                queued.credits -= room;
+                self.send(now, ready, out);
+                return;
+            }
+        } else if self.goes_at_once(lane, &ready, room, out) {
             self.send(now, ready, out);
             return;
         }
+        let output = &mut self.outputs[usize::from(ready.output)];
         if output.waiting == 0 {
             if O::KEPT {
                 out.note(Undo::Held {
@@ -372,6 +470,34 @@ impl Router {
             output.idle_since = now.max(output.busy_until);
         }
         self.enqueue(lane, ready, out);
+    }
+
+    /// Whether a packet that does not wait for room alone has all that it needs; it has then taken it.
+    #[inline(never)]
+    fn goes_at_once<O: Outputs>(&mut self, lane: usize, ready: &Ready, room: u32, out: &mut O) -> bool {
+        if ready.entry == Entry::Kept {
+            // What is noted with the departure takes the room a second time.
+            if O::KEPT {
+                out.note(Undo::Released {
+                    output: ready.output,
+                    vc: ready.output_vc,
+                    room,
+                });
+            }
+            return true;
+        }
+        let goes = self.has_room(lane, room.saturating_add(self.slot));
+        if goes {
+            self.lanes[lane].credits -= room;
+        }
+        goes
+    }
+
+    /// Whether so much room is there that nobody waits for.
+    fn has_room(&self, lane: usize, room: u32) -> bool {
+        let Lane { queue, credits } = self.lanes[lane];
+        let entrance = self.entrances.get(lane).map_or(NONE, |entrance| entrance.head);
+        queue.head == NONE && entrance == NONE && credits >= room
     }
 
     /// The far end of `port` has room for `bytes` bytes more on `vc`.
@@ -386,19 +512,43 @@ impl Router {
             let output = port;
             out.note(Undo::Credited { output, vc, bytes });
         }
-        while let Lane { head, credits, .. } = self.lanes[lane]
-            && head != NONE
-            && credits >= self.pool[head as usize].ready.packet.bytes
+        while let Lane { queue, credits } = self.lanes[lane]
+            && queue.head != NONE
+            && credits >= self.pool[queue.head as usize].ready.packet.bytes.max(self.slot)
         {
-            let ready = self.dequeue(lane);
-            self.lanes[lane].credits -= ready.packet.bytes;
-            self.send(now, ready, out);
-            // Only now: while it waited, the wire's idle time was the time of full buffers.
-            self.outputs[usize::from(port)].waiting -= 1;
-            if O::KEPT {
-                for step in Undo::of_dequeued(&ready) {
-                    out.note(step);
-                }
+            let ready = self.dequeue(lane, Entry::Room);
+            self.send_waiting(now, lane, ready, out);
+        }
+        if self.slot > 0 {
+            self.let_in(now, lane, out);
+        }
+    }
+
+    /// Sends packets that have waited for a bubble, if there is one.
+    #[inline(never)]
+    fn let_in<O: Outputs>(&mut self, now: Time, lane: usize, out: &mut O) {
+        // With so much room, nobody is left who waits for less.
+        while let Queue { head, .. } = self.entrances[lane]
+            && head != NONE
+            && self.lanes[lane].queue.head == NONE
+            && let room = self.pool[head as usize].ready.packet.bytes.max(self.slot)
+            && self.lanes[lane].credits >= room.saturating_add(self.slot)
+        {
+            let ready = self.dequeue(lane, Entry::Bubble);
+            self.send_waiting(now, lane, ready, out);
+        }
+    }
+
+    /// Sends a packet that has been taken out of its queue.
+    #[inline]
+    fn send_waiting<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
+        self.lanes[lane].credits -= ready.packet.bytes.max(self.slot);
+        self.send(now, ready, out);
+        // Only now: while it waited, the wire's idle time was the time of full buffers.
+        self.outputs[usize::from(ready.output)].waiting -= 1;
+        if O::KEPT {
+            for step in Undo::of_dequeued(&ready) {
+                out.note(step);
             }
         }
     }
@@ -434,12 +584,32 @@ impl Router {
             output.idle_since = output.busy_until;
         }
         if output.to_host {
-            output.load = output.load.wrapping_sub(u64::from(bytes));
+            output.load = output.load.wrapping_sub(u64::from(bytes.max(self.slot)));
         }
         let mut packet = ready.packet;
         packet.hops = packet.hops.saturating_add(1);
         out.depart(ready.output, ready.output_vc, packet, wait, serialization);
-        out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
+        let freed = self.held_by(ready.input, bytes);
+        out.credit(ready.input, ready.input_vc, freed, wait + serialization);
+    }
+
+    /// Room that a packet of so many bytes takes in the buffer of an input port. Hosts know of no slots.
+    #[inline]
+    fn held_by(&self, input: u16, bytes: u32) -> u32 {
+        if self.slot == 0 || self.outputs[usize::from(input)].to_host {
+            bytes
+        } else {
+            bytes.max(self.slot)
+        }
+    }
+
+    /// The queue in which a packet with that need waits.
+    #[inline]
+    fn queue_of(&mut self, lane: usize, entry: Entry) -> &mut Queue {
+        match self.entrances.get_mut(lane) {
+            Some(entrance) if entry == Entry::Bubble => entrance,
+            _ => &mut self.lanes[lane].queue,
+        }
     }
 
     fn enqueue<O: Outputs>(&mut self, lane: usize, ready: Ready, out: &mut O) {
@@ -453,30 +623,34 @@ impl Router {
             self.pool[index as usize] = place;
             index
         };
-        let lane = &mut self.lanes[lane];
+        let queue = self.queue_of(lane, ready.entry);
+        let after = queue.tail;
+        queue.tail = index;
+        if after == NONE {
+            queue.head = index;
+        } else {
+            self.pool[after as usize].next = index;
+        }
         if O::KEPT {
             out.note(Undo::Enqueued {
                 output: ready.output,
                 vc: ready.output_vc,
-                after: lane.tail,
+                entry: ready.entry,
+                after,
             });
         }
-        match lane.tail {
-            NONE => lane.head = index,
-            tail => self.pool[tail as usize].next = index,
-        }
-        lane.tail = index;
         self.outputs[usize::from(ready.output)].waiting += 1;
     }
 
-    fn dequeue(&mut self, lane: usize) -> Ready {
-        let lane = &mut self.lanes[lane];
-        let index = lane.head;
-        let place = &mut self.pool[index as usize];
-        lane.head = place.next;
-        if lane.head == NONE {
-            lane.tail = NONE;
+    fn dequeue(&mut self, lane: usize, entry: Entry) -> Ready {
+        let index = self.queue_of(lane, entry).head;
+        let next = self.pool[index as usize].next;
+        let queue = self.queue_of(lane, entry);
+        queue.head = next;
+        if next == NONE {
+            queue.tail = NONE;
         }
+        let place = &mut self.pool[index as usize];
         place.next = self.free;
         self.free = index;
         place.ready
@@ -489,9 +663,19 @@ impl Router {
     /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
     pub fn undo(&mut self, step: Undo) {
         match step {
-            Undo::Arrived { output, bytes } => {
+            Undo::Arrived { output, room } => {
                 let load = &mut self.outputs[usize::from(output)].load;
-                *load = load.wrapping_sub(u64::from(bytes));
+                *load = load.wrapping_sub(u64::from(room));
+            }
+            Undo::Kept { output, vc, room } => {
+                let lane = self.lane(output, vc);
+                let credits = &mut self.lanes[lane].credits;
+                *credits = credits.wrapping_add(room);
+            }
+            Undo::Released { output, vc, room } => {
+                let lane = self.lane(output, vc);
+                let credits = &mut self.lanes[lane].credits;
+                *credits = credits.wrapping_sub(room);
             }
             Undo::Credited { output, vc, bytes } => {
                 let lane = self.lane(output, vc);
@@ -508,9 +692,14 @@ impl Router {
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
             Undo::Held { output, idle_since } => self.outputs[usize::from(output)].idle_since = idle_since,
-            Undo::Enqueued { output, vc, after } => {
+            Undo::Enqueued {
+                output,
+                vc,
+                entry,
+                after,
+            } => {
                 let lane = self.lane(output, vc);
-                self.undo_enqueue(lane, after);
+                self.undo_enqueue(lane, entry, after);
                 self.outputs[usize::from(output)].waiting -= 1;
             }
             Undo::Dequeued {
@@ -522,30 +711,38 @@ impl Router {
                 bytes,
                 job,
                 hops,
-                alone,
+                bits,
             } => {
-                let place = self.undo_dequeue(output, vc);
+                let entry = if bits & ENTERING == 0 {
+                    Entry::Room
+                } else {
+                    Entry::Bubble
+                };
+                let place = self.undo_dequeue(output, vc, entry);
                 let mut packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
                 packet.hops = hops;
-                packet.alone = alone;
+                packet.alone = bits & ALONE != 0;
                 place.ready = Ready {
                     packet,
                     input: 0,
                     output,
                     input_vc: 0,
                     output_vc: vc,
+                    entry,
                 };
             }
             Undo::Underway {
                 output,
                 vc,
+                entry,
                 input,
                 input_vc,
                 born,
                 route,
             } => {
                 let lane = self.lane(output, vc);
-                let ready = &mut self.pool[self.lanes[lane].head as usize].ready;
+                let head = self.queue_of(lane, entry).head;
+                let ready = &mut self.pool[head as usize].ready;
                 ready.input = input;
                 ready.input_vc = input_vc;
                 ready.packet.set_born(born);
@@ -569,38 +766,40 @@ impl Router {
         output.busy_until = busy_until;
         output.idle_since = idle_since;
         if output.to_host {
-            output.load = output.load.wrapping_add(u64::from(bytes));
+            output.load = output.load.wrapping_add(u64::from(bytes.max(self.slot)));
         } else {
             let credits = &mut self.lanes[lane].credits;
-            *credits = credits.wrapping_add(bytes);
+            *credits = credits.wrapping_add(bytes.max(self.slot));
         }
     }
 
-    fn undo_enqueue(&mut self, lane: usize, after: u32) {
-        let lane = &mut self.lanes[lane];
-        let index = lane.tail;
-        lane.tail = after;
-        match after {
-            NONE => lane.head = NONE,
-            after => self.pool[after as usize].next = NONE,
+    fn undo_enqueue(&mut self, lane: usize, entry: Entry, after: u32) {
+        let queue = self.queue_of(lane, entry);
+        let index = queue.tail;
+        queue.tail = after;
+        if after == NONE {
+            queue.head = NONE;
+        } else {
+            self.pool[after as usize].next = NONE;
         }
         self.pool[index as usize].next = self.free;
         self.free = index;
     }
 
     /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
-    fn undo_dequeue(&mut self, port: u16, vc: u8) -> &mut Place {
+    fn undo_dequeue(&mut self, port: u16, vc: u8, entry: Entry) -> &mut Place {
         let lane = self.lane(port, vc);
-        let lane = &mut self.lanes[lane];
         self.outputs[usize::from(port)].waiting += 1;
         let index = self.free;
-        let place = &mut self.pool[index as usize];
-        self.free = place.next;
-        place.next = lane.head;
-        lane.head = index;
-        if lane.tail == NONE {
-            lane.tail = index;
+        self.free = self.pool[index as usize].next;
+        let queue = self.queue_of(lane, entry);
+        let after = queue.head;
+        queue.head = index;
+        if queue.tail == NONE {
+            queue.tail = index;
         }
+        let place = &mut self.pool[index as usize];
+        place.next = after;
         place
     }
 
@@ -620,12 +819,14 @@ impl Router {
 
     /// Packets that wait in its buffers.
     pub fn waiting(&self) -> impl Iterator<Item = &Ready> {
-        self.lanes.iter().flat_map(|lane| self.queue(lane))
+        let for_room = self.lanes.iter().map(|lane| lane.queue);
+        let queues = for_room.chain(self.entrances.iter().copied());
+        queues.flat_map(|queue| self.queued(queue))
     }
 
-    fn queue(&self, lane: &Lane) -> impl Iterator<Item = &Ready> {
+    fn queued(&self, queue: Queue) -> impl Iterator<Item = &Ready> {
         let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
-        std::iter::successors(place(lane.head), move |p| place(p.next)).map(|p| &p.ready)
+        std::iter::successors(place(queue.head), move |p| place(p.next)).map(|p| &p.ready)
     }
 
     /// Credits for a VC of the link at `port`, in bytes.
@@ -652,13 +853,17 @@ impl Router {
             carried: output.carried,
             held: *held,
         };
-        let lane = |lane: &Lane| LaneState {
-            credits: lane.credits,
-            waiting: self.queue(lane).copied().collect(),
+        let lane = |(index, lane): (usize, &Lane)| {
+            let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
+            LaneState {
+                credits: lane.credits,
+                waiting: self.queued(lane.queue).copied().collect(),
+                entering: self.queued(entrance).copied().collect(),
+            }
         };
         RouterState {
             outputs: self.outputs.iter().zip(&self.held).map(output).collect(),
-            lanes: self.lanes.iter().map(lane).collect(),
+            lanes: self.lanes.iter().enumerate().map(lane).collect(),
         }
     }
 
@@ -679,25 +884,35 @@ impl Router {
         }
         self.pool.clear();
         self.free = NONE;
-        for (lane, saved) in self.lanes.iter_mut().zip(state.lanes) {
-            let first = self.pool.len() as u32;
-            let count = saved.waiting.len() as u32;
-            for (ready, next) in saved.waiting.into_iter().zip(first + 1..) {
-                self.outputs[usize::from(ready.output)].waiting += 1;
-                self.pool.push(Place { ready, next });
-            }
-            *lane = Lane {
-                head: NONE,
-                tail: NONE,
+        for (lane, saved) in state.lanes.into_iter().enumerate() {
+            self.lanes[lane] = Lane {
+                queue: self.restored(saved.waiting),
                 credits: saved.credits,
             };
-            if count > 0 {
-                lane.head = first;
-                lane.tail = first + count - 1;
-                self.pool[lane.tail as usize].next = NONE;
+            let entrance = self.restored(saved.entering);
+            if let Some(queue) = self.entrances.get_mut(lane) {
+                *queue = entrance;
             }
         }
         Ok(())
+    }
+
+    /// Lets packets wait, in their order.
+    fn restored(&mut self, waiting: Vec<Ready>) -> Queue {
+        let first = self.pool.len() as u32;
+        for (ready, next) in waiting.into_iter().zip(first + 1..) {
+            self.outputs[usize::from(ready.output)].waiting += 1;
+            self.pool.push(Place { ready, next });
+        }
+        let tail = self.pool.len() as u32;
+        if tail == first {
+            return Queue::EMPTY;
+        }
+        self.pool[tail as usize - 1].next = NONE;
+        Queue {
+            head: first,
+            tail: tail - 1,
+        }
     }
 
     fn check(&self, state: &RouterState) -> Result<(), String> {
@@ -717,7 +932,10 @@ impl Router {
                     && ready.input_vc < self.vcs
                     && !self.outputs[port].to_host
             };
-            if !lane.waiting.iter().all(fits) {
+            let bubbles = !self.entrances.is_empty();
+            let waits = |ready: &Ready| fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles);
+            let enters = |ready: &Ready| fits(ready) && ready.entry == Entry::Bubble && bubbles;
+            if !lane.waiting.iter().all(waits) || !lane.entering.iter().all(enters) {
                 return Err(format!(
                     "router {id}: a packet in the saved state cannot wait for port {port}, VC {vc}"
                 ));
@@ -726,7 +944,7 @@ impl Router {
         for (port, output) in state.outputs.iter().enumerate() {
             let vcs = usize::from(self.vcs);
             let mut lanes = state.lanes[port * vcs..(port + 1) * vcs].iter();
-            let waits = lanes.any(|lane| !lane.waiting.is_empty());
+            let waits = lanes.any(|lane| !lane.waiting.is_empty() || !lane.entering.is_empty());
             if output.idle_since.is_some() != waits {
                 return Err(format!(
                     "router {id}: the saved state of port {port} contradicts its queues"
@@ -746,12 +964,14 @@ impl Undo {
             output,
             input_vc,
             output_vc: vc,
+            entry,
         } = *ready;
         let underway = Undo::Underway {
             output,
             vc,
             input,
             input_vc,
+            entry,
             born: packet.born(),
             route: packet.route,
         };
@@ -764,7 +984,7 @@ impl Undo {
             bytes: packet.bytes,
             job: packet.job,
             hops: packet.hops,
-            alone: packet.alone,
+            bits: u8::from(packet.alone) * ALONE + u8::from(entry == Entry::Bubble) * ENTERING,
         };
         [underway, dequeued]
     }

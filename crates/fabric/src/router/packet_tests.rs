@@ -6,20 +6,27 @@ use routing::Hop;
 /// 8 Gbps: 1000 ps per byte.
 const SLOW: u64 = 8_000_000_000;
 
-/// Sends a packet out of the port that its destination names, on the VC that its source names.
+/// Sends a packet out of the port that its destination names, on the VC that its source names, with the need
+/// that `flags` of its state names.
 struct Explicit;
 
 impl Routing for Explicit {
     fn vcs(&self) -> u8 {
         2
     }
-    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        Hop::new(Port(at.destination.0 as u16), at.source.0 as u8)
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        Hop {
+            port: Port(at.destination.0 as u16),
+            vc: at.source.0 as u8,
+            entry: ENTRIES[usize::from(state.flags)],
+        }
     }
     fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
         unreachable!("no proof is asked for")
     }
 }
+
+const ENTRIES: [Entry; 3] = [Entry::Room, Entry::Kept, Entry::Bubble];
 
 struct NoRandom;
 impl Random for NoRandom {
@@ -77,16 +84,39 @@ impl Bench {
             port(false, SLOW),
             port(true, 2 * SLOW),
         ];
+        Bench::of(&ports, 0)
+    }
+
+    /// The same with slots for packets of up to 100 bytes.
+    fn with_slots(credits: u32) -> Bench {
+        let mut bench = Bench::new(credits);
+        let setting = |output: &super::Output| PortSetting {
+            rate: output.rate,
+            to_host: output.to_host,
+            credits,
+        };
+        let ports: Vec<PortSetting> = bench.router.outputs.iter().map(setting).collect();
+        bench.router = Router::new(RouterId(0), 2, &ports, 100, Time::ZERO);
+        bench
+    }
+
+    fn of(ports: &[PortSetting], slot: u32) -> Bench {
         Bench {
-            router: Router::new(RouterId(0), 2, &ports, Time::ZERO),
+            router: Router::new(RouterId(0), 2, ports, slot, Time::ZERO),
             now: Time::ZERO,
             agenda: Agenda::default(),
         }
     }
 
     fn arrive(&mut self, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
+        self.arrive_for(Entry::Room, at, input, output, vc, bytes);
+    }
+
+    fn arrive_for(&mut self, entry: Entry, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
         self.until(Time(at));
-        let packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
+        let mut packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
+        let flags = ENTRIES.iter().position(|e| *e == entry).expect("one of them");
+        packet.route.flags = flags as u8;
         let arrival = Arrival { input, vc: 0, packet };
         let ready = self.router.route(arrival, &Explicit, &mut NoRandom);
         self.router.arrived(self.now, ready, &mut self.agenda);
@@ -175,9 +205,100 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
     bench.arrive(0, 0, 2, 0, 100);
     bench.arrive(0, 0, 2, 0, 100);
     bench.until(Time(1_000_000));
-    assert_eq!(Seen(&bench.router).load(Port(2)), 200);
+    assert_eq!(Seen(&bench.router, 1).load(Port(2)), 200);
     bench.credit(1_000_000, 2, 0, 200);
-    assert_eq!(Seen(&bench.router).load(Port(2)), 0);
+    assert_eq!(Seen(&bench.router, 1).load(Port(2)), 0);
+}
+
+#[test]
+fn room_is_what_nobody_has_or_waits_for() {
+    let mut bench = Bench::new(250);
+    let room = |bench: &Bench, bytes| Seen(&bench.router, bytes).room(Port(2), 1);
+    assert_eq!(room(&bench, 250), 250);
+    assert_eq!(room(&bench, 251), 0, "too little for the packet that asks");
+    bench.arrive_for(Entry::Kept, 0, 0, 2, 1, 100);
+    assert_eq!(room(&bench, 150), 150);
+    bench.arrive(0, 0, 2, 1, 200);
+    assert_eq!(room(&bench, 50), 0, "somebody waits");
+    bench.credit(1_000_000, 2, 1, 100);
+    assert_eq!(room(&bench, 50), 50);
+
+    let mut bench = Bench::with_slots(300);
+    bench.arrive(0, 0, 2, 1, 1);
+    assert_eq!(room(&bench, 1), 200, "a packet takes a slot");
+    bench.arrive(0, 0, 2, 1, 100);
+    bench.arrive_for(Entry::Bubble, 0, 0, 2, 1, 100);
+    assert_eq!(room(&bench, 1), 0, "somebody waits for a bubble");
+}
+
+#[test]
+fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
+    let port = |bits| PortSetting {
+        rate: Rate::bits_per_s(bits),
+        to_host: false,
+        credits: 150,
+    };
+    let mut bench = Bench::of(&[port(SLOW), port(2 * SLOW), port(2 * SLOW)], 0);
+    // It may leave only after 50 ns; what comes meanwhile does not get its room.
+    bench.arrive_for(Entry::Kept, 0, 0, 2, 0, 100);
+    assert_eq!(bench.router.credits(2, 0), 50);
+    bench.arrive(10_000, 1, 2, 0, 100);
+    bench.until(Time(40_000));
+    assert_eq!(
+        (bench.router.waiting().count(), bench.agenda.departed.len()),
+        (1, 0)
+    );
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.agenda.departed, [(50_000, 2, 0, 100_000)]);
+    assert_eq!(bench.router.credits(2, 0), 50);
+    bench.credit(1_000_000, 2, 0, 100);
+    assert_eq!(bench.agenda.departed[1].0, 1_000_000);
+}
+
+#[test]
+fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
+    let mut bench = Bench::new(150);
+    bench.arrive(0, 0, 2, 0, 100);
+    bench.arrive_for(Entry::Kept, 0, 1, 2, 0, 100);
+    bench.arrive_for(Entry::Kept, 0, 1, 3, 0, 100);
+    bench.until(Time(1_000_000));
+    let ports: Vec<u16> = bench.agenda.departed.iter().map(|d| d.1).collect();
+    assert_eq!(ports, [2, 3], "hosts take all that comes");
+    assert_eq!(
+        (bench.router.waiting().count(), bench.router.credits(2, 0)),
+        (1, 50)
+    );
+}
+
+#[test]
+fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
+    let mut bench = Bench::with_slots(300);
+    let departed = |bench: &Bench| bench.agenda.departed.len();
+    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 60);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (1, 200));
+    bench.arrive_for(Entry::Bubble, 0, 3, 2, 0, 60);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (2, 100));
+    // Two want in; of two that go round the first takes the last slot and the second waits.
+    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 10);
+    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 20);
+    bench.arrive(0, 1, 2, 0, 30);
+    bench.arrive(0, 1, 2, 0, 40);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (3, 0));
+    assert_eq!(bench.router.waiting().count(), 3);
+    bench.credit(1_000_000, 2, 0, 100);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (4, 0));
+    bench.credit(2_000_000, 2, 0, 100);
+    assert_eq!(departed(&bench), 4, "room, but no bubble");
+    bench.credit(3_000_000, 2, 0, 100);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (5, 100));
+    bench.credit(4_000_000, 2, 0, 200);
+    assert_eq!((departed(&bench), bench.router.credits(2, 0)), (6, 200));
+    bench.until(Time(10_000_000));
+    let lengths = bench.agenda.departed.iter().map(|d| (d.3 - d.0) / 1000);
+    assert_eq!(lengths.collect::<Vec<_>>(), [60, 60, 30, 40, 10, 20]);
+    // Slots are given back to routers, bytes to hosts.
+    let freed: Vec<(u16, u32)> = bench.agenda.credits.iter().map(|c| (c.1, c.3)).collect();
+    assert_eq!(freed, [(0, 100), (3, 60), (1, 100), (1, 100), (0, 100), (0, 100)]);
 }
 
 #[derive(Clone, Debug)]
@@ -241,8 +362,38 @@ impl Reversible for Router {
     }
 }
 
+/// A router that gives packets slots, and lets them wait for bubbles.
+struct Slotted(Router);
+
+impl Reversible for Slotted {
+    type Op = Op;
+    type Step = Undo;
+    type Output = Output;
+    type State = RouterState;
+
+    fn fresh() -> Slotted {
+        let mut router = Bench::with_slots(350).router;
+        router.warmup = Time(1_000_000);
+        Slotted(router)
+    }
+
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+        self.0.apply(now, op, out);
+    }
+
+    fn undo(&mut self, step: Undo) {
+        self.0.undo(step);
+    }
+    fn state(&self) -> RouterState {
+        self.0.state()
+    }
+    fn restore(&mut self, state: RouterState) -> Result<(), String> {
+        self.0.restore(state)
+    }
+}
+
 fn readies() -> impl Strategy<Value = Ready> {
-    let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2);
+    let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2, 0usize..3);
     let packet = (
         any::<[u32; 3]>(),
         0u32..200,
@@ -257,7 +408,7 @@ fn readies() -> impl Strategy<Value = Ready> {
         any::<u8>(),
         any::<bool>(),
     );
-    (place, packet, route).prop_map(|((input, output, input_vc, output_vc), packet, route)| {
+    (place, packet, route).prop_map(|((input, output, input_vc, output_vc, entry), packet, route)| {
         let ([source, destination, message], bytes, born, job, hops) = packet;
         let (source, destination) = (HostId(source), HostId(destination));
         let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
@@ -276,6 +427,7 @@ fn readies() -> impl Strategy<Value = Ready> {
             output,
             input_vc,
             output_vc,
+            entry: ENTRIES[entry],
         }
     })
 }
@@ -293,6 +445,11 @@ proptest! {
     #[test]
     fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
         check::<Router>(&script)?;
+    }
+
+    #[test]
+    fn slots_and_bubbles_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+        check::<Slotted>(&script)?;
     }
 }
 
@@ -332,6 +489,18 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         "cannot wait for port 2, VC 0",
     );
     refused(|s| s.lanes.swap(4, 6), "cannot wait for port 3, VC 0");
+    refused(
+        |s| s.lanes[4].waiting[0].entry = Entry::Kept,
+        "cannot wait for port 2, VC 0",
+    );
+    refused(
+        |s| s.lanes[4].waiting.clear(),
+        "port 2 contradicts its queues",
+    );
+    refused(
+        |s| s.lanes[4].entering = s.lanes[4].waiting.clone(),
+        "cannot wait for port 2, VC 0",
+    );
     refused(
         |s| s.outputs[2].idle_since = None,
         "port 2 contradicts its queues",

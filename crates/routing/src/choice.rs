@@ -1,0 +1,56 @@
+//! The choice among hops by what they cost, the same in all adaptive algorithms of grids.
+
+use topology::{Port, RouterId, Topology};
+
+use crate::{Entry, Hop, Random};
+
+/// The cheapest hop so far. Of equally cheap ones the first wins, looking at the ports in a circle from a
+/// random one.
+pub(crate) struct Choice<Cost, Way> {
+    ports: u16,
+    start: u16,
+    best: Option<(Cost, u16, Hop, Way)>,
+}
+
+impl<Cost: Ord, Way> Choice<Cost, Way> {
+    /// At a router.
+    pub(crate) fn new(topology: &dyn Topology, router: RouterId, random: &mut dyn Random) -> Self {
+        let ports = topology.ports(router);
+        Choice {
+            ports,
+            start: random.below(u32::from(ports)) as u16,
+            best: None,
+        }
+    }
+
+    /// Looks at one more hop. `way` is what it means.
+    pub(crate) fn offer(&mut self, cost: Cost, hop: Hop, way: Way) {
+        let Port(port) = hop.port;
+        let place = if port >= self.start {
+            port - self.start
+        } else {
+            port + (self.ports - self.start)
+        };
+        let is_better = match &self.best {
+            Some((least, first, ..)) => (&cost, &place) < (least, first),
+            None => true,
+        };
+        if is_better {
+            self.best = Some((cost, place, hop, way));
+        }
+    }
+
+    /// The cheapest hop and what it means, if any was offered.
+    pub(crate) fn best(self) -> Option<(Hop, Way)> {
+        self.best.map(|(_, _, hop, way)| (hop, way))
+    }
+}
+
+/// A hop that is taken only if there is room at once.
+pub(crate) fn kept(port: Port, vc: u8) -> Hop {
+    Hop {
+        port,
+        vc,
+        entry: Entry::Kept,
+    }
+}

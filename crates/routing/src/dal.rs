@@ -1,0 +1,154 @@
+//! DAL in a HyperX: in any dimension that is left, either straight to the destination's coordinate or, once per
+//! dimension, through another one, by load.
+//!
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
+//! packaging of efficient large-scale networks", SC 2009 (dimensionally-adaptive, load-balanced). Costs are
+//! compared as in `doal.rs`.
+//!
+//! Paths of up to two links in each dimension, in any order, have no VC by dimension. Of the two ways out, as
+//! many VCs as links (2 D), or adaptive VCs with an escape, this is the second: two VCs whatever the number
+//! of dimensions, and with virtual cut-through the proof of J. Duato (IEEE Trans. Parallel and Distributed
+//! Systems 7(8), 1996) holds without more ado. The last VCs are adaptive: links of any dimension that is left,
+//! straight or by a detour, if there is room at once ([`Entry::Kept`]). VC 0 is the escape: straight in the
+//! first dimension that is left. A packet in an escape channel has no dimension left before that of the
+//! channel, and the next escape channel is one of a later dimension: no cycle. It is taken if no straight link
+//! has room and no detour that has is cheaper; at the next router a packet may leave it again.
+//!
+//! A straight link settles a dimension for good, and there is one detour in each: at most two links in each
+//! dimension. State: bit d of `flags` says that the detour in dimension d is under way.
+//!
+//! [`Entry::Kept`]: crate::Entry::Kept
+
+use std::sync::Arc;
+
+use topology::{Port, Shape, Topology};
+
+use crate::choice::{Choice, kept};
+use crate::dimension_order::hyperx;
+use crate::doal::{BIAS, Cost, read_bias};
+use crate::minimal_adaptive::Vcs;
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "dal",
+    works_on: "hyperx",
+    summary: "dimensions in any order, in each straight or by one detour, by load, with an escape (Ahn et al. 2009)",
+    parameters: &[
+        (
+            "adaptive_vcs",
+            "VCs on which any dimension and detour may be taken (default: 1)",
+        ),
+        BIAS,
+    ],
+    routes: |shape| matches!(shape, Shape::HyperX(_)),
+    build: |section, topology| {
+        Ok(Box::new(Dal {
+            topology,
+            vcs: Vcs::read(section, 1)?,
+            bias: read_bias(section)?,
+        }))
+    },
+};
+
+struct Dal {
+    topology: Arc<dyn Topology>,
+    vcs: Vcs,
+    bias: u64,
+}
+
+/// What a link is to a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// To the destination's coordinate in the first dimension that is left.
+    First,
+    /// To the destination's coordinate in another dimension.
+    Straight,
+    Detour,
+}
+
+impl Dal {
+    /// All links that a packet may take, with the flags behind them; none if it is there.
+    fn links(&self, at: At, state: RouteState, mut each: impl FnMut(Port, Link, u8)) {
+        let (target, _) = self.topology.attachment(at.destination);
+        let network = hyperx(&*self.topology);
+        let mut straight = Link::First;
+        for dimension in 0..network.dimensions() {
+            let (here, there) = (
+                network.coordinate(at.router, dimension),
+                network.coordinate(target, dimension),
+            );
+            if here == there {
+                continue;
+            }
+            let bit = 1 << dimension;
+            let may_detour = state.flags & bit == 0;
+            for cable in 0..network.width(dimension) {
+                let port = |coordinate| network.link_port(at.router, dimension, coordinate, cable);
+                each(port(there), straight, state.flags & !bit);
+                let elsewhere = |c: &u32| may_detour && *c != here && *c != there;
+                for coordinate in (0..network.size(dimension)).filter(elsewhere) {
+                    each(port(coordinate), Link::Detour, state.flags | bit);
+                }
+            }
+            straight = Link::Straight;
+        }
+    }
+}
+
+impl Routing for Dal {
+    fn vcs(&self) -> u8 {
+        self.vcs.all()
+    }
+
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let links = self.topology.distance(at.router, target);
+        let mut choice = Choice::new(&*self.topology, at.router, random);
+        let mut straight_has_room = false;
+        self.links(at, *state, |port, link, flags| {
+            if let Some(vc) = self.vcs.roomiest(port, congestion) {
+                let load = congestion.load(port);
+                let cost = match link {
+                    Link::First | Link::Straight => Cost::straight(load, links),
+                    Link::Detour => Cost::detour(load, links, self.bias),
+                };
+                straight_has_room |= link != Link::Detour;
+                choice.offer(cost, kept(port, vc), flags);
+            }
+        });
+        if !straight_has_room {
+            self.links(at, *state, |port, link, flags| {
+                if link == Link::First {
+                    let cost = Cost::straight(congestion.load(port), links);
+                    choice.offer(cost, Hop::new(port, 0), flags);
+                }
+            });
+        }
+        let (hop, flags) = choice.best().expect("a dimension is left, with a link");
+        state.flags = flags;
+        hop
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            out.push((Hop::new(port, 0), state));
+        }
+        self.links(at, state, |port, link, flags| {
+            let state = RouteState { flags, ..state };
+            if link == Link::First {
+                out.push((Hop::new(port, 0), state));
+            }
+            out.extend(self.vcs.adaptive().map(|vc| (kept(port, vc), state)));
+        });
+    }
+}

@@ -1,0 +1,153 @@
+//! DOAL in a HyperX: dimension after dimension, in each either straight to the destination's coordinate or,
+//! once, through another one if that is less loaded.
+//!
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
+//! packaging of efficient large-scale networks", SC 2009 (dimensionally-ordered, adaptive load-balanced). The
+//! rule of the choice, load times links that are left, is that of DimWAR, the same paths: N. McDonald, M. Isaev,
+//! A. Flores, A. Davis, J. Kim, "Practical and efficient incremental adaptive routing for HyperX networks", SC
+//! 2019. Of all links of the current dimension the cheapest is taken. A straight one costs
+//!
+//! ```text
+//! load * links                    with so many links left on that way
+//! load * (links + 1) + bias       for a detour
+//! ```
+//!
+//! and is taken where both cost the same.
+//!
+//! A detour goes by VC 0, a straight link by VC 1. Links of a dimension on VC 0 wait for its links on VC 1,
+//! those for links of later dimensions: no cycle.
+//!
+//! State: `phase` is d + 1 while the packet is on a detour in dimension d.
+
+use std::sync::Arc;
+
+use config::{Bytes, Error, Section};
+use topology::{Shape, Topology};
+
+use crate::choice::Choice;
+use crate::dimension_order::hyperx;
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "doal",
+    works_on: "hyperx",
+    summary: "dimension after dimension, in each straight or by one detour, by load (Ahn et al. 2009; DimWAR)",
+    parameters: &[BIAS],
+    routes: |shape| matches!(shape, Shape::HyperX(_)),
+    build: |section, topology| {
+        let bias = read_bias(section)?;
+        Ok(Box::new(Doal { topology, bias }))
+    },
+};
+
+/// The parameter of both algorithms that take detours in a HyperX.
+pub(crate) const BIAS: (&str, &str) = (
+    "bias",
+    "bytes by which the way without a detour may cost more (default: 7680 B, thirty packets of 256 B)",
+);
+
+pub(crate) fn read_bias(section: &Section) -> Result<u64, Error> {
+    Ok(section.or("bias", Bytes { bytes: 7680 })?.bytes)
+}
+
+/// What a way costs, as `doal` and `dal` compare them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    bytes: u64,
+    /// Of two equal ones the straight one is better.
+    is_detour: bool,
+}
+
+impl Cost {
+    /// Of a straight link, with so many links to go on it and behind it.
+    pub(crate) fn straight(load: u64, links: u32) -> Cost {
+        Cost {
+            bytes: load.saturating_mul(u64::from(links)),
+            is_detour: false,
+        }
+    }
+
+    /// Of a detour, where a straight link would leave so many.
+    pub(crate) fn detour(load: u64, links: u32, bias: u64) -> Cost {
+        let bytes = load.saturating_mul(u64::from(links) + 1);
+        Cost {
+            bytes: bytes.saturating_add(bias),
+            is_detour: true,
+        }
+    }
+}
+
+const DETOUR_VC: u8 = 0;
+const STRAIGHT_VC: u8 = 1;
+
+struct Doal {
+    topology: Arc<dyn Topology>,
+    bias: u64,
+}
+
+impl Doal {
+    /// All hops that a packet can take between routers, with the phase behind them; none if it is there.
+    fn hops(&self, at: At, state: RouteState, mut each: impl FnMut(Hop, u8)) {
+        let (target, _) = self.topology.attachment(at.destination);
+        let network = hyperx(&*self.topology);
+        let Some((dimension, there)) = network.first_difference(at.router, target) else {
+            return;
+        };
+        let here = network.coordinate(at.router, dimension);
+        let on_detour = dimension as u8 + 1;
+        for cable in 0..network.width(dimension) {
+            let port = |coordinate| network.link_port(at.router, dimension, coordinate, cable);
+            each(Hop::new(port(there), STRAIGHT_VC), 0);
+            if state.phase == on_detour {
+                continue;
+            }
+            for coordinate in (0..network.size(dimension)).filter(|c| *c != here && *c != there) {
+                each(Hop::new(port(coordinate), DETOUR_VC), on_detour);
+            }
+        }
+    }
+}
+
+impl Routing for Doal {
+    fn vcs(&self) -> u8 {
+        2
+    }
+
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            state.phase = 0;
+            return Hop::new(port, 0);
+        }
+        let links = self.topology.distance(at.router, target);
+        let mut choice = Choice::new(&*self.topology, at.router, random);
+        self.hops(at, *state, |hop, phase| {
+            let load = congestion.load(hop.port);
+            let cost = if hop.vc == STRAIGHT_VC {
+                Cost::straight(load, links)
+            } else {
+                Cost::detour(load, links, self.bias)
+            };
+            choice.offer(cost, hop, phase);
+        });
+        let (hop, phase) = choice.best().expect("a dimension is left, with a link");
+        state.phase = phase;
+        hop
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            out.push((Hop::new(port, 0), RouteState { phase: 0, ..state }));
+        }
+        self.hops(at, state, |hop, phase| {
+            out.push((hop, RouteState { phase, ..state }))
+        });
+    }
+}

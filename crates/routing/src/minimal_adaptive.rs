@@ -1,0 +1,237 @@
+//! Minimal adaptive routing in a torus, mesh or HyperX: any dimension that is left, where there is room and
+//! the least load; an escape in dimension order.
+//!
+//! Source: J. Duato, "A necessary and sufficient condition for deadlock-free routing in cut-through and
+//! store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8), 1996. With bubbles in the
+//! escape, this is the routing of the torus of Blue Gene/L (N. R. Adiga et al., "Blue Gene/L torus
+//! interconnection network", IBM J. Research and Development 49(2/3), 2005), there with two adaptive VCs.
+//!
+//! The last VCs are adaptive: a packet takes one of them only if there is room at once ([`Entry::Kept`]). Of
+//! the ports of shortest paths that have such a VC the least loaded wins, and on it the VC with the most room.
+//! If there is none, the packet waits for the first VCs, which dimension order uses as its own file says:
+//! with dateline or bubbles in a torus, one VC in a mesh or HyperX. At the next router it may leave the escape.
+//! Which hop it takes at a router is decided once.
+//!
+//! A packet in an escape channel has no dimension left before that of the channel, so the escape has the
+//! dependencies of dimension order, and packets in adaptive channels only add edges that lead into it. In a
+//! torus a packet counts as going round an escape ring only if it comes by that ring's VC.
+//!
+//! In a HyperX the escape takes the least loaded of parallel links, and no state is needed; elsewhere state
+//! is that of dimension order.
+//!
+//! [`Entry::Kept`]: crate::Entry::Kept
+
+use std::sync::Arc;
+
+use config::{Error, Section};
+use topology::{Port, Shape, Topology};
+
+use crate::choice::{Choice, kept};
+use crate::dimension_order::{Rings, Shorter, Ways, cartesian, hyperx};
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "minimal-adaptive",
+    works_on: "torus, mesh, hyperx",
+    summary: "any shortest path by load, with an escape in dimension order (Duato 1996; Blue Gene/L)",
+    parameters: &[
+        (
+            "adaptive_vcs",
+            "VCs on which any shortest path may be taken (default: 1)",
+        ),
+        (
+            "escape",
+            "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
+        ),
+    ],
+    routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
+    build: |section, topology| {
+        let rings = Rings::read(section, "escape", &*topology)?;
+        let vcs = Vcs::read(section, rings.vcs())?;
+        Ok(match topology.shape() {
+            Shape::HyperX(_) => Box::new(AcrossHyperX { topology, vcs }),
+            _ => Box::new(AcrossGrid {
+                escape: Ways::new(topology, rings),
+                vcs,
+            }),
+        })
+    },
+};
+
+/// The VCs of an algorithm with an escape: first those of the escape, then adaptive ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vcs {
+    escape: u8,
+    adaptive: u8,
+}
+
+impl Vcs {
+    pub(crate) fn read(section: &Section, escape: u8) -> Result<Vcs, Error> {
+        let adaptive: u8 = section.or("adaptive_vcs", 1)?;
+        let most = u8::MAX - escape;
+        if !(1..=most).contains(&adaptive) {
+            let text = format!("{adaptive} is out of range; expected 1 to {most}");
+            return Err(section.error("adaptive_vcs", text));
+        }
+        Ok(Vcs { escape, adaptive })
+    }
+
+    pub(crate) fn all(self) -> u8 {
+        self.escape + self.adaptive
+    }
+
+    pub(crate) fn adaptive(self) -> std::ops::Range<u8> {
+        self.escape..self.all()
+    }
+
+    /// The adaptive VC with the most room for the packet at a port, if there is any.
+    pub(crate) fn roomiest(self, port: Port, congestion: &dyn Congestion) -> Option<u8> {
+        let mut best = (0, None);
+        for vc in self.adaptive() {
+            let room = congestion.room(port, vc);
+            if room > best.0 {
+                best = (room, Some(vc));
+            }
+        }
+        best.1
+    }
+}
+
+struct AcrossGrid {
+    escape: Ways,
+    vcs: Vcs,
+}
+
+impl AcrossGrid {
+    /// The ports with which shortest paths begin.
+    fn ports(&self, at: At, mut each: impl FnMut(Port)) {
+        let topology = self.escape.topology();
+        let (target, _) = topology.attachment(at.destination);
+        let grid = cartesian(topology);
+        for dimension in 0..grid.sizes().len() {
+            let here = grid.coordinate(at.router, dimension);
+            let there = grid.coordinate(target, dimension);
+            if here == there {
+                continue;
+            }
+            let shorter = match self.escape.rings() {
+                Rings::None if there > here => Shorter::Up,
+                Rings::None => Shorter::Down,
+                Rings::Dateline | Rings::Bubble => self.escape.shorter(dimension, here, there),
+            };
+            if shorter != Shorter::Down {
+                each(grid.step_port(at.router, dimension, true));
+            }
+            if shorter != Shorter::Up {
+                each(grid.step_port(at.router, dimension, false));
+            }
+        }
+    }
+
+    fn has_arrived(&self, at: At) -> bool {
+        self.escape.topology().attachment(at.destination).0 == at.router
+    }
+}
+
+impl Routing for AcrossGrid {
+    fn vcs(&self) -> u8 {
+        self.vcs.all()
+    }
+
+    fn packets_per_vc(&self) -> u32 {
+        self.escape.rings().packets_per_vc()
+    }
+
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let escape = self.escape.hop(at, state);
+        if self.has_arrived(at) {
+            return escape;
+        }
+        let mut choice = Choice::new(self.escape.topology(), at.router, random);
+        self.ports(at, |port| {
+            if let Some(vc) = self.vcs.roomiest(port, congestion) {
+                choice.offer(congestion.load(port), kept(port, vc), ());
+            }
+        });
+        choice.best().map_or(escape, |(hop, ())| hop)
+    }
+
+    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.escape.hop(at, &mut state), state));
+        if self.has_arrived(at) {
+            return;
+        }
+        self.ports(at, |port| {
+            out.extend(self.vcs.adaptive().map(|vc| (kept(port, vc), state)));
+        });
+    }
+}
+
+struct AcrossHyperX {
+    topology: Arc<dyn Topology>,
+    vcs: Vcs,
+}
+
+impl AcrossHyperX {
+    /// The ports with which shortest paths begin, and whether they belong to the first dimension that is
+    /// left; none at the destination's router.
+    fn ports(&self, at: At, mut each: impl FnMut(Port, bool)) {
+        let (target, _) = self.topology.attachment(at.destination);
+        let network = hyperx(&*self.topology);
+        let mut is_first = true;
+        for dimension in 0..network.dimensions() {
+            let there = network.coordinate(target, dimension);
+            if network.coordinate(at.router, dimension) == there {
+                continue;
+            }
+            for cable in 0..network.width(dimension) {
+                each(network.link_port(at.router, dimension, there, cable), is_first);
+            }
+            is_first = false;
+        }
+    }
+}
+
+impl Routing for AcrossHyperX {
+    fn vcs(&self) -> u8 {
+        self.vcs.all()
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let mut choice = Choice::new(&*self.topology, at.router, random);
+        self.ports(at, |port, is_first| {
+            // Any room at all comes before the escape.
+            let load = congestion.load(port);
+            match self.vcs.roomiest(port, congestion) {
+                Some(vc) => choice.offer((false, load), kept(port, vc), ()),
+                None if is_first => choice.offer((true, load), Hop::new(port, 0), ()),
+                None => {}
+            }
+        });
+        let (hop, ()) = choice.best().expect("a dimension is left, with a link");
+        hop
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            out.push((Hop::new(port, 0), state));
+        }
+        self.ports(at, |port, is_first| {
+            if is_first {
+                out.push((Hop::new(port, 0), state));
+            }
+            out.extend(self.vcs.adaptive().map(|vc| (kept(port, vc), state)));
+        });
+    }
+}
