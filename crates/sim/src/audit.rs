@@ -42,12 +42,11 @@ pub fn audit(
         let Process::Router(router) = process else {
             continue;
         };
-        for ready in router.router.waiting() {
-            flight.add(ready.packet.bytes);
-            *held
-                .entry((router.router.id(), ready.input, ready.input_vc))
-                .or_default() += room(simulation, router.router.id(), ready.input, ready.packet.bytes);
-        }
+        let id = router.switch.id();
+        router.switch.buffered(&mut |packet, input, vc| {
+            flight.add(packet.bytes);
+            *held.entry((id, input, vc)).or_default() += room(simulation, id, input, packet.bytes);
+        });
     }
     for event in pending {
         hold_pending(simulation, event, &mut flight, &mut held);
@@ -139,7 +138,7 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
             };
             for vc in 0..vcs {
                 let what = format!("link from router {} port {port}", router.0);
-                balance(what, far, far_port.0, vc, state.router.credits(port, vc))?;
+                balance(what, far, far_port.0, vc, state.switch.credits(port, vc))?;
             }
         }
     }

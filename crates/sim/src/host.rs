@@ -192,7 +192,11 @@ impl Host {
                 })
             }
             Fact::ProgressAsked => self.tell_progress(simulation, context),
-            Fact::PacketReady { .. } | Fact::RankFinished | Fact::RoundDue | Fact::ProgressTold { .. } => {
+            Fact::PacketReady { .. }
+            | Fact::SwitchDue
+            | Fact::RankFinished
+            | Fact::RoundDue
+            | Fact::ProgressTold { .. } => {
                 unreachable!("{fact:?} does not happen to a host")
             }
         }

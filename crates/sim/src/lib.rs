@@ -25,7 +25,7 @@ mod wiring;
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
-pub use experiment::{Experiment, LinkSetting, Network, RunSetting};
+pub use experiment::{Experiment, LinkSetting, Network, RouterModel, RunSetting};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
 pub use run::{Control, Way, run, run_in};

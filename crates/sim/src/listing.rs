@@ -54,7 +54,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .collect(),
         "router-models" => fabric::router::MODELS
             .iter()
-            .map(|(n, s)| part(n, s, &[]))
+            .map(|m| part(m.name, m.summary, m.parameters))
             .collect(),
         "patterns" => workload::traffic::PATTERNS
             .iter()

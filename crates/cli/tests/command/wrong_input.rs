@@ -78,6 +78,20 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "did you mean 'global'?",
             ],
         ),
+        (
+            "buffer = ",
+            "model = \"input-queued\"\narbiter = \"randm\"\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.arbiter: ",
+                "did you mean 'random'?",
+            ],
+        ),
+        // The model `packet` has nothing to choose.
+        (
+            "buffer = ",
+            "arbiter = \"random\"\nbuffer = ",
+            &["experiment.toml:14: network.router.arbiter: ", "unknown key"],
+        ),
         // Units.
         (
             "\"100 Gbps\"",

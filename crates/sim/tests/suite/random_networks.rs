@@ -119,14 +119,21 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1u64..400,
         0u64..200,
     );
-    (network(), speeds).prop_map(|((network, packets), speeds)| {
+    let models = prop_oneof![
+        2 => Just(r#"model = "packet""#),
+        1 => Just(r#"model = "input-queued""#),
+        1 => Just(r#"model = "input-queued", arbiter = "random""#),
+    ];
+    (network(), models, speeds).prop_map(|((network, packets), model, speeds)| {
         let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
+        // Other routers have no bubbles.
+        let model = if network.contains("bubble") { r#"model = "packet""# } else { model };
         let buffer = packet * room * packets + room - 1;
         let text = format!(
             "{network}\
              link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
              links.host.bandwidth = \"{hosts_gbps} Gbps\"\n\
-             router = {{ delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
+             router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\n"
         );
         Network {
