@@ -9,7 +9,9 @@
 //! source and destination decide, so that half of such pairs go either way.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
-//! both are equally long (0: up).
+//! both are equally long (0: up). Source and destination pick one of parallel cables, the same share of them
+//! in every dimension. State, if there are any: `phase` again, and `path`, which is scaled to the number of
+//! cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
 //! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
@@ -39,6 +41,8 @@ struct DimensionOrder {
     topology: Arc<dyn Topology>,
     sizes: Vec<u32>,
     wraps: bool,
+    /// Whether there are parallel cables.
+    parallel: bool,
 }
 
 fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
@@ -52,10 +56,12 @@ impl DimensionOrder {
     fn new(topology: Arc<dyn Topology>) -> DimensionOrder {
         let grid = cartesian(&*topology);
         let (sizes, wraps) = (grid.sizes().to_vec(), grid.wraps());
+        let parallel = (0..sizes.len()).any(|dimension| grid.links(dimension) > 1);
         DimensionOrder {
             topology,
             sizes,
             wraps,
+            parallel,
         }
     }
 
@@ -65,13 +71,23 @@ impl DimensionOrder {
         let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
-        if !self.wraps {
-            let port = grid.step_port(at.router, dimension, there > here);
-            return Hop::new(port, 0);
-        }
-        if state.phase == 0 {
+        if state.phase == 0 && (self.wraps || self.parallel) {
             state.phase = 1;
-            state.flags = self.ways(grid, at, target);
+            if self.wraps {
+                state.flags = self.ways(grid, at, target);
+            }
+            if self.parallel {
+                state.path = (spread(at.source.0, at.destination.0) >> 16) as u16;
+            }
+        }
+        let cable = if self.parallel {
+            (u32::from(state.path) * grid.links(dimension)) >> 16
+        } else {
+            0
+        };
+        if !self.wraps {
+            let port = grid.step_port(at.router, dimension, there > here, cable);
+            return Hop::new(port, 0);
         }
         let size = self.sizes[dimension];
         let ahead = if there > here {
@@ -85,7 +101,8 @@ impl DimensionOrder {
             std::cmp::Ordering::Greater => false,
         };
         let wraps_ahead = up != (there > here);
-        Hop::new(grid.step_port(at.router, dimension, up), u8::from(!wraps_ahead))
+        let port = grid.step_port(at.router, dimension, up, cable);
+        Hop::new(port, u8::from(!wraps_ahead))
     }
 
     /// One bit for each dimension in which both ways to the target are equally long.
