@@ -159,9 +159,9 @@ impl Dragonfly2d {
 
     /// Local links between two routers of one group, by their numbers in it.
     #[inline]
-    fn local_distance(&self, from: u32, to: u32) -> u32 {
-        let (from, to) = (self.spot(from), self.spot(to));
-        u32::from(from.0 != to.0) + u32::from(from.1 != to.1)
+    fn local_distance(&self, from: (u32, u32), to: u32) -> u8 {
+        let to = self.spot(to);
+        u8::from(from.0 != to.0) + u8::from(from.1 != to.1)
     }
 
     #[inline]
@@ -175,8 +175,9 @@ impl Dragonfly2d {
     /// A link between the groups of two routers with the fewest local links beside it, and how many these
     /// are.
     fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
+        let (near, far) = (self.spot(from.router), self.spot(to.router));
         self.global.nearest_by(from.group, to.group, draw, |here, there| {
-            self.local_distance(from.router, here) + self.local_distance(to.router, there)
+            self.local_distance(near, here) + self.local_distance(far, there)
         })
     }
 }
@@ -231,7 +232,7 @@ impl Topology for Dragonfly2d {
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (here, there) = (self.place(from), self.place(to));
         if here.group == there.group {
-            return self.local_distance(here.router, there.router);
+            return u32::from(self.local_distance(self.spot(here.router), there.router));
         }
         let direct = self.nearest(here, there, 0).1 + 1;
         // One link would be a direct one.

@@ -118,7 +118,7 @@ impl DragonflyPlus {
 
     /// Local links between a router, by its number in the group, and a spine of it.
     #[inline]
-    fn to_spine(&self, router: u32, spine: u32) -> u32 {
+    fn to_spine(&self, router: u32, spine: u32) -> u8 {
         match router.checked_sub(self.leaves.get()) {
             None => 1,
             Some(own) if own == spine => 0,
