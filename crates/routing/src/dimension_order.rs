@@ -13,7 +13,9 @@
 //! source and destination decide, so that half of such pairs go either way.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
-//! both are equally long (0: up).
+//! both are equally long (0: up). Source and destination pick one of parallel cables, the same share of them
+//! in every dimension. State, if there are any: `phase` again, and `path`, which is scaled to the number of
+//! cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
 //! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
@@ -98,6 +100,8 @@ pub(crate) struct Ways {
     topology: Arc<dyn Topology>,
     sizes: Vec<u32>,
     rings: Rings,
+    /// Whether there are parallel cables.
+    parallel: bool,
 }
 
 pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
@@ -109,11 +113,14 @@ pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
 
 impl Ways {
     pub(crate) fn new(topology: Arc<dyn Topology>, rings: Rings) -> Ways {
-        let sizes = cartesian(&*topology).sizes().to_vec();
+        let grid = cartesian(&*topology);
+        let sizes = grid.sizes().to_vec();
+        let parallel = (0..sizes.len()).any(|dimension| grid.links(dimension) > 1);
         Ways {
             topology,
             sizes,
             rings,
+            parallel,
         }
     }
 
@@ -132,22 +139,32 @@ impl Ways {
         let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
-        if self.rings == Rings::None {
-            let port = grid.step_port(at.router, dimension, there > here);
-            return Hop::new(port, 0);
-        }
-        if state.phase == 0 {
+        if state.phase == 0 && (self.rings != Rings::None || self.parallel) {
             state.phase = 1;
-            state.flags = self.ways(grid, at, target);
+            if self.rings != Rings::None {
+                state.flags = self.ways(grid, at, target);
+            }
+            if self.parallel {
+                state.path = (spread(at.source.0, at.destination.0) >> 16) as u16;
+            }
+        }
+        let cable = if self.parallel {
+            (u32::from(state.path) * grid.links(dimension)) >> 16
+        } else {
+            0
+        };
+        if self.rings == Rings::None {
+            let port = grid.step_port(at.router, dimension, there > here, cable);
+            return Hop::new(port, 0);
         }
         let up = match self.shorter(dimension, here, there) {
             Shorter::Up => true,
             Shorter::Down => false,
             Shorter::Both => state.flags >> dimension & 1 == 0,
         };
-        let port = grid.step_port(at.router, dimension, up);
+        let port = grid.step_port(at.router, dimension, up, cable);
         if self.rings == Rings::Bubble {
-            let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up);
+            let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up, cable);
             let entry = if goes_round { Entry::Room } else { Entry::Bubble };
             return Hop { port, vc: 0, entry };
         }

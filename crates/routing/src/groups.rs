@@ -1,7 +1,9 @@
 //! Minimal paths in a dragonfly: at most one local link, one global link, at most one local link. What
 //! `minimal` and the two legs of `ugal` share.
 
-use topology::{Dragonfly, Groups, HostId, Port, RouterId, Shape, Topology, pick};
+use topology::{
+    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Port, RouterId, Shape, Topology, pick,
+};
 
 use crate::Hop;
 
@@ -14,6 +16,8 @@ pub(crate) struct GroupNetwork<T> {
 /// The topologies of groups that routing is compiled for.
 pub(crate) enum GroupTopology<'a> {
     Dragonfly(&'a Dragonfly),
+    Dragonfly2d(&'a Dragonfly2d),
+    DragonflyPlus(&'a DragonflyPlus),
 }
 
 /// Which topology of groups this is. The registry has made sure that it is one.
@@ -21,10 +25,11 @@ pub(crate) fn concrete(topology: &dyn Topology) -> GroupTopology<'_> {
     let Shape::Groups(groups) = topology.shape() else {
         unreachable!("the registry checks the shape")
     };
-    match groups.as_any().downcast_ref() {
-        Some(dragonfly) => GroupTopology::Dragonfly(dragonfly),
-        None => unreachable!("every topology of groups has its variant here"),
-    }
+    let any = groups.as_any();
+    None.or_else(|| any.downcast_ref().map(GroupTopology::Dragonfly))
+        .or_else(|| any.downcast_ref().map(GroupTopology::Dragonfly2d))
+        .or_else(|| any.downcast_ref().map(GroupTopology::DragonflyPlus))
+        .expect("every topology of groups has its variant here")
 }
 
 impl<T: Topology + Groups> GroupNetwork<T> {

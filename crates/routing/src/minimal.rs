@@ -40,6 +40,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         }
         match groups::concrete(topology.as_ref()) {
             GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
+            GroupTopology::Dragonfly2d(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
+            GroupTopology::DragonflyPlus(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
         }
     },
 };

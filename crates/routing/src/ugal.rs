@@ -51,6 +51,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     routes: is_groups,
     build: |section, topology| match groups::concrete(topology.as_ref()) {
         GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Ugal::read(section, dragonfly.clone())?)),
+        GroupTopology::Dragonfly2d(dragonfly) => Ok(Box::new(Ugal::read(section, dragonfly.clone())?)),
+        GroupTopology::DragonflyPlus(dragonfly) => Ok(Box::new(Ugal::read(section, dragonfly.clone())?)),
     },
 };
 
@@ -132,8 +134,19 @@ impl<T: Topology + Groups> Ugal<T> {
         }
     }
 
+    /// The link to the group of an intermediate router. It is chosen once: at a router on the way to it
+    /// others may be as near.
+    fn first_link(&self, at: At, via: u32) -> u16 {
+        if self.intermediate == Intermediate::Group {
+            return 0;
+        }
+        let draw = spread(via, at.destination.0);
+        let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
+        u16::try_from(link).unwrap_or(0)
+    }
+
     /// One hop towards the intermediate place, or none if the packet is there.
-    fn first_leg(&self, at: At, via: u32) -> Option<Hop> {
+    fn first_leg(&self, at: At, via: u32, link: u16) -> Option<Hop> {
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
         match self.intermediate {
@@ -141,10 +154,7 @@ impl<T: Topology + Groups> Ugal<T> {
             Intermediate::Router => {
                 let via = RouterId(via);
                 let path = self.network.local_path(draw);
-                let way = |groups: &T, to_other_group| match to_other_group {
-                    true => (groups.minimal_link(at.router, via, draw), path),
-                    false => (0, path),
-                };
+                let way = |_: &T, _| (u32::from(link), path);
                 Some(self.network.towards(at.router, via, 0, way))
             }
             Intermediate::Group => {
@@ -188,7 +198,7 @@ impl<T: Topology + Groups> Ugal<T> {
     /// Continues a path that has been decided on.
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         if state.phase == FIRST_LEG {
-            match self.first_leg(at, state.via) {
+            match self.first_leg(at, state.via, state.path) {
                 Some(hop) => return hop,
                 None => state.phase = ARRIVED,
             }
@@ -212,9 +222,12 @@ impl<T: Topology + Groups> Ugal<T> {
 
     /// A path through an intermediate place, from the source router.
     fn through(&self, at: At, via: u32) -> (Hop, RouteState) {
-        let hop = self.first_leg(at, via).expect("the place is in another group");
+        let path = self.first_link(at, via);
+        let hop = self.first_leg(at, via, path);
+        let hop = hop.expect("the place is in another group");
         let state = RouteState {
             via,
+            path,
             phase: FIRST_LEG,
             ..RouteState::default()
         };

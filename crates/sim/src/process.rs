@@ -53,9 +53,13 @@ impl RouterProcess {
             })
             .collect();
         let switch = match network.model {
-            RouterModel::Packet => {
-                Switch::Packet(packet::Router::new(router, vcs, &ports, network.slot(), simulation.warmup))
-            }
+            RouterModel::Packet => Switch::Packet(packet::Router::new(
+                router,
+                vcs,
+                &ports,
+                network.slot(),
+                simulation.warmup,
+            )),
             RouterModel::InputQueued { arbiter } => {
                 let setting = input_queued::Setting {
                     arbiter,

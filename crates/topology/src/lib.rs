@@ -6,15 +6,22 @@
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 
+mod arrangement;
 mod cartesian;
 mod division;
 mod dragonfly;
+mod dragonfly_2d;
+mod dragonfly_plus;
+mod express_mesh;
 mod fat_tree;
 mod galois;
 mod graph;
+mod host_ports;
 mod hyperx;
 mod mesh;
 mod registry;
+mod search;
+mod shuffle;
 mod size;
 mod slim_fly;
 mod torus;
@@ -23,6 +30,8 @@ use std::any::Any;
 
 pub use division::Divisor;
 pub use dragonfly::Dragonfly;
+pub use dragonfly_2d::Dragonfly2d;
+pub use dragonfly_plus::DragonflyPlus;
 pub use registry::{Kind, REGISTRY, build};
 
 /// A switch.
@@ -58,7 +67,7 @@ pub const HOST_LINK: LinkClass = LinkClass(0);
 /// What a topology looks like beyond being a graph; routing algorithms that need more than the graph
 /// ask for one of these.
 pub enum Shape<'a> {
-    /// Groups of routers, all-to-all within a group, links between groups.
+    /// Groups of routers with links between all groups.
     Groups(&'a dyn Groups),
     /// Levels of a tree.
     Tree(&'a dyn Tree),
@@ -169,8 +178,11 @@ pub trait Cartesian {
     fn wraps(&self) -> bool;
     /// The router's coordinate in one dimension.
     fn coordinate(&self, router: RouterId, dimension: usize) -> u32;
-    /// The port that leads one step up (`true`) or down in one dimension.
-    fn step_port(&self, router: RouterId, dimension: usize, up: bool) -> Port;
+    /// Number of parallel cables between neighbours in one dimension.
+    fn links(&self, dimension: usize) -> u32;
+    /// The port that leads one step up (`true`) or down in one dimension over the `cable`-th of the parallel
+    /// cables.
+    fn step_port(&self, router: RouterId, dimension: usize, up: bool, cable: u32) -> Port;
     /// The first dimension in which two routers differ, with the coordinates of both in it.
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)>;
 }

@@ -933,7 +933,9 @@ impl Router {
                     && !self.outputs[port].to_host
             };
             let bubbles = !self.entrances.is_empty();
-            let waits = |ready: &Ready| fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles);
+            let waits = |ready: &Ready| {
+                fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles)
+            };
             let enters = |ready: &Ready| fits(ready) && ready.entry == Entry::Bubble && bubbles;
             if !lane.waiting.iter().all(waits) || !lane.entering.iter().all(enters) {
                 return Err(format!(

@@ -493,10 +493,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         |s| s.lanes[4].waiting[0].entry = Entry::Kept,
         "cannot wait for port 2, VC 0",
     );
-    refused(
-        |s| s.lanes[4].waiting.clear(),
-        "port 2 contradicts its queues",
-    );
+    refused(|s| s.lanes[4].waiting.clear(), "port 2 contradicts its queues");
     refused(
         |s| s.lanes[4].entering = s.lanes[4].waiting.clone(),
         "cannot wait for port 2, VC 0",

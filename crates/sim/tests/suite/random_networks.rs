@@ -127,7 +127,11 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     (network(), models, speeds).prop_map(|((network, packets), model, speeds)| {
         let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
         // Other routers have no bubbles.
-        let model = if network.contains("bubble") { r#"model = "packet""# } else { model };
+        let model = if network.contains("bubble") {
+            r#"model = "packet""#
+        } else {
+            model
+        };
         let buffer = packet * room * packets + room - 1;
         let text = format!(
             "{network}\
