@@ -153,33 +153,34 @@ impl Rows {
 
     /// Breaks up rows beside routers that are left, as long as there come two of one and those that are left.
     fn make_room(&mut self) {
-        let mut left = self.left();
-        let mut next = 0;
-        while let Some(router) = left.get(next).copied() {
-            next += 1;
-            let mut beside: Vec<u32> = self.search.links.of(router).to_vec();
-            beside.retain(|end| self.row_of[*end as usize] != NONE);
-            if beside
-                .into_iter()
-                .any(|end| self.divide(self.row_of[end as usize], router, &left))
-            {
-                (left, next) = (self.left(), 0);
+        let mut has_changed = true;
+        while has_changed {
+            has_changed = false;
+            for router in self.left() {
+                // It may be in a row by now, made from that of another.
+                has_changed |= self.search.free[router as usize] && self.find_room(router);
             }
         }
     }
 
-    /// Makes two rows of the routers of one and those that are left; `router` is one of these.
-    fn divide(&mut self, index: u32, router: u32, left: &[u32]) -> bool {
-        let index = index as usize;
+    fn find_room(&mut self, router: u32) -> bool {
+        let mut beside = self.search.links.of(router).to_vec();
+        beside.retain(|end| self.row_of[*end as usize] != NONE);
+        beside
+            .into_iter()
+            .any(|end| self.divide(self.row_of[end as usize] as usize, router))
+    }
+
+    /// Makes two rows of the routers of one and those that are left, `router` among them.
+    fn divide(&mut self, index: usize, router: u32) -> bool {
         let old = self.rows[index];
         self.set_free(old, true);
         let Some(first) = self.take(router) else {
             self.set_free(old, false);
             return false;
         };
-        let others = old.iter().chain(left).copied();
-        let second = others.into_iter().find_map(|other| self.take(other));
-        let Some(second) = second else {
+        // Among those that were left there was no row.
+        let Some(second) = old.into_iter().find_map(|router| self.take(router)) else {
             self.set_free(first, true);
             self.set_free(old, false);
             return false;

@@ -3,7 +3,7 @@
 //! Loads count mean sizes, which are therefore known exactly: to 2^-16 byte.
 
 mod bimodal;
-mod cumulative;
+mod file;
 mod geometric;
 mod uniform;
 
@@ -29,7 +29,7 @@ pub trait Size: Send + Sync {
 pub type SizeKind = Kind<fn(&Section, &Path) -> Result<Box<dyn Size>, Error>>;
 
 /// All distributions, in alphabetical order.
-pub static SIZES: &[SizeKind] = &[bimodal::KIND, cumulative::KIND, geometric::KIND, uniform::KIND];
+pub static SIZES: &[SizeKind] = &[bimodal::KIND, file::KIND, geometric::KIND, uniform::KIND];
 
 /// The size of messages that `traffic` (`job.traffic`) gives: its `message` is a size, by default
 /// `default` bytes, or a table that names a `distribution`. Paths are relative to `folder`.
