@@ -1,4 +1,5 @@
-//! Dimension-order routing in a torus, mesh or HyperX: dimension 0 first, each the shorter way round.
+//! Dimension-order routing in a torus, mesh, HyperX or express mesh: dimension 0 first, each the shorter way
+//! round.
 //!
 //! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
 //! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs).
@@ -16,6 +17,10 @@
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
 //! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
 //! first router, `via` what is left of the draw.
+//!
+//! In an express mesh every dimension is a long link, if it leads nowhere too far, and then steps of one: links
+//! up wait for links further up, so that one VC is enough. Ways that turn back can be shorter; `minimal` takes
+//! them.
 
 use std::sync::Arc;
 
@@ -25,13 +30,18 @@ use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread}
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
-    works_on: "torus, mesh, hyperx",
+    works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, the shorter way round, with dateline VCs (Dally and Seitz 1987)",
     parameters: &[],
-    routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
+    routes: |shape| match shape {
+        Shape::Cartesian(_) | Shape::HyperX(_) => true,
+        Shape::Graph(graph) => graph.straight().is_some(),
+        _ => false,
+    },
     build: |_, topology| {
         Ok(match topology.shape() {
             Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
+            Shape::Graph(_) => Box::new(StraightWays { topology }),
             _ => Box::new(DimensionOrder::new(topology)),
         })
     },
@@ -187,5 +197,36 @@ impl Routing for LinkPerDimension {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+}
+
+struct StraightWays {
+    topology: Arc<dyn Topology>,
+}
+
+impl StraightWays {
+    fn hop(&self, at: At) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let shape = self.topology.shape();
+        let straight = shape.graph().and_then(|graph| graph.straight());
+        let straight = straight.expect("the registry checks the shape");
+        Hop::new(straight.straight_port(at.router, target), 0)
+    }
+}
+
+impl Routing for StraightWays {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at), state));
     }
 }
