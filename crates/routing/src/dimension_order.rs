@@ -1,4 +1,5 @@
-//! Dimension-order routing in a torus, mesh or HyperX: dimension 0 first, each the shorter way round.
+//! Dimension-order routing in a torus, mesh, HyperX or express mesh: dimension 0 first, each the shorter way
+//! round.
 //!
 //! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
 //! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs); with bubbles: C. Carrion,
@@ -20,6 +21,10 @@
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
 //! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
 //! first router, `via` what is left of the draw.
+//!
+//! In an express mesh every dimension is a long link, if it leads nowhere too far, and then steps of one: links
+//! up wait for links further up, so that one VC is enough. Ways that turn back can be shorter; `minimal` takes
+//! them.
 
 use std::sync::Arc;
 
@@ -30,17 +35,22 @@ use crate::{Algorithm, At, Congestion, Entry, Hop, Random, RouteState, Routing, 
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
-    works_on: "torus, mesh, hyperx",
+    works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, the shorter way round (Dally and Seitz 1987)",
     parameters: &[(
         "deadlock",
         "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
     )],
-    routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
+    routes: |shape| match shape {
+        Shape::Cartesian(_) | Shape::HyperX(_) => true,
+        Shape::Graph(graph) => graph.straight().is_some(),
+        _ => false,
+    },
     build: |section, topology| {
         let rings = Rings::read(section, "deadlock", &*topology)?;
         Ok(match topology.shape() {
             Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
+            Shape::Graph(_) => Box::new(StraightWays { topology }),
             _ => Box::new(DimensionOrder {
                 ways: Ways::new(topology, rings),
             }),
@@ -282,5 +292,36 @@ impl Routing for LinkPerDimension {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+}
+
+struct StraightWays {
+    topology: Arc<dyn Topology>,
+}
+
+impl StraightWays {
+    fn hop(&self, at: At) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let shape = self.topology.shape();
+        let straight = shape.graph().and_then(|graph| graph.straight());
+        let straight = straight.expect("the registry checks the shape");
+        Hop::new(straight.straight_port(at.router, target), 0)
+    }
+}
+
+impl Routing for StraightWays {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at), state));
     }
 }

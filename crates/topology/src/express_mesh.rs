@@ -22,7 +22,7 @@ use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, each, ports, sizes};
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Straight, Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -337,6 +337,20 @@ impl Graph for ExpressMesh {
     fn neighbourhood(&self) -> u32 {
         let last = self.dimensions.last().expect("at least one dimension");
         last.stride.get()
+    }
+
+    fn straight(&self) -> Option<&dyn Straight> {
+        Some(self)
+    }
+}
+
+impl Straight for ExpressMesh {
+    /// The longest link that does not lead too far, then steps of one.
+    fn straight_port(&self, from: RouterId, to: RouterId) -> Port {
+        let first = self.differences(from, to).next();
+        let (dimension, here, there) = first.expect("the routers differ");
+        let reach = dimension.gap.quotient(here.abs_diff(there) - 1);
+        dimension.port(there > here, reach)
     }
 }
 

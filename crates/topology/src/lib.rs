@@ -210,6 +210,18 @@ pub trait Graph: Topology {
     /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
     /// other than to the rest: what to keep together when the network is divided.
     fn neighbourhood(&self) -> u32;
+    /// Ways that need one VC only, if the network has them.
+    fn straight(&self) -> Option<&dyn Straight> {
+        None
+    }
+}
+
+/// Ways that go through dimension after dimension without turning back in any. They can be longer than the
+/// shortest ones, but their links never wait for each other in a circle, if packets use one VC.
+pub trait Straight {
+    /// The port with which the way from one router to another (different) one begins. Every router behind
+    /// it continues the same way.
+    fn straight_port(&self, from: RouterId, to: RouterId) -> Port;
 }
 
 /// The coordinates of a network whose every dimension is all-to-all.

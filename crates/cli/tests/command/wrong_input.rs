@@ -248,7 +248,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "\"dimension-order\"",
             &[
                 "experiment.toml:9: network.routing.algorithm: ",
-                "works on torus, mesh, hyperx, not on this dragonfly",
+                "works on torus, mesh, hyperx, express-mesh, not on this dragonfly",
                 "expected one of: minimal, ugal",
             ],
         ),

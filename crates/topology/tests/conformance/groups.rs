@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use fabricsim_topology::*;
 
 use crate::contract::{ports, routers};
+use crate::shapes::check_no_circle;
 
 pub fn check(topology: &dyn Topology, groups: &dyn Groups) {
     let size = groups.routers_per_group();
@@ -110,16 +111,7 @@ fn check_local_paths(topology: &dyn Topology, groups: &dyn Groups) {
     }
     // Where a group is a single router the network may say so or not.
     assert_eq!(longest.max(1), groups.local_diameter());
-    // Links that wait for none are taken away until there is none left.
-    while !next_links.is_empty() {
-        let waiting: HashSet<(RouterId, Port)> = next_links.keys().copied().collect();
-        let before = next_links.len();
-        next_links.retain(|_, next| next.iter().any(|link| waiting.contains(link)));
-        assert!(
-            next_links.len() < before,
-            "local links wait for each other in a circle"
-        );
-    }
+    check_no_circle(next_links);
 }
 
 /// The draws reach exactly the links with the fewest local links beside them.

@@ -47,6 +47,42 @@ pub fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
         }
     }
     assert_eq!(graph.diameter(), greatest);
+    if let Some(straight) = graph.straight() {
+        check_straight(topology, straight);
+    }
+}
+
+/// Straight ways arrive, and no link can wait for itself.
+fn check_straight(topology: &dyn Topology, straight: &dyn Straight) {
+    let mut next_links: HashMap<(RouterId, Port), HashSet<(RouterId, Port)>> = HashMap::new();
+    for from in routers(topology) {
+        for to in routers(topology) {
+            let (mut here, mut before, mut length) = (from, None, 0);
+            while here != to {
+                let link = (here, straight.straight_port(here, to));
+                let Peer::Router(next, _) = topology.peer(link.0, link.1) else {
+                    panic!("not a link between routers");
+                };
+                if let Some(before) = before.replace(link) {
+                    next_links.entry(before).or_default().insert(link);
+                }
+                (here, length) = (next, length + 1);
+                assert!(length < topology.routers(), "does not arrive");
+            }
+            assert!(length >= topology.distance(from, to));
+        }
+    }
+    check_no_circle(next_links);
+}
+
+/// Links that wait for none are taken away until there is none left.
+pub fn check_no_circle(mut next_links: HashMap<(RouterId, Port), HashSet<(RouterId, Port)>>) {
+    while !next_links.is_empty() {
+        let waiting: HashSet<(RouterId, Port)> = next_links.keys().copied().collect();
+        let before = next_links.len();
+        next_links.retain(|_, next| next.iter().any(|link| waiting.contains(link)));
+        assert!(next_links.len() < before, "links wait for each other in a circle");
+    }
 }
 
 pub fn check_hyperx(topology: &dyn Topology, hyperx: &dyn HyperX) {
