@@ -8,9 +8,12 @@ mod deadlock;
 mod destination_mod_k;
 mod dimension_order;
 mod groups;
+mod legs;
 mod minimal;
+mod par;
 mod registry;
 mod ugal;
+mod valiant;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
 pub use registry::{Algorithm, Build, REGISTRY, build};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Shape, Topology};
 
-use crate::{Routing, adaptive, destination_mod_k, dimension_order, minimal, ugal};
+use crate::{Routing, adaptive, destination_mod_k, dimension_order, minimal, par, ugal, valiant};
 
 /// One routing algorithm.
 pub struct Algorithm {
@@ -32,7 +32,9 @@ pub static REGISTRY: &[Algorithm] = &[
     destination_mod_k::ALGORITHM,
     dimension_order::ALGORITHM,
     minimal::ALGORITHM,
+    par::ALGORITHM,
     ugal::ALGORITHM,
+    valiant::ALGORITHM,
 ];
 
 /// Builds the routing that `section` (`network.routing`) describes; its `algorithm` names it.

@@ -40,17 +40,38 @@ const NETWORKS: &[&str] = &[
     "kind = \"torus\"\nsizes = [6, 2, 3]\nhosts_per_router = 2",
 ];
 
-/// Parameters of algorithms beside their defaults.
-const VARIANTS: &[(&str, &str)] = &[
-    ("ugal", "intermediate = \"group\""),
-    ("ugal", "bias = \"0 B\"\nweight = 0"),
+/// Parameters of algorithms beside their defaults, and the networks that know them.
+const VARIANTS: &[(&str, &str, fn(&Shape<'_>) -> bool)] = &[
+    ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
+    ("par", "intermediate = \"group\"", is_groups),
+    ("par", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "par",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "intermediate = \"group\"", is_groups),
+    ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "ugal",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
+        shape.graph().is_some()
+    }),
+    ("valiant", "intermediate = \"group\"", is_groups),
 ];
+
+fn is_groups(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(_))
+}
 
 /// Whether an algorithm promises the fewest hops.
 fn is_minimal(algorithm: &str) -> bool {
     match algorithm {
         "adaptive" | "destination-mod-k" | "dimension-order" | "minimal" => true,
-        "ugal" => false,
+        "par" | "ugal" | "valiant" => false,
         other => panic!("say here whether '{other}' is minimal"),
     }
 }
@@ -99,7 +120,8 @@ fn routing(algorithm: &str, parameters: &str, topology: &Arc<dyn Topology>) -> B
 /// Every algorithm with its variants on a topology: name, parameters, routing.
 fn routings(topology: &Arc<dyn Topology>) -> Vec<(&'static str, &'static str, Box<dyn Routing>)> {
     let defaults = REGISTRY.iter().map(|a| (a, ""));
-    let variants = VARIANTS.iter().map(|(name, parameters)| {
+    let known = VARIANTS.iter().filter(|(.., knows)| knows(&topology.shape()));
+    let variants = known.map(|(name, parameters, _)| {
         (
             REGISTRY.iter().find(|a| a.name == *name).expect("registered"),
             *parameters,
@@ -229,6 +251,7 @@ fn check(topology: &Arc<dyn Topology>, max_states: u64) {
 fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
+    let slim_fly = network("kind = \"slim-fly\"\nq = 3");
     for (algorithm, parameters, topology, expected) in [
         (
             "minimum",
@@ -248,7 +271,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "",
             &dragonfly,
             "'dimension-order' works on torus, mesh, hyperx, not on this dragonfly of 3 groups of 2 routers with 2 \
-             hosts each; expected one of: minimal, ugal",
+             hosts each; expected one of: minimal, par, ugal, valiant",
         ),
         (
             "ugal",
@@ -267,6 +290,30 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "intermediate = \"routers\"",
             &dragonfly,
             "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
+        ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "candidates = 0",
+            &slim_fly,
+            "x.toml:2: candidates: 0 is not possible; expected at least 1",
+        ),
+        (
+            "ugal",
+            "cost = \"loads\"",
+            &slim_fly,
+            "x.toml:2: cost: unknown name 'loads'; did you mean 'load'?",
+        ),
+        (
+            "minimal",
+            "paths = \"adaptive\"",
+            &dragonfly,
+            "x.toml:2: paths: unknown name 'adaptive'",
         ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
@@ -295,15 +342,19 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 
 #[test]
 fn every_algorithm_and_parameter_is_documented() {
-    let page = include_str!("../../../docs/methods/routing.md");
+    let methods = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/methods");
+    let read = |page: &str| std::fs::read_to_string(format!("{methods}/{page}.md"));
+    let overview = read("routing").expect("docs/methods/routing.md");
     for algorithm in REGISTRY {
-        let start = page
-            .find(&format!("\n## {}\n", algorithm.name))
-            .expect(algorithm.name);
-        let section = page[start + 4..].split("\n## ").next().expect("a section");
+        // A page of its own, or a section.
+        let text = read(&format!("routing/{}", algorithm.name)).unwrap_or_else(|_| {
+            let start = overview.find(&format!("\n## {}\n", algorithm.name));
+            let section = &overview[start.expect(algorithm.name) + 4..];
+            section.split("\n## ").next().expect("a section").to_string()
+        });
         for (parameter, _) in algorithm.parameters {
             assert!(
-                section.contains(&format!("`{parameter}`")),
+                text.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",
                 algorithm.name
             );
