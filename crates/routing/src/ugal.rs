@@ -71,6 +71,8 @@ pub(crate) struct Rule {
     weight: u64,
     cost: Cost,
     candidates: u32,
+    /// Whether one random path is compared by load alone.
+    simple: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,6 +107,7 @@ impl Rule {
             weight: u64::from(weight),
             cost,
             candidates,
+            simple: cost == Cost::Load && candidates == 1,
         })
     }
 }
@@ -127,65 +130,85 @@ fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
     congestion.load(start.0.port)
 }
 
-/// A path through an intermediate place, and its cost.
-type Other = (u64, Start);
+/// Where a packet is, the router it goes to, and the ends between which it may take a detour.
+type Between<E> = (At, RouterId, E);
 
 impl<L: Legs> Ugal<L> {
-    /// A random path through an intermediate place; none if it cannot begin here.
+    /// A random intermediate place, and the path through it; no path if it cannot begin here.
     #[inline(always)]
     fn draw(
         &self,
-        (at, target, ends): (At, RouterId, L::Ends),
+        (at, _, ends): Between<L::Ends>,
         state: RouteState,
-        congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Option<Other> {
+    ) -> (u32, Option<Start>) {
         let via = self.legs.place(random.below(self.legs.places(ends)), ends);
-        let start = self.legs.through(at, via, state)?;
-        let mut cost = load(&start, congestion);
-        if self.rule.cost == Cost::LoadHops {
-            let links = self.legs.links_through(at, target, via, &start);
-            cost = cost.saturating_mul(u64::from(links));
-        }
-        Some((cost, start))
+        (via, self.legs.through(at, via, state))
     }
 
-    /// The cheapest of further random paths and a first one. Not part of [`Routing::route`], where it would
-    /// take registers from decisions with one candidate.
-    #[inline(never)]
-    fn draw_more(
+    /// The better one of the minimal path and one random path, by load alone: [`Ugal::weigh`] where there is
+    /// the least to weigh.
+    #[inline(always)]
+    fn compare(
         &self,
-        between: (At, RouterId, L::Ends),
+        between: Between<L::Ends>,
         state: RouteState,
-        mut best: Option<Other>,
+        minimal: Start,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Option<Other> {
-        for _ in 1..self.rule.candidates {
-            match self.draw(between, state, congestion, random) {
-                Some(other) if best.is_none_or(|best| other.0 < best.0) => best = Some(other),
-                _ => {}
-            }
+    ) -> Start {
+        let Rule { bias, weight, .. } = self.rule;
+        let Some(other) = self.draw(between, state, random).1 else {
+            return minimal;
+        };
+        let allowed = load(&other, congestion)
+            .saturating_mul(weight)
+            .saturating_add(bias);
+        if load(&minimal, congestion) <= allowed {
+            minimal
+        } else {
+            other
         }
-        best
     }
 
-    #[inline]
-    fn prefers_minimal(
+    /// The better one of the minimal path and the cheapest of some random paths.
+    #[inline(never)]
+    fn weigh(
         &self,
-        (at, target): (At, RouterId),
-        minimal: &Start,
-        other_cost: u64,
+        between: Between<L::Ends>,
+        state: RouteState,
+        minimal: Start,
         congestion: &dyn Congestion,
-    ) -> bool {
+        random: &mut dyn Random,
+    ) -> Start {
+        let (at, target, _) = between;
         let Rule { bias, weight, .. } = self.rule;
-        let (load, other) = (load(minimal, congestion), other_cost.saturating_mul(weight));
-        match self.rule.cost {
-            Cost::Load => load <= other.saturating_add(bias),
-            Cost::LoadHops => {
-                let links = self.legs.minimal_links(at, target, minimal);
-                load.saturating_sub(bias).saturating_mul(u64::from(links)) <= other
+        let mut best: Option<(u64, Start)> = None;
+        for _ in 0..self.rule.candidates {
+            let (via, Some(other)) = self.draw(between, state, random) else {
+                continue;
+            };
+            let links = match self.rule.cost {
+                Cost::Load => 1,
+                Cost::LoadHops => self.legs.links_through(at, target, via, &other),
+            };
+            let cost = load(&other, congestion).saturating_mul(u64::from(links));
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, other));
             }
+        }
+        let Some((cost, other)) = best else {
+            return minimal;
+        };
+        let links = match self.rule.cost {
+            Cost::Load => 1,
+            Cost::LoadHops => self.legs.minimal_links(at, target, &minimal),
+        };
+        let excess = load(&minimal, congestion).saturating_sub(bias);
+        if excess.saturating_mul(u64::from(links)) <= cost.saturating_mul(weight) {
+            minimal
+        } else {
+            other
         }
     }
 }
@@ -210,19 +233,13 @@ impl<L: Legs> Routing for Ugal<L> {
             return self.legs.go_on(at, target, state);
         }
         let minimal = self.legs.minimal(at, target, *state);
-        let mut best = minimal;
-        if let Some(ends) = self.legs.ends(at.router, target) {
-            let between = (at, target, ends);
-            let mut other = self.draw(between, *state, congestion, random);
-            if self.rule.candidates > 1 {
-                other = self.draw_more(between, *state, other, congestion, random);
+        let best = match self.legs.ends(at.router, target) {
+            Some(ends) if self.rule.simple => {
+                self.compare((at, target, ends), *state, minimal, congestion, random)
             }
-            if let Some((cost, other)) = other
-                && !self.prefers_minimal((at, target), &minimal, cost, congestion)
-            {
-                best = other;
-            }
-        }
+            Some(ends) => self.weigh((at, target, ends), *state, minimal, congestion, random),
+            None => minimal,
+        };
         *state = best.1;
         best.0
     }

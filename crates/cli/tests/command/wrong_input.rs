@@ -203,7 +203,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             &[
                 "experiment.toml:9: network.routing.algorithm: ",
                 "works on torus, mesh, hyperx, not on this dragonfly",
-                "expected one of: minimal, ugal",
+                "expected one of: minimal, par, ugal, valiant",
             ],
         ),
         (

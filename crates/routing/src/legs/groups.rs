@@ -39,8 +39,6 @@ pub(super) struct GroupLegs<T, const RETRACTABLE: bool> {
     places: u32,
     /// Routers with hosts in every group, if there are others.
     leaves: Option<Divisor>,
-    /// Whether all routers of a group are linked to each other.
-    all_to_all: bool,
     /// First VC of the first leg.
     first_vc: u8,
     /// First VC of the last leg.
@@ -61,7 +59,6 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
             groups: groups.groups(),
             places,
             leaves: (leaves < routers).then(|| Divisor::new(leaves)),
-            all_to_all: groups.local_diameter() <= 1,
             first_vc,
             last_vc,
             network,
@@ -74,11 +71,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
             .is_none_or(|leaves| router.0 % of_group < leaves.get())
     }
 
+    /// Whether all routers of a group are linked to each other. Asked for each time: for topologies of which
+    /// this is always true the answer is compiled in.
+    #[inline]
+    fn all_to_all(&self) -> bool {
+        self.network.groups().local_diameter() <= 1
+    }
+
     /// The link that a packet to an intermediate router takes. Where its way to the link is itself a
     /// link, the next router finds a link of its own again; where it is longer, the link must stay the same.
     #[inline]
     fn first_link(&self, here: RouterId, via: RouterId, draw: u32, chosen: u16) -> u32 {
-        match self.all_to_all {
+        match self.all_to_all() {
             true => self.network.groups().minimal_link(here, via, draw),
             false => u32::from(chosen),
         }
@@ -92,26 +96,25 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
 
     /// One hop towards the intermediate place, or none if the packet is there.
     #[inline]
-    fn first_leg(&self, at: At, state: RouteState) -> Option<Hop> {
-        let draw = spread(state.via, at.destination.0);
+    fn first_leg(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
+        let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
         match self.intermediate {
-            Intermediate::Router if at.router.0 == state.via => None,
+            Intermediate::Router if at.router.0 == via => None,
             Intermediate::Router => {
-                let (via, path) = (RouterId(state.via), self.network.local_path(draw));
+                let (via, path) = (RouterId(via), self.network.local_path(draw));
                 let way = |_: &T, to_other_group| match to_other_group {
-                    true => (self.first_link(at.router, via, draw, state.path), path),
+                    true => (self.first_link(at.router, via, draw, chosen), path),
                     false => (0, path),
                 };
                 Some(self.network.towards(at.router, via, self.first_vc, way))
             }
             Intermediate::Group => {
                 let here = groups.group(at.router);
-                (here != state.via).then(|| {
-                    let link = self.link_to_group(here, state.via, draw);
+                (here != via).then(|| {
+                    let link = self.link_to_group(here, via, draw);
                     let path = self.network.local_path(draw);
-                    self.network
-                        .through(at.router, state.via, self.first_vc, link, path)
+                    self.network.through(at.router, via, self.first_vc, link, path)
                 })
             }
         }
@@ -242,12 +245,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
             phase: FIRST_LEG,
             ..RouteState::default()
         };
-        if !self.all_to_all && self.intermediate == Intermediate::Router {
+        if !self.all_to_all() && self.intermediate == Intermediate::Router {
             let draw = spread(via, at.destination.0);
             let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
             state.path = link.min(u32::from(u16::MAX)) as u16;
         }
-        let hop = self.first_leg(at, state).expect("the place is in another group");
+        let hop = self
+            .first_leg(at, via, state.path)
+            .expect("the place is in another group");
         if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
             return None;
         }
@@ -257,7 +262,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
     #[inline]
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         if state.phase == FIRST_LEG {
-            if let Some(hop) = self.first_leg(at, *state) {
+            if let Some(hop) = self.first_leg(at, state.via, state.path) {
                 return hop;
             }
             state.phase = ARRIVED;

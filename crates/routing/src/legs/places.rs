@@ -80,3 +80,41 @@ impl Places {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(places: &Places, here: u32, target: u32) -> Vec<u32> {
+        let ends = places.without(RouterId(here), RouterId(target));
+        ends.map_or(Vec::new(), |ends| {
+            (0..places.left(ends))
+                .map(|index| places.nth(index, ends))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn every_place_but_the_ends_comes_once() {
+        let everywhere = Places { some: None, count: 5 };
+        assert_eq!(all(&everywhere, 0, 3), [1, 2, 4]);
+        assert_eq!(all(&everywhere, 4, 3), [0, 1, 2]);
+        let somewhere = Places {
+            some: Some(vec![1, 4, 6, 9]),
+            count: 4,
+        };
+        assert_eq!(all(&somewhere, 9, 4), [1, 6]);
+        // Router 5 has no hosts.
+        assert_eq!(all(&somewhere, 5, 1), [4, 6, 9]);
+    }
+
+    #[test]
+    fn two_places_leave_none_between_them() {
+        let two = Places {
+            some: Some(vec![0, 3]),
+            count: 2,
+        };
+        assert_eq!(all(&two, 0, 3), []);
+        assert_eq!(all(&two, 1, 3), []);
+    }
+}
