@@ -1,8 +1,7 @@
 //! Progressive adaptive routing: UGAL whose choice of the minimal path can be taken back on the way.
 //!
-//! Sources: N. Jiang, J. Kim, W. J. Dally, "Indirect adaptive routing on large scale interconnection networks",
-//! ISCA 2009 (PAR); in a HyperX N. McDonald et al., "Practical and efficient incremental adaptive routing for
-//! HyperX networks", SC 2019, discusses it.
+//! Source: N. Jiang, J. Kim, W. J. Dally, "Indirect adaptive routing on large scale interconnection networks",
+//! ISCA 2009 (PAR, in dragonflies; in other networks it is the same idea at every router of a minimal path).
 //!
 //! A packet on a minimal path decides again at further routers, each time as in `ugal`, by the loads of
 //! that router's ports and with new random places: in networks of groups in the source's group, up to the

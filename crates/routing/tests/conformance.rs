@@ -41,7 +41,7 @@ const NETWORKS: &[&str] = &[
 ];
 
 /// Parameters of algorithms beside their defaults, and the networks that know them.
-const VARIANTS: &[(&str, &str, fn(&Shape<'_>) -> bool)] = &[
+const VARIANTS: &[(&str, &str, Knows)] = &[
     ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
     ("par", "intermediate = \"group\"", is_groups),
     ("par", "bias = \"0 B\"\nweight = 0", |_| true),
@@ -62,6 +62,8 @@ const VARIANTS: &[(&str, &str, fn(&Shape<'_>) -> bool)] = &[
     }),
     ("valiant", "intermediate = \"group\"", is_groups),
 ];
+
+type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
     matches!(shape, Shape::Groups(_))
