@@ -1,5 +1,5 @@
-//! Minimal paths in a dragonfly: at most one local link, one global link, at most one local link. What
-//! `minimal` and the two legs of `ugal` share.
+//! Minimal paths in networks of groups: local links, at most one global link, local links. What `minimal`
+//! and the legs of `valiant`, `ugal` and `par` share.
 
 use topology::{
     Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Port, RouterId, Shape, Topology, pick,
@@ -13,27 +13,32 @@ pub(crate) struct GroupNetwork<T> {
     topology: T,
 }
 
-/// The topologies of groups that routing is compiled for.
-pub(crate) enum GroupTopology<'a> {
-    Dragonfly(&'a Dragonfly),
-    Dragonfly2d(&'a Dragonfly2d),
-    DragonflyPlus(&'a DragonflyPlus),
+/// Something that is compiled for each topology of groups.
+pub(crate) trait PerTopology {
+    type Built;
+
+    fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built;
 }
 
-/// Which topology of groups this is. The registry has made sure that it is one.
-pub(crate) fn concrete(topology: &dyn Topology) -> GroupTopology<'_> {
+/// Builds it for this topology of groups. The registry has made sure that it is one.
+pub(crate) fn compiled<P: PerTopology>(topology: &dyn Topology, what: P) -> P::Built {
     let Shape::Groups(groups) = topology.shape() else {
         unreachable!("the registry checks the shape")
     };
-    let any = groups.as_any();
-    None.or_else(|| any.downcast_ref().map(GroupTopology::Dragonfly))
-        .or_else(|| any.downcast_ref().map(GroupTopology::Dragonfly2d))
-        .or_else(|| any.downcast_ref().map(GroupTopology::DragonflyPlus))
-        .expect("every topology of groups has its variant here")
+    macro_rules! first_of {
+        ($($kind:ty),*) => {
+            $(if let Some(concrete) = groups.as_any().downcast_ref::<$kind>() {
+                return what.build(GroupNetwork::new(concrete.clone()));
+            })*
+        };
+    }
+    // Every topology of groups.
+    first_of!(Dragonfly, Dragonfly2d, DragonflyPlus);
+    unreachable!("every topology of groups is in the list")
 }
 
 impl<T: Topology + Groups> GroupNetwork<T> {
-    pub(crate) fn new(topology: T) -> Self {
+    fn new(topology: T) -> Self {
         GroupNetwork { topology }
     }
 

@@ -11,13 +11,16 @@ mod destination_mod_k;
 mod dimension_order;
 mod doal;
 mod groups;
+mod legs;
 mod minimal;
 mod minimal_adaptive;
+mod par;
 mod registry;
 mod rings;
 mod scatter;
 mod source_destination_hashed;
 mod ugal;
+mod valiant;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
 pub use registry::{Algorithm, Build, REGISTRY, build};

@@ -59,22 +59,53 @@ const NETWORKS: &[&str] = &[
     "kind = \"torus\"\nsizes = [4, 2, 3]\nlinks = [2, 1, 3]\nhosts_per_router = 2",
 ];
 
-/// Parameters of algorithms beside their defaults.
-const VARIANTS: &[(&str, &str)] = &[
-    ("ugal", "intermediate = \"group\""),
-    ("ugal", "bias = \"0 B\"\nweight = 0"),
+/// Parameters of algorithms beside their defaults, and the networks that know them.
+const VARIANTS: &[(&str, &str, Knows)] = &[
+    ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
+    ("par", "intermediate = \"group\"", is_groups),
+    ("par", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "par",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "intermediate = \"group\"", is_groups),
+    ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "ugal",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
+        shape.graph().is_some()
+    }),
+    ("valiant", "intermediate = \"group\"", is_groups),
+    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", is_hyperx),
+    ("dimension-order", "deadlock = \"bubble\"", is_torus),
+    ("doal", "bias = \"0 B\"", is_hyperx),
+    ("minimal-adaptive", "escape = \"bubble\"", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 3", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_mesh),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_hyperx),
 ];
 
-/// Parameters that only some topologies of an algorithm have: its name, they, the topology's name.
-const VARIANTS_OF_TOPOLOGIES: &[(&str, &str, &str)] = &[
-    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", "HyperX"),
-    ("dimension-order", "deadlock = \"bubble\"", "torus"),
-    ("doal", "bias = \"0 B\"", "HyperX"),
-    ("minimal-adaptive", "escape = \"bubble\"", "torus"),
-    ("minimal-adaptive", "adaptive_vcs = 3", "torus"),
-    ("minimal-adaptive", "adaptive_vcs = 2", "mesh"),
-    ("minimal-adaptive", "adaptive_vcs = 2", "HyperX"),
-];
+type Knows = fn(&Shape<'_>) -> bool;
+
+fn is_groups(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(_))
+}
+
+fn is_hyperx(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::HyperX(_))
+}
+
+fn is_torus(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if grid.wraps())
+}
+
+fn is_mesh(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if !grid.wraps())
+}
 
 /// Whether an algorithm promises the fewest hops.
 fn is_minimal(algorithm: &str, shape: &Shape<'_>) -> bool {
@@ -88,7 +119,7 @@ fn is_minimal(algorithm: &str, shape: &Shape<'_>) -> bool {
         | "minimal-adaptive"
         | "scatter"
         | "source-destination-hashed" => true,
-        "dal" | "doal" | "ugal" => false,
+        "dal" | "doal" | "par" | "ugal" | "valiant" => false,
         other => panic!("say here whether '{other}' is minimal"),
     }
 }
@@ -137,22 +168,15 @@ fn routing(algorithm: &str, parameters: &str, topology: &Arc<dyn Topology>) -> B
 /// Every algorithm with its variants on a topology: name, parameters, routing.
 fn routings(topology: &Arc<dyn Topology>) -> Vec<(&'static str, &'static str, Box<dyn Routing>)> {
     let defaults = REGISTRY.iter().map(|a| (a, ""));
-    let variants = VARIANTS.iter().map(|(name, parameters)| {
+    let known = VARIANTS.iter().filter(|(.., knows)| knows(&topology.shape()));
+    let variants = known.map(|(name, parameters, _)| {
         (
             REGISTRY.iter().find(|a| a.name == *name).expect("registered"),
             *parameters,
         )
     });
-    let of_this = VARIANTS_OF_TOPOLOGIES
-        .iter()
-        .filter(|(_, _, kind)| topology.describe().starts_with(kind))
-        .map(|(name, parameters, _)| {
-            let algorithm = REGISTRY.iter().find(|a| a.name == *name);
-            (algorithm.expect("registered"), *parameters)
-        });
     defaults
         .chain(variants)
-        .chain(of_this)
         .filter(|(a, _)| (a.routes)(&topology.shape()))
         .map(|(a, parameters)| (a.name, parameters, routing(a.name, parameters, topology)))
         .collect()
@@ -279,6 +303,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
     let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
+    let slim_fly = network("kind = \"slim-fly\"\nq = 3");
     for (algorithm, parameters, topology, expected) in [
         (
             "minimum",
@@ -290,15 +315,15 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "minimal",
             "",
             &torus,
-            "x.toml:1: algorithm: 'minimal' works on dragonfly, graph, hyperx, slim-fly, not on this torus of 4 x 4 routers with 1 \
-             host each; expected one of: dimension-order",
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly, not on \
+             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive",
         ),
         (
             "dimension-order",
             "",
             &dragonfly,
             "'dimension-order' works on torus, mesh, hyperx, express-mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
-             hosts each; expected one of: minimal, ugal",
+             hosts each; expected one of: minimal, par, ugal, valiant",
         ),
         (
             "ugal",
@@ -361,6 +386,30 @@ fn wrong_parameters_are_refused_where_they_stand() {
             &torus,
             "'doal' works on hyperx, not on this torus of 4 x 4 routers",
         ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "candidates = 0",
+            &slim_fly,
+            "x.toml:2: candidates: 0 is not possible; expected at least 1",
+        ),
+        (
+            "ugal",
+            "cost = \"loads\"",
+            &slim_fly,
+            "x.toml:2: cost: unknown name 'loads'; did you mean 'load'?",
+        ),
+        (
+            "minimal",
+            "paths = \"adaptive\"",
+            &dragonfly,
+            "x.toml:2: paths: unknown name 'adaptive'",
+        ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
             panic!("{algorithm} {parameters}: was built");
@@ -388,20 +437,19 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 
 #[test]
 fn every_algorithm_and_parameter_is_documented() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods");
+    let methods = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/methods");
+    let read = |page: &str| std::fs::read_to_string(format!("{methods}/{page}.md"));
+    let overview = read("routing").expect("docs/methods/routing.md");
     for algorithm in REGISTRY {
-        let page = folder.join(format!("routing/{}.md", algorithm.name));
-        let section = std::fs::read_to_string(&page).unwrap_or_else(|_| {
-            let page = std::fs::read_to_string(folder.join("routing.md")).expect("the page of all");
-            let start = page
-                .find(&format!("\n## {}\n", algorithm.name))
-                .expect(algorithm.name);
-            let section = page[start + 4..].split("\n## ").next();
-            section.expect("a section").to_string()
+        // A page of its own, or a section.
+        let text = read(&format!("routing/{}", algorithm.name)).unwrap_or_else(|_| {
+            let start = overview.find(&format!("\n## {}\n", algorithm.name));
+            let section = &overview[start.expect(algorithm.name) + 4..];
+            section.split("\n## ").next().expect("a section").to_string()
         });
         for (parameter, _) in algorithm.parameters {
             assert!(
-                section.contains(&format!("`{parameter}`")),
+                text.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",
                 algorithm.name
             );
