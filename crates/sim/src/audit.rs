@@ -103,7 +103,7 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
         (crate::wiring::Identity::Host(_), Fact::PacketArrived { packet, .. }) => flight.add(packet.bytes),
         (crate::wiring::Identity::Router(router), Fact::CreditReturned { port, vc, bytes }) => {
             if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
-                *held.entry((far, far_port.0, vc)).or_default() += u64::from(bytes);
+                *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
             }
         }
         (crate::wiring::Identity::Host(host), Fact::CreditReturned { vc, bytes, .. }) => {
