@@ -17,9 +17,9 @@
 
 use std::sync::Arc;
 
-use topology::{Cartesian, HyperX, RouterId, Shape, Topology, pick};
+use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
@@ -117,6 +117,38 @@ impl Routing for DimensionOrder {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.topology.attachment(destination);
+        let grid = cartesian(&*self.topology);
+        let Some((dimension, here, there)) = grid.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let (size, ahead) = (u64::from(self.sizes[dimension]), u64::from(here.abs_diff(there)));
+        // Both ways can be equally long at the first step in a dimension only: the choice need not be kept.
+        if self.wraps && 2 * ahead == size {
+            for up in [true, false] {
+                out.push((grid.step_port(router, dimension, up), state, 0.5));
+            }
+            return;
+        }
+        let up = (there > here) == (!self.wraps || 2 * ahead < size);
+        out.push((grid.step_port(router, dimension, up), state, 1.0));
+    }
 }
 
 struct LinkPerDimension {
@@ -170,5 +202,32 @@ impl Routing for LinkPerDimension {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.topology.attachment(destination);
+        let network = hyperx(&*self.topology);
+        let Some((dimension, coordinate)) = network.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, 1.0 / f64::from(width)));
+        }
     }
 }
