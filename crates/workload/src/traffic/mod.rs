@@ -19,6 +19,16 @@ pub use random::Random;
 pub trait Pattern: Send + Sync {
     /// The host that the next packet of host `source` goes to, of `hosts` numbered from 0.
     fn destination(&self, source: u32, hosts: u32, random: &mut dyn Random) -> u32;
+
+    /// All hosts that packets of host `source` go to with their probabilities, each once or several times;
+    /// none if it sends nothing.
+    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64));
+
+    /// Whether every host sends to all others with one probability; if so, whether to itself, too. What
+    /// [`Pattern::shares`] says then need not be asked host by host.
+    fn is_uniform(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// Chooses times.

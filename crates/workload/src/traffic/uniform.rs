@@ -32,6 +32,20 @@ impl Pattern for Uniform {
         let other = random.below(u64::from(hosts) - 1) as u32;
         other + u32::from(other >= source)
     }
+
+    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
+        if hosts < 2 {
+            return each(source, 1.0);
+        }
+        let choices = if self.include_self { hosts } else { hosts - 1 };
+        for host in (0..hosts).filter(|host| self.include_self || *host != source) {
+            each(host, 1.0 / f64::from(choices));
+        }
+    }
+
+    fn is_uniform(&self) -> Option<bool> {
+        Some(self.include_self)
+    }
 }
 
 #[cfg(test)]
@@ -92,5 +106,20 @@ mod tests {
         assert_eq!(pattern.destination(0, 10, &mut Script(vec![1])), 1);
         assert_eq!(pattern.destination(9, 10, &mut Script(vec![u64::MAX])), 8);
         assert_eq!(pattern.destination(3, 10, &mut Script(vec![u64::MAX])), 9);
+    }
+
+    #[test]
+    fn shares_are_what_is_drawn_from() {
+        for (include_self, source, hosts, choices) in
+            [(false, 3, HOSTS, 16), (true, 3, HOSTS, 17), (false, 0, 1, 1)]
+        {
+            let pattern = Uniform { include_self };
+            let mut found = Vec::new();
+            pattern.shares(source, hosts, &mut |host, share| found.push((host, share)));
+            let expected = (0..hosts).filter(|host| include_self || *host != source || hosts == 1);
+            let expected: Vec<(u32, f64)> = expected.map(|host| (host, 1.0 / f64::from(choices))).collect();
+            assert_eq!(found, expected);
+            assert_eq!(pattern.is_uniform(), Some(include_self));
+        }
     }
 }
