@@ -92,7 +92,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
                 .collect::<Vec<_>>(),
         )
     };
-    vec![
+    let mut rows = vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&|n| show::count(n.hosts))),
         Row::new("  routers", text(&|n| show::count(n.routers))),
@@ -103,7 +103,20 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  hops, mean", text(&|n| format!("{:.2}", n.mean_hops))),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
-    ]
+    ];
+    rows.extend(bounds(runs));
+    rows
+}
+
+/// What was computed beside what was simulated, for runs that know it.
+fn bounds(runs: &[(&str, Summary)]) -> Option<Row> {
+    let bounds = runs.iter().map(|(_, run)| run.bounds.as_ref()?.accepted_load);
+    let bounds: Vec<Option<f64>> = bounds.collect();
+    let shown = |bound: &Option<f64>| bound.map_or("-".into(), show::percent);
+    bounds
+        .iter()
+        .any(Option::is_some)
+        .then(|| Row::new("  accepted load, at most", bounds.iter().map(shown)))
 }
 
 fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {

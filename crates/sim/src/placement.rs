@@ -54,6 +54,8 @@ pub struct TrafficJob {
     arrival: Box<dyn Arrival>,
     /// Mean time between two messages of a host.
     mean_gap: MeanGap,
+    /// The load that each host is to offer, as a fraction of its injection link.
+    pub load: f64,
     /// Bytes of a message.
     pub message_bytes: u64,
     /// Its hosts; none: all of them.
@@ -119,6 +121,18 @@ impl RankJob {
 }
 
 impl TrafficJob {
+    /// Who sends to whom, by the numbers of the job's hosts.
+    pub(crate) fn pattern(&self) -> &dyn Pattern {
+        self.pattern.as_ref()
+    }
+
+    /// The job's host of this number.
+    pub(crate) fn host(&self, index: u32) -> HostId {
+        self.hosts
+            .as_ref()
+            .map_or(HostId(index), |hosts| hosts[index as usize])
+    }
+
     /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
     /// be zero.
     pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
@@ -127,11 +141,7 @@ impl TrafficJob {
 
     /// Where the next message of the job's host number `index` goes.
     pub fn destination(&self, index: u32, random: &mut dyn Random) -> HostId {
-        let to = self.pattern.destination(index, self.host_count, random);
-        match &self.hosts {
-            None => HostId(to),
-            Some(hosts) => hosts[to as usize],
-        }
+        self.host(self.pattern.destination(index, self.host_count, random))
     }
 }
 
@@ -386,6 +396,7 @@ impl Rooms {
             arrival,
             mean_gap: MeanGap::for_load(message.bytes, injection, load)
                 .map_err(|e| traffic.error("load", e.message))?,
+            load,
             message_bytes: message.bytes,
             hosts,
             host_count,
