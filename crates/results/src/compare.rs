@@ -1,6 +1,6 @@
 //! Several runs side by side, as text for a terminal.
 
-use crate::{Summary, show};
+use crate::{JobBounds, Summary, show};
 
 /// A table that compares runs: one column per run, one row per figure, times also as a ratio to the
 /// first run. Names head the columns; a figure that a run does not have is a dash.
@@ -76,6 +76,19 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 times(&of(&|j| j.latency_ns.p99)),
             ));
         }
+        let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
+        let latency = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
+        let latencies: Vec<Option<f64>> = bounds.iter().map(latency).collect();
+        if latencies.iter().any(Option::is_some) {
+            rows.push(Row::new("  computed: latency without load", times(&latencies)));
+        }
+        if bounds.iter().flatten().any(|of| of.throughput.is_some()) {
+            let shown = |of: &Option<&JobBounds>| {
+                let throughput = of.as_ref().and_then(|of| of.throughput);
+                throughput.map_or("-".into(), show::percent)
+            };
+            rows.push(Row::new("  computed: load, at most", bounds.iter().map(shown)));
+        }
     }
     rows
 }
@@ -92,7 +105,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
                 .collect::<Vec<_>>(),
         )
     };
-    let mut rows = vec![
+    vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&|n| show::count(n.hosts))),
         Row::new("  routers", text(&|n| show::count(n.routers))),
@@ -103,20 +116,14 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  hops, mean", text(&|n| format!("{:.2}", n.mean_hops))),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
-    ];
-    rows.extend(bounds(runs));
-    rows
+    ]
 }
 
-/// What was computed beside what was simulated, for runs that know it.
-fn bounds(runs: &[(&str, Summary)]) -> Option<Row> {
-    let bounds = runs.iter().map(|(_, run)| run.bounds.as_ref()?.accepted_load);
-    let bounds: Vec<Option<f64>> = bounds.collect();
-    let shown = |bound: &Option<f64>| bound.map_or("-".into(), show::percent);
-    bounds
-        .iter()
-        .any(Option::is_some)
-        .then(|| Row::new("  accepted load, at most", bounds.iter().map(shown)))
+/// What was computed of a job beside the run, if all of it was: links of hosts alone say little.
+fn bounds_of<'a>(run: &'a Summary, name: &str) -> Option<&'a JobBounds> {
+    let bounds = run.bounds.as_ref()?;
+    let mut known = bounds.jobs.iter().filter(|job| job.not_computed.is_empty());
+    known.find(|job| job.name == name)
 }
 
 fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {

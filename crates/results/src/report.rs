@@ -96,7 +96,9 @@ fn cards(summary: &Summary) -> String {
         "of the injection bandwidth; {} offered",
         show::percent(network.offered_load)
     );
-    if let Some(most) = summary.bounds.as_ref().and_then(|bounds| bounds.accepted_load) {
+    // What the network could accept of what is offered is news where it is less.
+    let most = summary.bounds.as_ref().and_then(|bounds| bounds.accepted_load);
+    if let Some(most) = most.filter(|most| *most < 0.999 * network.offered_load) {
         let _ = write!(note, ", at most {} possible", show::percent(most));
     }
     cards += &card("accepted load", &show::percent(network.accepted_load), &note);
@@ -154,20 +156,14 @@ fn bounds(summary: &Summary) -> String {
         };
         let job = summary.jobs.iter().find(|job| job.name == bound.name);
         let simulated = job.filter(|job| job.packets > 0);
-        let accepted = if alone {
-            number(Some(summary.network.accepted_load))
-        } else {
-            "–".into()
-        };
-        let hops = if alone {
-            number(Some(summary.network.mean_hops))
-        } else {
-            "–".into()
-        };
+        let of_network = |known: bool, figure: f64| number(known.then_some(figure));
+        let everywhere = alone && job.is_some_and(|job| job.hosts == summary.network.hosts);
+        let accepted = of_network(everywhere, summary.network.accepted_load);
+        let hops = of_network(alone, summary.network.mean_hops);
         let rows = [
-            ("load of every host", number(bound.throughput), accepted),
+            ("load of every host, at most", number(bound.throughput), accepted),
             (
-                "that of links between routers alone",
+                "the same, of links between routers alone",
                 number(bound.router_throughput),
                 "–".into(),
             ),
@@ -212,6 +208,14 @@ fn bounds(summary: &Summary) -> String {
         if !bound.not_computed.is_empty() {
             let _ = writeln!(html, "<p>Not computed: {}.</p>", escape(&bound.not_computed));
         }
+    }
+    if let Some(most) = bounds.accepted_load {
+        let _ = writeln!(
+            html,
+            "<p>At the loads asked for, {} of the injection bandwidth of all hosts can be accepted at most; {} was.</p>",
+            show::percent(most),
+            show::percent(summary.network.accepted_load)
+        );
     }
     if let (true, Some(scale)) = (bounds.jobs.len() > 1, bounds.scale) {
         let _ = writeln!(

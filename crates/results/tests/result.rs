@@ -227,6 +227,11 @@ fn runs_are_compared_to_the_first_and_missing_jobs_are_dashes() {
     };
     assert!(line("job lammps: time").ends_with("(1.50x)"), "{text}");
     assert!(line("job background").ends_with('-'), "{text}");
+    assert!(line("  computed: load, at most").contains("75.0 %"), "{text}");
+    assert!(
+        line("  computed: latency without load").contains("512.5 ns"),
+        "{text}"
+    );
     let column = |l: &str| l.chars().position(|c| c == '(');
     assert_eq!(
         column(line("  MPI per rank")),
