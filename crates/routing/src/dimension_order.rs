@@ -29,9 +29,9 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Cartesian, HyperX, RouterId, Shape, Topology, pick};
+use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
-use crate::{Algorithm, At, Congestion, Entry, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Entry, Hop, Oblivious, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
@@ -239,6 +239,47 @@ impl Routing for DimensionOrder {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.ways.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.ways.topology.attachment(destination);
+        let grid = cartesian(&*self.ways.topology);
+        let Some((dimension, here, there)) = grid.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let shorter = match self.ways.rings {
+            Rings::None if there > here => Shorter::Up,
+            Rings::None => Shorter::Down,
+            Rings::Dateline | Rings::Bubble => self.ways.shorter(dimension, here, there),
+        };
+        // Both ways can be equally long at the first step in a dimension only: the choice need not be kept. Nor
+        // need that of a cable, since nothing else depends on it.
+        let ups: &[bool] = match shorter {
+            Shorter::Up => &[true],
+            Shorter::Down => &[false],
+            Shorter::Both => &[true, false],
+        };
+        let cables = grid.links(dimension);
+        let share = 1.0 / (ups.len() as f64 * f64::from(cables));
+        for up in ups {
+            for cable in 0..cables {
+                out.push((grid.step_port(router, dimension, *up, cable), state, share));
+            }
+        }
+    }
 }
 
 struct LinkPerDimension {
@@ -293,6 +334,33 @@ impl Routing for LinkPerDimension {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.topology.attachment(destination);
+        let network = hyperx(&*self.topology);
+        let Some((dimension, coordinate)) = network.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, 1.0 / f64::from(width)));
+        }
+    }
 }
 
 struct StraightWays {
@@ -323,5 +391,23 @@ impl Routing for StraightWays {
 
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: false,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let hop = self.hop(At::anyone(router, destination));
+        out.push((hop.port, state, 1.0));
     }
 }

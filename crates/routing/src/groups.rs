@@ -1,8 +1,10 @@
 //! Minimal paths in networks of groups: local links, at most one global link, local links. What `minimal`
 //! and the legs of `valiant`, `ugal` and `par` share.
 
+use std::cmp::Ordering;
+
 use topology::{
-    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Port, RouterId, Shape, Topology, pick,
+    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
 };
 
 use crate::Hop;
@@ -88,5 +90,30 @@ impl<T: Topology + Groups> GroupNetwork<T> {
             return Hop::new(port, first_vc + 1);
         }
         Hop::new(groups.local_port(router, gateway, path), first_vc)
+    }
+
+    /// In how many equally likely ways [`Groups::minimal_link`] and [`GroupNetwork::local_path`] can choose
+    /// between two different routers, or a multiple of that.
+    pub(crate) fn minimal_ways(&self, from: RouterId, to: RouterId) -> u32 {
+        let groups = self.groups();
+        let paths = u32::from(groups.local_paths()).max(1);
+        let (here, there) = (groups.group(from), groups.group(to));
+        if here == there {
+            return paths;
+        }
+        let (mut least, mut links) = (u32::MAX, 0);
+        for index in 0..groups.links_between(here, there) {
+            let (near, port) = groups.gateway(here, there, index);
+            let Peer::Router(far, _) = groups.peer(near, port) else {
+                unreachable!("a gateway's port leads to the other group")
+            };
+            let local = groups.distance(from, near) + groups.distance(far, to);
+            match local.cmp(&least) {
+                Ordering::Less => (least, links) = (local, 1),
+                Ordering::Equal => links += 1,
+                Ordering::Greater => {}
+            }
+        }
+        links * paths
     }
 }

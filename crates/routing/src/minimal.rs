@@ -23,11 +23,11 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Graph, Groups, Port, RouterId, Shape, Topology};
+use topology::{Graph, Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, legs, spread};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
@@ -102,6 +102,50 @@ impl<T: Topology + Groups> Routing for Minimal<T> {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: false,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.network.attachment(destination);
+        if target == router {
+            out.push((port, state, 1.0));
+            return;
+        }
+        let groups = self.network.groups();
+        let to_other_group = groups.group(router) != groups.group(target);
+        // Draws in equal steps, as many as there are choices, meet each as often as all draws do.
+        let draws = match state.phase {
+            WAY_CHOSEN => 1,
+            _ => self.network.minimal_ways(router, target),
+        };
+        for draw in (0..draws).map(|i| (((2 * u64::from(i) + 1) << 31) / u64::from(draws)) as u32) {
+            let mut next = state;
+            if state.phase != WAY_CHOSEN {
+                next.phase = WAY_CHOSEN;
+                next.path = self.network.local_path(draw);
+            }
+            next.via = match (to_other_group, state.phase) {
+                (false, _) => 0,
+                (true, WAY_CHOSEN) => state.via,
+                (true, _) => groups.minimal_link(router, target, draw),
+            };
+            let hop = self
+                .network
+                .towards(router, target, 0, |_, _| (next.via, next.path));
+            out.push((hop.port, next, 1.0 / f64::from(draws)));
+        }
+    }
 }
 
 struct ShortestPaths {
@@ -158,6 +202,30 @@ impl Routing for ShortestPaths {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        match self.topology.attachment(destination) {
+            (target, port) if target == router => out.push((port, state, 1.0)),
+            // A draw is used up bit by bit: every router picks as if by a draw of its own.
+            (target, _) => {
+                graph(&self.topology.shape())
+                    .shortest_shares(router, target, &mut |port, share| out.push((port, state, share)))
+            }
+        }
     }
 }
 

@@ -954,3 +954,105 @@ proptest! {
         }
     }
 }
+
+/// What oblivious algorithms say of their chances fits what they do: probabilities add up to 1, and whatever way a
+/// packet takes is among the ways that had a chance.
+#[test]
+fn oblivious_routes_are_among_the_chances() {
+    let mut oblivious = HashSet::new();
+    for toml in NETWORKS {
+        let topology = network(toml);
+        for (name, parameters, routing) in routings(&topology) {
+            if routing.oblivious().is_none() {
+                continue;
+            }
+            oblivious.insert(name);
+            let mut draws = Draws(7);
+            for pair in 0..200 {
+                let pick = |draws: &mut Draws| HostId(draws.below(topology.hosts()));
+                let (source, destination) = (pick(&mut draws), pick(&mut draws));
+                let way = path(&*topology, &*routing, (source, destination), &mut draws);
+                let mut states = HashSet::from([RouteState::default()]);
+                let last = topology.attachment(destination);
+                let ports = way.iter().map(|(router, port, _)| (*router, *port)).chain([last]);
+                for (router, port) in ports {
+                    let mut next = HashSet::new();
+                    for state in states {
+                        let mut chances = Vec::new();
+                        routing.chances(router, destination, state, &mut chances);
+                        let sum: f64 = chances.iter().map(|(_, _, chance)| chance).sum();
+                        assert!(
+                            (sum - 1.0).abs() < 1e-12,
+                            "{name} {parameters} on {toml}: {chances:?}"
+                        );
+                        next.extend(chances.iter().filter(|c| c.0 == port).map(|c| c.1));
+                    }
+                    assert!(
+                        !next.is_empty(),
+                        "{name} {parameters} on {toml}: pair {pair} takes {port:?} at {router:?}"
+                    );
+                    states = next;
+                }
+            }
+        }
+    }
+    for name in ["destination-mod-k", "dimension-order", "minimal"] {
+        assert!(oblivious.contains(name), "{name}");
+    }
+}
+
+/// Over all pairs of hosts, ports are used as often as their chances say. Hosts are many, as the choice is a hash
+/// of the pair.
+#[test]
+fn oblivious_routes_are_as_frequent_as_their_chances() {
+    for (toml, name) in [
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 12\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
+            "minimal",
+        ),
+        (
+            "kind = \"hyperx\"\nshape = [3, 3]\nwidth = [1, 3]\nhosts_per_router = 20",
+            "minimal",
+        ),
+        (
+            "kind = \"hyperx\"\nshape = [3, 3]\nwidth = [1, 3]\nhosts_per_router = 20",
+            "dimension-order",
+        ),
+        ("kind = \"slim-fly\"\nq = 4\nhosts_per_router = 6", "minimal"),
+        (
+            "kind = \"torus\"\nsizes = [4, 2]\nhosts_per_router = 20",
+            "dimension-order",
+        ),
+        ("kind = \"fat-tree\"\nradix = 4", "destination-mod-k"),
+    ] {
+        let topology = network(toml);
+        let routing = routing(name, "", &topology);
+        let mut counts: HashMap<(RouterId, Port), (f64, f64)> = HashMap::new();
+        for source in (0..topology.hosts()).map(HostId) {
+            for destination in (0..topology.hosts()).map(HostId) {
+                for (router, port, _) in path(&*topology, &*routing, (source, destination), &mut Draws(1)) {
+                    counts.entry((router, port)).or_default().0 += 1.0;
+                }
+                let mut loads = vec![(topology.attachment(source).0, RouteState::default(), 1.0)];
+                while let Some((router, state, load)) = loads.pop() {
+                    let mut chances = Vec::new();
+                    routing.chances(router, destination, state, &mut chances);
+                    for (port, state, chance) in chances {
+                        if let Peer::Router(next, _) = topology.peer(router, port) {
+                            counts.entry((router, port)).or_default().1 += load * chance;
+                            loads.push((next, state, load * chance));
+                        }
+                    }
+                }
+            }
+        }
+        for (at, (found, expected)) in counts {
+            // Five standard deviations of a count of independent choices.
+            let tolerance = 5.0 * expected.sqrt();
+            assert!(
+                (found - expected).abs() <= tolerance.min(0.2 * expected),
+                "{name} on {toml}: {at:?} {found} times, expected {expected}"
+            );
+        }
+    }
+}

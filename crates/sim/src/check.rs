@@ -9,6 +9,7 @@ use routing::{NotProven, prove_deadlock_free};
 use topology::RouterId;
 
 use crate::Error;
+use crate::bounds::{Effort, bounds};
 use crate::experiment::{Experiment, RouterModel};
 use crate::placement::JobKind;
 
@@ -36,6 +37,8 @@ pub struct CheckReport {
     pub deadlock: String,
     /// Whether the network was proven free of deadlocks; none: too large to try.
     pub deadlock_free: Option<bool>,
+    /// What the network allows the synthetic traffic at most; none without such traffic.
+    pub bounds: Option<results::Bounds>,
     /// The experiment with every default.
     pub experiment: serde_json::Value,
 }
@@ -88,6 +91,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         memory_bytes: memory_bytes(experiment),
         deadlock,
         deadlock_free,
+        bounds: bounds(experiment, Effort::CHECK),
         experiment: experiment.settings.clone(),
     })
 }
@@ -141,6 +145,10 @@ impl fmt::Display for CheckReport {
             "memory    about {:.1} MB for the idle network",
             self.memory_bytes as f64 / 1e6
         )?;
-        write!(f, "deadlock  {}", self.deadlock)
+        write!(f, "deadlock  {}", self.deadlock)?;
+        match &self.bounds {
+            Some(bounds) => write!(f, "\n{bounds}"),
+            None => Ok(()),
+        }
     }
 }

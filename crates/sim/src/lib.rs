@@ -5,6 +5,7 @@
 //! processes, writes checkpoints and goes on from them.
 
 mod audit;
+mod bounds;
 mod check;
 mod checkpoint;
 mod counts;
@@ -22,6 +23,7 @@ mod process;
 mod run;
 mod wiring;
 
+pub use bounds::{Effort, bounds};
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;

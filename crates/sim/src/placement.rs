@@ -120,6 +120,11 @@ impl RankJob {
 }
 
 impl TrafficJob {
+    /// Who sends to whom, by the numbers of the job's hosts.
+    pub(crate) fn pattern(&self) -> &dyn Pattern {
+        self.pattern.as_ref()
+    }
+
     /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
     /// be zero.
     pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
@@ -130,6 +135,11 @@ impl TrafficJob {
     pub fn destination(&self, source: u32, index: u64, random: &mut dyn Random) -> Option<HostId> {
         let to = self.pattern.destination(source, self.host_count, index, random)?;
         Some(self.host(to))
+    }
+
+    /// Mean size of a message in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        self.size.mean().as_f64()
     }
 
     /// Bytes of the next message.

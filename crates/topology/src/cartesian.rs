@@ -214,6 +214,11 @@ impl Topology for Grid {
         };
         self.dimensions.iter().map(of_dimension).sum()
     }
+
+    /// A torus can be shifted and mirrored.
+    fn is_symmetric(&self) -> bool {
+        self.wraps
+    }
 }
 
 impl Cartesian for Grid {

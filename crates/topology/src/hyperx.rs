@@ -208,6 +208,11 @@ impl Topology for AllToAll {
     fn router_links(&self) -> u64 {
         u64::from(self.routers) * u64::from(u32::from(self.ports) - self.host_ports.count())
     }
+
+    /// The coordinates of each dimension can be permuted.
+    fn is_symmetric(&self) -> bool {
+        true
+    }
 }
 
 impl Graph for AllToAll {
@@ -229,6 +234,17 @@ impl Graph for AllToAll {
         let choice_left = distance > 2 || self.differences(from, to).any(wider);
         let left = if choice_left { draw } else { 0 };
         (dimension.port(here, there, cable), left)
+    }
+
+    fn shortest_shares(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port, f64)) {
+        let distance = self.distance(from, to);
+        for (index, here, there) in self.differences(from, to) {
+            let dimension = self.dimensions[index];
+            let share = 1.0 / (f64::from(distance) * f64::from(dimension.width));
+            for cable in 0..dimension.width {
+                each(dimension.port(here, there, cable), share);
+            }
+        }
     }
 
     fn neighbourhood(&self) -> u32 {

@@ -126,6 +126,13 @@ pub trait Topology: Send + Sync {
         }
         links
     }
+
+    /// Whether all routers have as many hosts, and any link can be taken to any other of its class by a
+    /// permutation of the routers that keeps links and their classes. Where it says so, loads of links under
+    /// traffic that treats all hosts alike need be computed for one destination only.
+    fn is_symmetric(&self) -> bool {
+        false
+    }
 }
 
 /// The group structure of a dragonfly.
@@ -206,6 +213,14 @@ pub trait Graph: Topology {
                 each(port);
             }
         }
+    }
+    /// The ports of [`Graph::shortest_ports`] with the share of all draws for which
+    /// [`Graph::shortest_path`] chooses each: all the same where nothing else is said.
+    fn shortest_shares(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port, f64)) {
+        let mut ports = 0;
+        self.shortest_ports(from, to, &mut |_| ports += 1);
+        let share = 1.0 / f64::from(ports);
+        self.shortest_ports(from, to, &mut |port| each(port, share));
     }
     /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
     /// other than to the rest: what to keep together when the network is divided.

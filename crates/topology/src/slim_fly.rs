@@ -374,6 +374,33 @@ impl Graph for SlimFly {
     fn neighbourhood(&self) -> u32 {
         self.q.get()
     }
+
+    fn shortest_ports(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port)) {
+        let (from, to) = (self.place(from), self.place(to));
+        if from.subgraph != to.subgraph {
+            let (there, here) = (self.across(from, to.a), self.across(to, from.a));
+            if there != to
+                && let Some(generator) = self.step(from, here)
+            {
+                each(self.local_port(generator));
+            }
+            if there == to || self.step(there, to).is_some() {
+                each(self.global_port(to.a));
+            }
+        } else if from.a != to.a {
+            each(self.across_and_back(from, to));
+        } else if let Some(generator) = self.step(from, to) {
+            each(self.local_port(generator));
+        } else {
+            let generators = self.generators(from);
+            for (generator, element) in generators.elements.iter().enumerate() {
+                let between = self.field.add(from.b, u32::from(*element));
+                if self.step(Place { b: between, ..from }, to).is_some() {
+                    each(self.local_port(generator as u32));
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

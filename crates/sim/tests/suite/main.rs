@@ -4,6 +4,7 @@
 extern crate fabricsim_sim as sim;
 
 mod applications;
+mod bounds;
 mod checkpoints;
 mod corpus;
 mod deadlock;

@@ -12,7 +12,7 @@ use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};
 // ---- Zero load ----------------------------------------------------------------------------------------
 
 /// Every topology with links of different speeds, some faster towards the middle and some slower.
-const UNEQUAL: [&str; 5] = [
+pub const UNEQUAL: [&str; 5] = [
     r#"
 [network]
 topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }

@@ -176,3 +176,49 @@ pub fn check_cartesian(topology: &dyn Topology, grid: &dyn Cartesian) {
         }
     }
 }
+
+/// Ports have the shares of draws that are said.
+#[test]
+fn shortest_shares_are_those_of_the_draws() {
+    const DRAWS: u32 = 3600;
+    let mut graphs = 0;
+    for (kind, parameters) in CASES {
+        let section = Section::from_toml(&format!("kind = \"{kind}\"\n{parameters}"), "x.toml").unwrap();
+        let topology = build(&section).unwrap();
+        let shape = topology.shape();
+        let Some(graph) = shape.graph().filter(|graph| graph.routers() <= 100) else {
+            continue;
+        };
+        graphs += 1;
+        for from in (0..graph.routers()).map(RouterId) {
+            for to in (0..graph.routers())
+                .map(RouterId)
+                .filter(|to| *to != from)
+                .take(20)
+            {
+                let mut shares: HashMap<Port, f64> = HashMap::new();
+                graph.shortest_shares(from, to, &mut |port, share| {
+                    assert!(
+                        shares.insert(port, share).is_none(),
+                        "{parameters}: {port:?} twice"
+                    );
+                });
+                let mut found: HashMap<Port, f64> = HashMap::new();
+                for i in 0..u64::from(DRAWS) {
+                    let draw = (((2 * i + 1) << 31) / u64::from(DRAWS)) as u32;
+                    *found.entry(graph.shortest_path(from, to, draw).0).or_default() +=
+                        1.0 / f64::from(DRAWS);
+                }
+                assert_eq!(shares.len(), found.len(), "{kind} {parameters}: {from:?} {to:?}");
+                for (port, share) in shares {
+                    let found = found[&port];
+                    assert!(
+                        (found - share).abs() <= 2.0 / f64::from(DRAWS),
+                        "{kind} {parameters}: {from:?} {to:?} {port:?}: {found}, said {share}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(graphs >= 5, "{graphs} graphs");
+}

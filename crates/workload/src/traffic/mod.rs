@@ -62,6 +62,12 @@ pub trait Pattern: Send + Sync {
     /// its share of the source's messages, in which no destination need be named only once. Shares add up to
     /// 1; a silent source has none. May take as many calls as there are hosts.
     fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64));
+
+    /// Whether every host sends to all others with one probability; if so, whether to itself, too. What
+    /// [`Pattern::shares`] says then need not be asked host by host.
+    fn is_uniform(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// Chooses times.

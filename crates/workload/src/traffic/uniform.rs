@@ -43,6 +43,10 @@ impl Pattern for Uniform {
         };
         all.shares(source, 1.0, each);
     }
+
+    fn is_uniform(&self) -> Option<bool> {
+        Some(self.include_self)
+    }
 }
 
 #[cfg(test)]
@@ -103,5 +107,20 @@ mod tests {
         assert_eq!(chosen(0, 1), Some(1));
         assert_eq!(chosen(9, u64::MAX), Some(8));
         assert_eq!(chosen(3, u64::MAX), Some(9));
+    }
+
+    #[test]
+    fn shares_are_what_is_drawn_from() {
+        for (include_self, source, hosts, choices) in
+            [(false, 3, HOSTS, 16), (true, 3, HOSTS, 17), (false, 0, 1, 1)]
+        {
+            let pattern = Uniform { include_self };
+            let mut found = Vec::new();
+            pattern.shares(source, hosts, &mut |host, share| found.push((host, share)));
+            let expected = (0..hosts).filter(|host| include_self || *host != source || hosts == 1);
+            let expected: Vec<(u32, f64)> = expected.map(|host| (host, 1.0 / f64::from(choices))).collect();
+            assert_eq!(found, expected);
+            assert_eq!(pattern.is_uniform(), Some(include_self));
+        }
     }
 }
