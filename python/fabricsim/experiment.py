@@ -48,6 +48,8 @@ class Router:
     ----------
     model : str
         Name of the model; ``fabricsim.list_parts("router-models")`` lists them.
+    arbiter : str
+        Model ``"input-queued"`` only: how an output chooses among inputs, ``"round-robin"`` or ``"random"``.
     delay : str
         Time from a packet's head at the input to its head at the output, for example ``"100 ns"``.
     buffer : str
@@ -55,6 +57,7 @@ class Router:
     """
 
     model: str | None = None
+    arbiter: str | None = None
     delay: str | None = None
     buffer: str | None = None
 

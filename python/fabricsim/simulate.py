@@ -93,7 +93,7 @@ def run(
 
 
 class Check(Record):
-    """What an experiment amounts to: sizes, memory in bytes, what is known of deadlocks, all defaults.
+    """What an experiment amounts to: sizes, memory in bytes, deadlocks, bounds of traffic, all defaults.
 
     Prints as the command line's ``fabricsim check`` does.
     """
@@ -105,7 +105,7 @@ class Check(Record):
 
 
 def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -> Check:
-    """Do everything but the run: build the network, place the jobs, look for deadlocks.
+    """Do everything but the run: build the network, place the jobs, look for deadlocks, compute bounds.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -
     Check
         ``topology``, ``hosts``, ``routers``, ``router_links``, ``virtual_channels``, ``jobs``,
         ``memory_bytes``, ``deadlock`` (in words), ``deadlock_free`` (None: too large to prove),
-        ``experiment`` (with every default).
+        ``bounds`` (of synthetic traffic, as in ``summary.json``; None without), ``experiment`` (with every
+        default).
 
     Raises
     ------

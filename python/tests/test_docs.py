@@ -63,7 +63,14 @@ def key_paths(value: Any, path: str = "") -> Iterator[str]:
 
 SMALL = {
     "dragonfly": ({"hosts_per_router": 1, "routers_per_group": 2, "global_links_per_router": 1}, "ugal"),
+    "dragonfly-2d": (
+        {"rows": 2, "columns": 2, "hosts_per_router": 1, "links_between_groups": 1, "groups": 2},
+        "minimal",
+    ),
+    "dragonfly-plus": ({"hosts_per_leaf": 2, "leaves_per_group": 2, "global_links_per_spine": 1}, "minimal"),
+    "express-mesh": ({"sizes": [5, 3], "gap": 2}, "minimal"),
     "fat-tree": ({"radix": 4}, "adaptive"),
+    "graph": ({"edges": [[0, 1], [1, 2], [2, 0]]}, "minimal"),
     "hyperx": ({"shape": [3, 3]}, "minimal"),
     "mesh": ({"sizes": [3, 3]}, "dimension-order"),
     "slim-fly": ({"q": 3}, "minimal"),
@@ -126,6 +133,8 @@ def test_every_part_and_parameter_is_documented() -> None:
         "topologies": "network.topology",
         "routings": "network.routing",
         "patterns": "job.traffic",
+        "arrivals": "job.traffic",
+        "message-sizes": "job.traffic.message",
         "executors": "run",
     }
     missing = []

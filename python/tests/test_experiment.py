@@ -149,6 +149,7 @@ def test_check_knows_sizes_and_deadlocks(traffic: dict[str, Any]) -> None:
     found = fabricsim.check(traffic)
     assert (found.hosts, found.routers) == (16, 16)
     assert found.deadlock_free is True
+    assert 0 < found.bounds.jobs[0].throughput <= 1
     assert found.experiment.run.seed == 3
     assert "16 hosts" in str(found)
 

@@ -38,7 +38,8 @@ enum Command {
     Run(RunArguments),
     /// Go on with a run that was broken off, from its last checkpoint
     Resume(ResumeArguments),
-    /// Do everything but the run: build the network, find places for the jobs, look for deadlocks
+    /// Do everything but the run: build the network, find places for the jobs, look for deadlocks, compute bounds of
+    /// synthetic traffic
     Check(CheckArguments),
     /// List what an experiment can name: topologies, routings, patterns, ...
     List(ListArguments),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use elsa::FrozenBTreeMap;
@@ -197,6 +198,8 @@ struct Entry {
 pub struct Section {
     path: String,
     location: Location,
+    /// What paths in it are relative to; empty for the current folder.
+    folder: Arc<Path>,
     entries: BTreeMap<String, Entry>,
     /// Keys that some part asked for, in the order of asking, with the value that holds (null: none).
     asked: RefCell<Map<String, Json>>,
@@ -214,13 +217,21 @@ impl fmt::Debug for Section {
 }
 
 impl Section {
-    /// Parses a whole TOML file; `file` is the name that messages give.
+    /// Parses a whole TOML file; `file` is the name that messages give. Paths in it are relative to the
+    /// current folder.
     ///
     /// # Errors
     /// A syntax error, with its line.
     pub fn from_toml(text: &str, file: &str) -> Result<Section, Error> {
-        let file: Arc<str> = file.into();
-        let lines = Lines::new(text, file.clone());
+        Section::from_toml_in(Path::new(""), text, file)
+    }
+
+    /// Parses a whole TOML file; paths in it, and in overrides, are relative to `folder`.
+    ///
+    /// # Errors
+    /// A syntax error, with its line.
+    pub fn from_toml_in(folder: &Path, text: &str, file: &str) -> Result<Section, Error> {
+        let lines = Lines::new(text, file.into(), folder.into());
         let table = DeTable::parse(text).map_err(|e| Error {
             location: Some(lines.at(e.span().map_or(0, |s| s.start))),
             key: String::new(),
@@ -235,13 +246,14 @@ impl Section {
             file: "built-in defaults".into(),
             line: 0,
         };
-        Section::new(path, location)
+        Section::new(path, location, Path::new("").into())
     }
 
-    fn new(path: &str, location: Location) -> Section {
+    fn new(path: &str, location: Location, folder: Arc<Path>) -> Section {
         Section {
             path: path.into(),
             location,
+            folder,
             entries: BTreeMap::new(),
             asked: RefCell::default(),
             absent: FrozenBTreeMap::default(),
@@ -267,6 +279,7 @@ impl Section {
         if key.is_empty() || path.split('.').any(str::is_empty) {
             return Err(fail("expected a key such as network.packet".into()));
         }
+        let folder = self.folder.clone();
         let mut table = self;
         let mut steps = parents.split('.').filter(|s| !s.is_empty());
         while let Some(step) = steps.next() {
@@ -276,7 +289,7 @@ impl Section {
                 format!("{}.{step}", table.path)
             };
             let entry = table.entries.entry(step.into()).or_insert_with(|| Entry {
-                value: Value::Table(Section::new(&here, location.clone())),
+                value: Value::Table(Section::new(&here, location.clone(), folder.clone())),
                 location: location.clone(),
             });
             table = match &mut entry.value {
@@ -305,7 +318,11 @@ impl Section {
         };
         let file: Arc<str> = "--set".into();
         let as_toml = format!("v = {value}");
-        let lines = Lines { starts: vec![], file };
+        let lines = Lines {
+            starts: vec![],
+            file,
+            folder,
+        };
         let value = match DeTable::parse(&as_toml) {
             Ok(parsed) if parsed.get_ref().len() == 1 => {
                 let (_, item) = parsed.get_ref().iter().next().expect("one key");
@@ -398,6 +415,16 @@ impl Section {
         })
     }
 
+    /// The path that `key` gives, from the folder that the file's paths are relative to; nothing if it is not
+    /// given.
+    ///
+    /// # Errors
+    /// Not a string.
+    pub fn optional_path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
+        let path: Option<String> = self.optional(key)?;
+        Ok(path.map(|path| self.folder.join(path)))
+    }
+
     /// One of a fixed set of names, or `default`.
     ///
     /// # Errors
@@ -437,7 +464,7 @@ impl Section {
             None => {
                 self.note(key, Json::Null);
                 Ok(self.absent.get(key).unwrap_or_else(|| {
-                    let empty = Section::new(&self.full(key), self.location.clone());
+                    let empty = Section::new(&self.full(key), self.location.clone(), self.folder.clone());
                     self.absent.insert(key.into(), Box::new(empty))
                 }))
             }
@@ -511,18 +538,19 @@ impl Section {
     }
 }
 
-/// Byte offsets of line starts, to turn a span into a line number.
+/// Byte offsets of line starts, to turn a span into a line number; with what else all tables of a file share.
 struct Lines {
     starts: Vec<usize>,
     file: Arc<str>,
+    folder: Arc<Path>,
 }
 
 impl Lines {
-    fn new(text: &str, file: Arc<str>) -> Lines {
+    fn new(text: &str, file: Arc<str>, folder: Arc<Path>) -> Lines {
         let starts = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(i, _)| i + 1))
             .collect();
-        Lines { starts, file }
+        Lines { starts, file, folder }
     }
 
     fn at(&self, offset: usize) -> Location {
@@ -539,7 +567,7 @@ fn table_section(
     location: Location,
     lines: &Lines,
 ) -> Result<Section, Error> {
-    let mut section = Section::new(path, location);
+    let mut section = Section::new(path, location, lines.folder.clone());
     for (key, item) in table.iter() {
         let name = key.get_ref().to_string();
         let full = section.full(&name);
@@ -682,6 +710,32 @@ mod tests {
             .required::<Duration>("latency")
             .unwrap_err();
         assert!(e.to_string().starts_with("--set: link.latency"), "{e}");
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_file() {
+        let text = "[a]\nfile = \"net.txt\"\n[[b]]\nfile = \"/net.txt\"\n";
+        let mut root = Section::from_toml_in(Path::new("some/where"), text, "x.toml").unwrap();
+        root.set("a.other", "../o.txt").unwrap();
+        root.set("c.file", "c.txt").unwrap();
+        let path = |section: &Section, key: &str| section.optional_path(key).unwrap();
+        let a = root.section("a").unwrap();
+        assert_eq!(path(a, "file"), Some("some/where/net.txt".into()));
+        assert_eq!(path(a, "other"), Some("some/where/../o.txt".into()));
+        assert_eq!(path(a, "none"), None);
+        assert_eq!(
+            path(&root.sections("b").unwrap()[0], "file"),
+            Some("/net.txt".into())
+        );
+        assert_eq!(
+            path(root.section("c").unwrap(), "file"),
+            Some("some/where/c.txt".into())
+        );
+        let absent = root.section("d").unwrap();
+        assert_eq!(path(absent, "file"), None);
+        assert_eq!(a.asked(), ["file", "other", "none"]);
+        let here = Section::from_toml(text, "x.toml").unwrap();
+        assert_eq!(path(here.section("a").unwrap(), "file"), Some("net.txt".into()));
     }
 
     #[test]

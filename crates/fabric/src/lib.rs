@@ -5,7 +5,8 @@
 //! Flow control is lossless and credit based: a packet leaves only when the buffer at the far end of its
 //! link has room for all of it (virtual cut-through; Kermani and Kleinrock 1979). The `packet` router
 //! has input-buffered virtual channels whose packets wait by output ("virtual output queues"), so a
-//! packet is held up only by those that want the same link and channel.
+//! packet is held up only by those that want the same link and channel; in the `input-queued` router, those
+//! of one input and channel leave in their order.
 //!
 //! Every change is noted in a [`des::Journal`] and can be taken back exactly. Under an optimistic executor
 //! a state machine may for a while see facts that contradict each other, until they are taken back: then

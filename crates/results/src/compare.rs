@@ -1,6 +1,6 @@
 //! Several runs side by side, as text for a terminal.
 
-use crate::{Summary, show};
+use crate::{JobBounds, Summary, show};
 
 /// A table that compares runs: one column per run, one row per figure, times also as a ratio to the
 /// first run. Names head the columns; a figure that a run does not have is a dash.
@@ -76,6 +76,19 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 times(&of(&|j| j.latency_ns.p99)),
             ));
         }
+        let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
+        let latency = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
+        let latencies: Vec<Option<f64>> = bounds.iter().map(latency).collect();
+        if latencies.iter().any(Option::is_some) {
+            rows.push(Row::new("  computed: latency without load", times(&latencies)));
+        }
+        if bounds.iter().flatten().any(|of| of.throughput.is_some()) {
+            let shown = |of: &Option<&JobBounds>| {
+                let throughput = of.as_ref().and_then(|of| of.throughput);
+                throughput.map_or("-".into(), show::percent)
+            };
+            rows.push(Row::new("  computed: load, at most", bounds.iter().map(shown)));
+        }
     }
     rows
 }
@@ -104,6 +117,13 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
     ]
+}
+
+/// What was computed of a job beside the run, if all of it was: links of hosts alone say little.
+fn bounds_of<'a>(run: &'a Summary, name: &str) -> Option<&'a JobBounds> {
+    let bounds = run.bounds.as_ref()?;
+    let mut known = bounds.jobs.iter().filter(|job| job.not_computed.is_empty());
+    known.find(|job| job.name == name)
 }
 
 fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {

@@ -4,6 +4,7 @@
 //! them into a [`RunResult`], which is one folder on disk. Nothing here reads a clock or the machine;
 //! what two runs of one experiment must agree on is in the [`Digest`].
 
+mod bounds;
 mod compare;
 mod digest;
 mod folder;
@@ -15,6 +16,7 @@ mod show;
 mod summary;
 mod table;
 
+pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
 pub use digest::{Chain, Digest, hash};
 pub use folder::{

@@ -133,6 +133,7 @@ impl RunResult {
             experiment,
             network: network.summary(),
             jobs: jobs.iter().map(JobTotals::summary).collect(),
+            bounds: None,
             run,
         };
         RunResult { summary, tables }

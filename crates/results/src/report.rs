@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use plotly::Plot;
 
-use crate::{Job, Summary, Table, show};
+use crate::{Job, Summary, Table, ZeroLoad, show};
 use plots::{Figure, Height, figures};
 
 /// The report page of a run. Plots without data are left out: synthetic traffic has no ranks.
@@ -19,6 +19,7 @@ pub fn report(summary: &Summary, tables: &[Table]) -> String {
     page += &head(summary);
     page += &cards(summary);
     page += &overview(summary);
+    page += &bounds(summary);
     for (i, figure) in figures.iter().enumerate() {
         page += &section(i, figure);
     }
@@ -91,10 +92,15 @@ fn cards(summary: &Summary) -> String {
     let latency = &network.latency_ns;
     let note = format!("mean; 99 % below {}", show::time(latency.p99));
     cards += &card("packet latency", &show::time(latency.mean), &note);
-    let note = format!(
+    let mut note = format!(
         "of the injection bandwidth; {} offered",
         show::percent(network.offered_load)
     );
+    // What the network could accept of what is offered is news where it is less.
+    let most = summary.bounds.as_ref().and_then(|bounds| bounds.accepted_load);
+    if let Some(most) = most.filter(|most| *most < 0.999 * network.offered_load) {
+        let _ = write!(note, ", at most {} possible", show::percent(most));
+    }
     cards += &card("accepted load", &show::percent(network.accepted_load), &note);
     cards + "</div>\n"
 }
@@ -129,6 +135,96 @@ fn overview(summary: &Summary) -> String {
         ("packet latency, largest", show::time(n.latency_ns.max)),
     ]);
     html + "</div>\n</section>\n"
+}
+
+/// What was computed without simulating, next to what was simulated.
+fn bounds(summary: &Summary) -> String {
+    let Some(bounds) = summary.bounds.as_ref().filter(|bounds| !bounds.jobs.is_empty()) else {
+        return String::new();
+    };
+    let mut html = String::from(
+        "<section id=\"bounds\">\n<h2>Bounds</h2>\n<p>Computed from topology, routing and pattern, without \
+         simulating: the load at which the first link is full, and hops and latency of packets that meet no others. \
+         Loads are fractions of the injection bandwidth of the hosts.</p>\n",
+    );
+    let alone = summary.jobs.len() == 1;
+    for bound in &bounds.jobs {
+        let number = |number: Option<f64>| number.map_or("–".into(), |number| format!("{number:.3}"));
+        let zero = |pick: fn(&ZeroLoad) -> f64| match &bound.zero_load_latency_ns {
+            Some(latency) => show::time(pick(latency)),
+            None => "–".into(),
+        };
+        let job = summary.jobs.iter().find(|job| job.name == bound.name);
+        let simulated = job.filter(|job| job.packets > 0);
+        let of_network = |known: bool, figure: f64| number(known.then_some(figure));
+        let everywhere = alone && job.is_some_and(|job| job.hosts == summary.network.hosts);
+        let accepted = of_network(everywhere, summary.network.accepted_load);
+        let hops = of_network(alone, summary.network.mean_hops);
+        let rows = [
+            ("load of every host, at most", number(bound.throughput), accepted),
+            (
+                "the same, of links between routers alone",
+                number(bound.router_throughput),
+                "–".into(),
+            ),
+            (
+                "mean load of links between routers, at a load of 1",
+                number(bound.mean_channel_load),
+                "–".into(),
+            ),
+            (
+                "largest load of a link between routers, at a load of 1",
+                number(bound.max_channel_load),
+                "–".into(),
+            ),
+            ("mean hops", number(bound.mean_hops), hops),
+            (
+                "packet latency, mean",
+                zero(|latency| latency.mean),
+                simulated.map_or("–".into(), |job| show::time(job.latency_ns.mean)),
+            ),
+            (
+                "packet latency, largest",
+                zero(|latency| latency.max),
+                simulated.map_or("–".into(), |job| show::time(job.latency_ns.max)),
+            ),
+        ];
+        let _ = write!(
+            html,
+            "<div class=\"scroll\"><table>\n<tr><th>{}</th><th class=\"n\">computed</th>\
+             <th class=\"n\">simulated</th></tr>\n",
+            escape(&bound.name)
+        );
+        for (name, computed, simulated) in rows {
+            let _ = writeln!(
+                html,
+                "<tr><td>{name}</td><td class=\"n\">{computed}</td><td class=\"n\">{simulated}</td></tr>"
+            );
+        }
+        html += "</table></div>\n";
+        if !bound.limited_by.is_empty() {
+            let _ = writeln!(html, "<p>Full first: {}.</p>", escape(&bound.limited_by));
+        }
+        if !bound.not_computed.is_empty() {
+            let _ = writeln!(html, "<p>Not computed: {}.</p>", escape(&bound.not_computed));
+        }
+    }
+    if let Some(most) = bounds.accepted_load {
+        let _ = writeln!(
+            html,
+            "<p>At the loads asked for, {} of the injection bandwidth of all hosts can be accepted at most; {} was.</p>",
+            show::percent(most),
+            show::percent(summary.network.accepted_load)
+        );
+    }
+    if let (true, Some(scale)) = (bounds.jobs.len() > 1, bounds.scale) {
+        let _ = writeln!(
+            html,
+            "<p>All jobs together: at {scale:.3} times the loads asked for the first link is full: {}.</p>",
+            escape(&bounds.scale_limited_by)
+        );
+    }
+    html + "</section>\n"
 }
 
 fn job_row(job: &Job) -> String {

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Histogram;
+use crate::{Bounds, Histogram};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -26,6 +26,10 @@ pub struct Summary {
     pub network: Network,
     /// What the jobs did, in the order of the experiment.
     pub jobs: Vec<Job>,
+    /// What the network allows the synthetic traffic at most, computed and not simulated; none without such
+    /// traffic, and in results of older versions. Set by whoever has computed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// What the run cost: the only part that differs from run to run.
     pub run: Run,
 }

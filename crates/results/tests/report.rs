@@ -112,3 +112,34 @@ fn a_large_run_has_a_small_page() {
     assert!(own(&page).len() < 500_000, "{}", own(&page).len());
     assert!(page.contains("mean of 250 consecutive ranks"));
 }
+
+#[test]
+fn what_was_computed_stands_next_to_what_was_simulated() {
+    let mut result = sample::result();
+    let page = own(&report(&result.summary, &result.tables));
+    let section = &page[page.find("<section id=\"bounds\">").expect("it has bounds")..];
+    let section = &section[..section.find("</section>").unwrap()];
+    for part in [
+        ">0.750</td>",
+        ">3.750</td>",
+        ">512.5 ns</td>",
+        "Full first: leaf-spine link of router 3",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+    let latency = &section[section.find("packet latency, mean").unwrap()..];
+    let cells: Vec<&str> = latency.split("</td>").skip(1).take(2).collect();
+    assert!(
+        cells[0].ends_with(">512.5 ns") && cells[1].ends_with("s") && cells[0] != cells[1],
+        "computed and simulated: {cells:?}"
+    );
+    assert!(section.contains("30.0 % of the injection bandwidth of all hosts can be accepted at most"));
+    result.summary.network.offered_load = 0.9;
+    assert!(
+        own(&report(&result.summary, &result.tables)).contains("at most 30.0 % possible"),
+        "beside the accepted load, where less is possible than is offered"
+    );
+    result.summary.bounds = None;
+    let page = own(&report(&result.summary, &result.tables));
+    assert!(!page.contains("id=\"bounds\"") && !page.contains("possible"));
+}

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
-use fabricsim_results::{Chain, Histogram, Outcome, Run, RunResult, Summary, compare};
+use fabricsim_results::{Chain, Histogram, JobBounds, Outcome, Run, RunResult, Summary, compare};
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
 
@@ -117,6 +117,49 @@ fn the_summary_is_the_one_written_down() {
     );
 }
 
+/// Results of versions before it, and of runs without traffic, have none.
+#[test]
+fn a_summary_without_bounds_can_be_read() {
+    let mut summary = sample::result().summary;
+    let mut json = serde_json::to_value(&summary).unwrap();
+    assert!(json.as_object_mut().unwrap().remove("bounds").is_some());
+    let read: Summary = serde_json::from_value(json).unwrap();
+    summary.bounds = None;
+    assert_eq!(read, summary);
+    assert!(!serde_json::to_string(&summary).unwrap().contains("bounds"));
+}
+
+#[test]
+fn bounds_are_shown_as_far_as_they_are_known() {
+    let mut bounds = sample::bounds();
+    let text = bounds.to_string();
+    for part in [
+        "background: at most 0.7500 of the injection bandwidth; full first: leaf-spine link of router 3",
+        "mean 0.6250, largest 1.3125, so at most 0.7500",
+        "mean hops 3.7500 (1.7500 between routers), without load 512.5 ns mean, 620.5 ns at most",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(
+        !text.contains("all jobs") && !text.contains("not computed"),
+        "{text}"
+    );
+    bounds.jobs.push(JobBounds {
+        name: "other".into(),
+        not_computed: "too large".into(),
+        ..JobBounds::default()
+    });
+    let text = bounds.to_string();
+    assert!(
+        text.contains("other: none known\n          not computed: too large"),
+        "{text}"
+    );
+    assert!(
+        text.contains("all jobs: 2.5000 times the loads asked for"),
+        "{text}"
+    );
+}
+
 #[test]
 fn every_key_of_the_summary_is_documented() {
     let page = include_str!("../../../docs/formats/summary.md");
@@ -184,6 +227,11 @@ fn runs_are_compared_to_the_first_and_missing_jobs_are_dashes() {
     };
     assert!(line("job lammps: time").ends_with("(1.50x)"), "{text}");
     assert!(line("job background").ends_with('-'), "{text}");
+    assert!(line("  computed: load, at most").contains("75.0 %"), "{text}");
+    assert!(
+        line("  computed: latency without load").contains("512.5 ns"),
+        "{text}"
+    );
     let column = |l: &str| l.chars().position(|c| c == '(');
     assert_eq!(
         column(line("  MPI per rank")),

@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use topology::{Divisor, Port, RouterId, Shape, Topology, Tree};
+use topology::{Divisor, HostId, Port, RouterId, Shape, Topology, Tree};
 
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "destination-mod-k",
@@ -90,5 +90,23 @@ impl Routing for DestinationModK {
 
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: true,
+            symmetric: false,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let hop = self.hop(At::anyone(router, destination));
+        out.push((hop.port, state, 1.0));
     }
 }

@@ -1,4 +1,5 @@
-//! Dimension-order routing in a torus, mesh or HyperX: dimension 0 first, each the shorter way round.
+//! Dimension-order routing in a torus, mesh, HyperX or express mesh: dimension 0 first, each the shorter way
+//! round.
 //!
 //! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
 //! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs); with bubbles: C. Carrion,
@@ -13,32 +14,43 @@
 //! source and destination decide, so that half of such pairs go either way.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
-//! both are equally long (0: up).
+//! both are equally long (0: up). Source and destination pick one of parallel cables, the same share of them
+//! in every dimension. State, if there are any: `phase` again, and `path`, which is scaled to the number of
+//! cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
 //! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
 //! first router, `via` what is left of the draw.
+//!
+//! In an express mesh every dimension is a long link, if it leads nowhere too far, and then steps of one: links
+//! up wait for links further up, so that one VC is enough. Ways that turn back can be shorter; `minimal` takes
+//! them.
 
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Cartesian, HyperX, RouterId, Shape, Topology, pick};
+use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
-use crate::{Algorithm, At, Congestion, Entry, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Entry, Hop, Oblivious, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
-    works_on: "torus, mesh, hyperx",
+    works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, the shorter way round (Dally and Seitz 1987)",
     parameters: &[(
         "deadlock",
         "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
     )],
-    routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
+    routes: |shape| match shape {
+        Shape::Cartesian(_) | Shape::HyperX(_) => true,
+        Shape::Graph(graph) => graph.straight().is_some(),
+        _ => false,
+    },
     build: |section, topology| {
         let rings = Rings::read(section, "deadlock", &*topology)?;
         Ok(match topology.shape() {
             Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
+            Shape::Graph(_) => Box::new(StraightWays { topology }),
             _ => Box::new(DimensionOrder {
                 ways: Ways::new(topology, rings),
             }),
@@ -98,6 +110,8 @@ pub(crate) struct Ways {
     topology: Arc<dyn Topology>,
     sizes: Vec<u32>,
     rings: Rings,
+    /// Whether there are parallel cables.
+    parallel: bool,
 }
 
 pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
@@ -109,11 +123,14 @@ pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
 
 impl Ways {
     pub(crate) fn new(topology: Arc<dyn Topology>, rings: Rings) -> Ways {
-        let sizes = cartesian(&*topology).sizes().to_vec();
+        let grid = cartesian(&*topology);
+        let sizes = grid.sizes().to_vec();
+        let parallel = (0..sizes.len()).any(|dimension| grid.links(dimension) > 1);
         Ways {
             topology,
             sizes,
             rings,
+            parallel,
         }
     }
 
@@ -132,22 +149,32 @@ impl Ways {
         let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
-        if self.rings == Rings::None {
-            let port = grid.step_port(at.router, dimension, there > here);
-            return Hop::new(port, 0);
-        }
-        if state.phase == 0 {
+        if state.phase == 0 && (self.rings != Rings::None || self.parallel) {
             state.phase = 1;
-            state.flags = self.ways(grid, at, target);
+            if self.rings != Rings::None {
+                state.flags = self.ways(grid, at, target);
+            }
+            if self.parallel {
+                state.path = (spread(at.source.0, at.destination.0) >> 16) as u16;
+            }
+        }
+        let cable = if self.parallel {
+            (u32::from(state.path) * grid.links(dimension)) >> 16
+        } else {
+            0
+        };
+        if self.rings == Rings::None {
+            let port = grid.step_port(at.router, dimension, there > here, cable);
+            return Hop::new(port, 0);
         }
         let up = match self.shorter(dimension, here, there) {
             Shorter::Up => true,
             Shorter::Down => false,
             Shorter::Both => state.flags >> dimension & 1 == 0,
         };
-        let port = grid.step_port(at.router, dimension, up);
+        let port = grid.step_port(at.router, dimension, up, cable);
         if self.rings == Rings::Bubble {
-            let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up);
+            let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up, cable);
             let entry = if goes_round { Entry::Room } else { Entry::Bubble };
             return Hop { port, vc: 0, entry };
         }
@@ -212,6 +239,47 @@ impl Routing for DimensionOrder {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.ways.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.ways.topology.attachment(destination);
+        let grid = cartesian(&*self.ways.topology);
+        let Some((dimension, here, there)) = grid.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let shorter = match self.ways.rings {
+            Rings::None if there > here => Shorter::Up,
+            Rings::None => Shorter::Down,
+            Rings::Dateline | Rings::Bubble => self.ways.shorter(dimension, here, there),
+        };
+        // Both ways can be equally long at the first step in a dimension only: the choice need not be kept. Nor
+        // need that of a cable, since nothing else depends on it.
+        let ups: &[bool] = match shorter {
+            Shorter::Up => &[true],
+            Shorter::Down => &[false],
+            Shorter::Both => &[true, false],
+        };
+        let cables = grid.links(dimension);
+        let share = 1.0 / (ups.len() as f64 * f64::from(cables));
+        for up in ups {
+            for cable in 0..cables {
+                out.push((grid.step_port(router, dimension, *up, cable), state, share));
+            }
+        }
+    }
 }
 
 struct LinkPerDimension {
@@ -265,5 +333,81 @@ impl Routing for LinkPerDimension {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.topology.attachment(destination);
+        let network = hyperx(&*self.topology);
+        let Some((dimension, coordinate)) = network.first_difference(router, target) else {
+            out.push((port, state, 1.0));
+            return;
+        };
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, 1.0 / f64::from(width)));
+        }
+    }
+}
+
+struct StraightWays {
+    topology: Arc<dyn Topology>,
+}
+
+impl StraightWays {
+    fn hop(&self, at: At) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let shape = self.topology.shape();
+        let straight = shape.graph().and_then(|graph| graph.straight());
+        let straight = straight.expect("the registry checks the shape");
+        Hop::new(straight.straight_port(at.router, target), 0)
+    }
+}
+
+impl Routing for StraightWays {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: false,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let hop = self.hop(At::anyone(router, destination));
+        out.push((hop.port, state, 1.0));
     }
 }

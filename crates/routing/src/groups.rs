@@ -1,7 +1,11 @@
-//! Minimal paths in a dragonfly: at most one local link, one global link, at most one local link. What
-//! `minimal` and the two legs of `ugal` share.
+//! Minimal paths in networks of groups: local links, at most one global link, local links. What `minimal`
+//! and the legs of `valiant`, `ugal` and `par` share.
 
-use topology::{Dragonfly, Groups, HostId, Port, RouterId, Shape, Topology, pick};
+use std::cmp::Ordering;
+
+use topology::{
+    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
+};
 
 use crate::Hop;
 
@@ -11,24 +15,32 @@ pub(crate) struct GroupNetwork<T> {
     topology: T,
 }
 
-/// The topologies of groups that routing is compiled for.
-pub(crate) enum GroupTopology<'a> {
-    Dragonfly(&'a Dragonfly),
+/// Something that is compiled for each topology of groups.
+pub(crate) trait PerTopology {
+    type Built;
+
+    fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built;
 }
 
-/// Which topology of groups this is. The registry has made sure that it is one.
-pub(crate) fn concrete(topology: &dyn Topology) -> GroupTopology<'_> {
+/// Builds it for this topology of groups. The registry has made sure that it is one.
+pub(crate) fn compiled<P: PerTopology>(topology: &dyn Topology, what: P) -> P::Built {
     let Shape::Groups(groups) = topology.shape() else {
         unreachable!("the registry checks the shape")
     };
-    match groups.as_any().downcast_ref() {
-        Some(dragonfly) => GroupTopology::Dragonfly(dragonfly),
-        None => unreachable!("every topology of groups has its variant here"),
+    macro_rules! first_of {
+        ($($kind:ty),*) => {
+            $(if let Some(concrete) = groups.as_any().downcast_ref::<$kind>() {
+                return what.build(GroupNetwork::new(concrete.clone()));
+            })*
+        };
     }
+    // Every topology of groups.
+    first_of!(Dragonfly, Dragonfly2d, DragonflyPlus);
+    unreachable!("every topology of groups is in the list")
 }
 
 impl<T: Topology + Groups> GroupNetwork<T> {
-    pub(crate) fn new(topology: T) -> Self {
+    fn new(topology: T) -> Self {
         GroupNetwork { topology }
     }
 
@@ -78,5 +90,30 @@ impl<T: Topology + Groups> GroupNetwork<T> {
             return Hop::new(port, first_vc + 1);
         }
         Hop::new(groups.local_port(router, gateway, path), first_vc)
+    }
+
+    /// In how many equally likely ways [`Groups::minimal_link`] and [`GroupNetwork::local_path`] can choose
+    /// between two different routers, or a multiple of that.
+    pub(crate) fn minimal_ways(&self, from: RouterId, to: RouterId) -> u32 {
+        let groups = self.groups();
+        let paths = u32::from(groups.local_paths()).max(1);
+        let (here, there) = (groups.group(from), groups.group(to));
+        if here == there {
+            return paths;
+        }
+        let (mut least, mut links) = (u32::MAX, 0);
+        for index in 0..groups.links_between(here, there) {
+            let (near, port) = groups.gateway(here, there, index);
+            let Peer::Router(far, _) = groups.peer(near, port) else {
+                unreachable!("a gateway's port leads to the other group")
+            };
+            let local = groups.distance(from, near) + groups.distance(far, to);
+            match local.cmp(&least) {
+                Ordering::Less => (least, links) = (local, 1),
+                Ordering::Equal => links += 1,
+                Ordering::Greater => {}
+            }
+        }
+        links * paths
     }
 }

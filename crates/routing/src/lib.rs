@@ -11,14 +11,17 @@ mod destination_mod_k;
 mod dimension_order;
 mod doal;
 mod groups;
+mod legs;
 mod minimal;
 mod minimal_adaptive;
+mod par;
 mod registry;
 mod reports;
 mod rings;
 mod scatter;
 mod source_destination_hashed;
 mod ugal;
+mod valiant;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
 pub use registry::{Algorithm, Build, REGISTRY, build};
@@ -94,6 +97,19 @@ pub struct At {
     pub destination: HostId,
 }
 
+impl At {
+    /// A packet whose source and input do not matter.
+    fn anyone(router: RouterId, destination: HostId) -> At {
+        At {
+            router,
+            input: Port(0),
+            vc: 0,
+            source: destination,
+            destination,
+        }
+    }
+}
+
 /// What a router knows of the congestion at its own ports.
 pub trait Congestion {
     /// Bytes that wait for this output port or are on their way to, or buffered in, the router behind
@@ -151,6 +167,40 @@ pub trait Routing: Send + Sync {
     /// `at.source`; at later routers only on what `state` has kept of it, so that the proof need not tell
     /// apart packets of different sources that are in the same situation.
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>);
+
+    /// What the ways of packets depend on, if not on congestion: then [`Routing::chances`] gives them.
+    fn oblivious(&self) -> Option<Oblivious> {
+        None
+    }
+
+    /// All ports that a packet to `destination` can take at `router`, with its next state and the
+    /// probability of each; they add up to 1. Only for algorithms that are [`Routing::oblivious`].
+    ///
+    /// Choices by a hash of source and destination count as random and even. The states are a matter between
+    /// calls of this method: the first one is given the state at injection, the others what it has returned,
+    /// which may leave out what [`Routing::route`] needs only to remember such choices, and anything else that
+    /// no later port depends on. So packets of many sources come together in few situations.
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let _ = (router, destination, state, out);
+        unreachable!("only oblivious algorithms are asked for their chances")
+    }
+}
+
+/// What the ways of packets depend on, if not on congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oblivious {
+    /// Whether they differ between hosts of one router to which packets go.
+    pub by_host: bool,
+    /// Whether routers have no say but by what they are to each other: a permutation of the routers of a
+    /// [`topology::Topology::is_symmetric`] network that keeps links and their classes takes the ways of
+    /// packets, with their probabilities, to those between the permuted routers.
+    pub symmetric: bool,
 }
 
 /// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits): spreads packets

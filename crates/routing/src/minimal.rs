@@ -12,37 +12,56 @@
 //! State: `phase` is 1 once the way is chosen; `via` is the index of the link between the groups, `path` the
 //! path inside groups.
 //!
-//! Elsewhere ([`Graph`]): one of all shortest paths, again by source and destination. The VC is the number
-//! of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched data
-//! transport systems", IEEE Trans. Communications 29(4), 1981): a channel waits only for channels of the next
-//! VC, so there is no cycle, and a network of diameter d needs d VCs.
+//! Elsewhere ([`Graph`]): one of all shortest paths, `hashed` again by source and destination, or `adaptive`:
+//! at every router the least loaded port of those with which one begins, of several one at random. The VC is
+//! the number of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched
+//! data transport systems", IEEE Trans. Communications 29(4), 1981): a channel waits only for channels of the
+//! next VC, so there is no cycle, and a network of diameter d needs d VCs.
 //!
-//! State: `phase` counts the links; `via` is what is left of the draw by source and destination.
+//! State: `phase` counts the links; `via`, if hashed, is what is left of the draw by source and destination.
 
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Graph, Groups, Shape, Topology};
+use topology::{Graph, Groups, HostId, Port, RouterId, Shape, Topology};
 
-use crate::groups::{self, GroupNetwork, GroupTopology};
+use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
-    works_on: "dragonfly, hyperx, slim-fly",
+    works_on: legs::WORKS_ON,
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
-    parameters: &[],
+    parameters: &[(
+        "paths",
+        "which of several shortest paths: hashed, by source and destination, or, where there are no groups, adaptive, \
+         by load (default: hashed)",
+    )],
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
-        if !is_groups(&topology.shape()) {
-            return Ok(Box::new(ShortestPaths::new(section, topology)?));
+        if is_groups(&topology.shape()) {
+            section.choice("paths", "hashed", &["hashed"])?;
+            return Ok(compiled(&*topology, AnyMinimal));
         }
-        match groups::concrete(topology.as_ref()) {
-            GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Minimal::new(dragonfly.clone()))),
-        }
+        let adaptive = section.choice("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
+        let (topology, vcs) = counted_links(section, topology)?;
+        Ok(match adaptive {
+            true => Box::new(LeastLoaded { topology, vcs }),
+            false => Box::new(ShortestPaths { topology, vcs }),
+        })
     },
 };
+
+struct AnyMinimal;
+
+impl PerTopology for AnyMinimal {
+    type Built = Box<dyn Routing>;
+
+    fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
+        Box::new(Minimal { network })
+    }
+}
 
 struct Minimal<T> {
     network: GroupNetwork<T>,
@@ -51,12 +70,6 @@ struct Minimal<T> {
 const WAY_CHOSEN: u8 = 1;
 
 impl<T: Topology + Groups> Minimal<T> {
-    fn new(topology: T) -> Self {
-        Minimal {
-            network: GroupNetwork::new(topology),
-        }
-    }
-
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.network.attachment(at.destination);
         if target == at.router {
@@ -89,6 +102,50 @@ impl<T: Topology + Groups> Routing for Minimal<T> {
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
     }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: false,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.network.attachment(destination);
+        if target == router {
+            out.push((port, state, 1.0));
+            return;
+        }
+        let groups = self.network.groups();
+        let to_other_group = groups.group(router) != groups.group(target);
+        // Draws in equal steps, as many as there are choices, meet each as often as all draws do.
+        let draws = match state.phase {
+            WAY_CHOSEN => 1,
+            _ => self.network.minimal_ways(router, target),
+        };
+        for draw in (0..draws).map(|i| (((2 * u64::from(i) + 1) << 31) / u64::from(draws)) as u32) {
+            let mut next = state;
+            if state.phase != WAY_CHOSEN {
+                next.phase = WAY_CHOSEN;
+                next.path = self.network.local_path(draw);
+            }
+            next.via = match (to_other_group, state.phase) {
+                (false, _) => 0,
+                (true, WAY_CHOSEN) => state.via,
+                (true, _) => groups.minimal_link(router, target, draw),
+            };
+            let hop = self
+                .network
+                .towards(router, target, 0, |_, _| (next.via, next.path));
+            out.push((hop.port, next, 1.0 / f64::from(draws)));
+        }
+    }
 }
 
 struct ShortestPaths {
@@ -100,21 +157,23 @@ fn graph<'a>(shape: &Shape<'a>) -> &'a dyn Graph {
     shape.graph().expect("the registry checks the shape")
 }
 
-impl ShortestPaths {
-    fn new(section: &Section, topology: Arc<dyn Topology>) -> Result<Self, Error> {
-        let diameter = graph(&topology.shape()).diameter();
-        let too_long = |_| {
+/// A topology with as many VCs as its shortest paths have links.
+fn counted_links(section: &Section, topology: Arc<dyn Topology>) -> Result<(Arc<dyn Topology>, u8), Error> {
+    let diameter = graph(&topology.shape()).diameter();
+    // Hosts of a single router exchange packets without any link.
+    match u8::try_from(diameter.max(1)) {
+        Ok(vcs) => Ok((topology, vcs)),
+        Err(_) => {
             let text = format!(
                 "paths of {diameter} links need as many VCs; expected at most {}",
                 u8::MAX
             );
-            section.error("algorithm", text)
-        };
-        // Hosts of a single router exchange packets without any link.
-        let vcs = u8::try_from(diameter.max(1)).map_err(too_long)?;
-        Ok(ShortestPaths { topology, vcs })
+            Err(section.error("algorithm", text))
+        }
     }
+}
 
+impl ShortestPaths {
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         if target == at.router {
@@ -143,5 +202,99 @@ impl Routing for ShortestPaths {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious {
+            by_host: false,
+            symmetric: true,
+        })
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        match self.topology.attachment(destination) {
+            (target, port) if target == router => out.push((port, state, 1.0)),
+            // A draw is used up bit by bit: every router picks as if by a draw of its own.
+            (target, _) => {
+                graph(&self.topology.shape())
+                    .shortest_shares(router, target, &mut |port, share| out.push((port, state, share)))
+            }
+        }
+    }
+}
+
+struct LeastLoaded {
+    topology: Arc<dyn Topology>,
+    vcs: u8,
+}
+
+impl LeastLoaded {
+    /// The least loaded port with which a shortest path begins; all of several are equally likely.
+    fn port(&self, at: At, target: RouterId, congestion: &dyn Congestion, random: &mut dyn Random) -> Port {
+        let (mut best, mut equal) = (None, 0);
+        graph(&self.topology.shape()).shortest_ports(at.router, target, &mut |port| {
+            let load = congestion.load(port);
+            let is_best = match best {
+                Some((least, _)) if load > least => false,
+                // The n-th of equal ones takes the place of the others before it once in n times.
+                Some((least, _)) if load == least => {
+                    equal += 1;
+                    random.below(equal) == 0
+                }
+                _ => {
+                    equal = 1;
+                    true
+                }
+            };
+            if is_best {
+                best = Some((load, port));
+            }
+        });
+        best.expect("a shortest path begins at some port").1
+    }
+
+    fn go_on(&self, port: Port, state: &mut RouteState) -> Hop {
+        let vc = state.phase;
+        state.phase += 1;
+        Hop::new(port, vc)
+    }
+}
+
+impl Routing for LeastLoaded {
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let port = self.port(at, target, congestion, random);
+        self.go_on(port, state)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let (target, port) = self.topology.attachment(at.destination);
+        if target == at.router {
+            out.push((Hop::new(port, 0), state));
+            return;
+        }
+        graph(&self.topology.shape()).shortest_ports(at.router, target, &mut |port| {
+            let mut next = state;
+            out.push((self.go_on(port, &mut next), next));
+        });
     }
 }

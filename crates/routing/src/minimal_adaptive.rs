@@ -119,11 +119,13 @@ impl AcrossGrid {
                 Rings::None => Shorter::Down,
                 Rings::Dateline | Rings::Bubble => self.escape.shorter(dimension, here, there),
             };
-            if shorter != Shorter::Down {
-                each(grid.step_port(at.router, dimension, true));
-            }
-            if shorter != Shorter::Up {
-                each(grid.step_port(at.router, dimension, false));
+            for cable in 0..grid.links(dimension) {
+                if shorter != Shorter::Down {
+                    each(grid.step_port(at.router, dimension, true, cable));
+                }
+                if shorter != Shorter::Up {
+                    each(grid.step_port(at.router, dimension, false, cable));
+                }
             }
         }
     }

@@ -6,8 +6,8 @@ use config::{Error, Section};
 use topology::{Shape, Topology};
 
 use crate::{
-    Routing, adaptive, dal, destination_mod_k, dimension_order, doal, minimal, minimal_adaptive, scatter,
-    source_destination_hashed, ugal,
+    Routing, adaptive, dal, destination_mod_k, dimension_order, doal, minimal, minimal_adaptive, par,
+    scatter, source_destination_hashed, ugal, valiant,
 };
 
 /// One routing algorithm.
@@ -38,9 +38,11 @@ pub static REGISTRY: &[Algorithm] = &[
     doal::ALGORITHM,
     minimal::ALGORITHM,
     minimal_adaptive::ALGORITHM,
+    par::ALGORITHM,
     scatter::ALGORITHM,
     source_destination_hashed::ALGORITHM,
     ugal::ALGORITHM,
+    valiant::ALGORITHM,
 ];
 
 /// Builds the routing that `section` (`network.routing`) describes; its `algorithm` names it.

@@ -1,238 +1,221 @@
-//! UGAL in a dragonfly: the minimal path, or a path through a random place elsewhere if the minimal one is
-//! congested.
+//! UGAL: the minimal path, or a path through a random place if the minimal one is congested.
 //!
 //! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim
-//! et al., ISCA 2008 (UGAL-L: congestion as the source router sees it, at its own ports). The
-//! decision is taken once, at the source router, and its rule is that of BookSim 2 for its dragonfly:
-//! minimal if
+//! et al., ISCA 2008 (UGAL-L: congestion as the source router sees it, at its own ports); for Slim Fly
+//! M. Besta, T. Hoefler, SC 2014, and G. Kathareios et al., "Cost-effective diameter-two topologies: analysis
+//! and evaluation", SC 2015.
+//!
+//! The decision is taken once, at the source router. Of `candidates` random places that with the cheapest path
+//! is compared with the minimal path, whose cost is
 //!
 //! ```text
-//! load(minimal port) <= weight * load(non-minimal port) + bias
+//! cost = "load"        load(minimal port) <= weight * load(other port) + bias
+//! cost = "load-hops"   load(minimal port) <= weight * load(other port) * L(other) / L(minimal) + bias
 //! ```
 //!
-//! The intermediate place is in a group that is neither the source's nor the destination's. With
-//! `intermediate = "router"` it is a router, all equally likely, as in BookSim; with `"group"` it is a group,
-//! and the packet goes on from whichever of its routers it meets first. Traffic inside a group is always
-//! minimal.
+//! for the minimal path to be taken; L is the number of links between routers on a path. The first is the rule
+//! of BookSim 2 for its dragonfly, the second Singh's, and with `weight` c_SF and `candidates` n_i that of
+//! Kathareios et al.
 //!
-//! A path is made of legs that are minimal paths, each with VCs of its own: to an intermediate router VC 0
-//! and 1, from there 2 and 3, or, since the leg to an intermediate group ends on its global link, VC 0 and 1
-//! (global links only), then 1 (local links) and 2. Minimal paths use the VCs of the second leg. VCs only
-//! grow along a path, and within one VC local links only wait for global ones or the reverse: no cycle.
-//!
-//! State: `phase` as named below; `via` is the intermediate router or group while on the way there, then
-//! the index of the link to the destination's group.
+//! Packets that have no place to go through are routed minimally: those that stay in a group, and all where
+//! there are fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
 
 use config::{Bytes, Error, Section};
-use topology::{Groups, Port, RouterId, Topology};
+use topology::{RouterId, Topology};
 
-use crate::groups::{self, GroupNetwork, GroupTopology};
+use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "ugal",
-    works_on: "dragonfly",
-    summary: "minimal, or through a random group or router if that is less congested (UGAL-L)",
-    parameters: &[
-        (
-            "bias",
-            "bytes by which the minimal path may be more loaded (default: 7680 B, thirty packets of 256 B)",
-        ),
-        (
-            "weight",
-            "factor on the load of the non-minimal path before the comparison (default: 2)",
-        ),
-        (
-            "intermediate",
-            "what a non-minimal path goes through: router or group (default: router)",
-        ),
-    ],
-    routes: is_groups,
-    build: |section, topology| match groups::concrete(topology.as_ref()) {
-        GroupTopology::Dragonfly(dragonfly) => Ok(Box::new(Ugal::read(section, dragonfly.clone())?)),
+    works_on: legs::WORKS_ON,
+    summary: "minimal, or through a random router or group if that is less congested (UGAL-L)",
+    parameters: PARAMETERS,
+    routes: legs::routes,
+    build: |section, topology| {
+        let rule = Rule::read(section, &*topology)?;
+        legs::build::<false>(section, topology, rule)
     },
 };
 
-/// Nothing decided yet.
-const UNDECIDED: u8 = 0;
-/// On the way to the intermediate router or group.
-const FIRST_LEG: u8 = 1;
-/// On a minimal path to the destination; the link to its group is to be chosen at the next router.
-const ARRIVED: u8 = 2;
-/// On a minimal path to the destination.
-const LAST_LEG: u8 = 3;
+/// Parameters of a decision between the minimal path and others.
+pub(crate) const PARAMETERS: &[(&str, &str)] = &[
+    (
+        "bias",
+        "bytes by which the minimal path's port may be more loaded (default: in networks of groups 7680 B, thirty \
+         packets of 256 B; elsewhere 0 B)",
+    ),
+    (
+        "weight",
+        "factor on the cost of the non-minimal path before the comparison (default: in networks of groups 2, \
+         elsewhere 1)",
+    ),
+    (
+        "cost",
+        "what is compared: load, or load-hops, the load times the links of the path (default: in networks of \
+         groups load, elsewhere load-hops)",
+    ),
+    (
+        "candidates",
+        "random places tried, of which the cheapest is compared (default: 1; where there are neither groups nor \
+         dimensions 4)",
+    ),
+    INTERMEDIATE,
+];
 
-struct Ugal<T> {
-    network: GroupNetwork<T>,
+/// How the minimal path is compared with others.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
     bias: u64,
     weight: u64,
-    intermediate: Intermediate,
-    routers_per_group: u32,
-    groups: u32,
+    cost: Cost,
+    candidates: u32,
+    /// Whether one random path is compared by load alone.
+    simple: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Intermediate {
-    Router,
-    Group,
+enum Cost {
+    Load,
+    LoadHops,
 }
 
-impl<T: Topology + Groups> Ugal<T> {
-    fn read(section: &Section, topology: T) -> Result<Self, Error> {
-        let bias = section.or("bias", Bytes { bytes: 7680 })?.bytes;
-        let weight = section.or("weight", 2u32)?;
-        let intermediate = match section.choice("intermediate", "router", &["router", "group"])? {
-            "router" => Intermediate::Router,
-            _ => Intermediate::Group,
+impl Rule {
+    pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<Rule, Error> {
+        let shape = topology.shape();
+        let (bias, weight, cost) = match is_groups(&shape) {
+            true => (7680, 2, "load"),
+            false => (0, 1, "load-hops"),
         };
-        let network = GroupNetwork::new(topology);
-        Ok(Ugal {
+        let candidates = match shape {
+            topology::Shape::Graph(_) => 4,
+            _ => 1,
+        };
+        let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
+        let weight: u32 = section.or("weight", weight)?;
+        let cost = match section.choice("cost", cost, &["load", "load-hops"])? {
+            "load" => Cost::Load,
+            _ => Cost::LoadHops,
+        };
+        let candidates = section.or("candidates", candidates)?;
+        if candidates == 0 {
+            return Err(section.error("candidates", "0 is not possible; expected at least 1"));
+        }
+        Ok(Rule {
             bias,
             weight: u64::from(weight),
-            intermediate,
-            routers_per_group: network.groups().routers_per_group(),
-            groups: network.groups().groups(),
-            network,
+            cost,
+            candidates,
+            simple: cost == Cost::Load && candidates == 1,
         })
-    }
-
-    /// The first VC of a minimal path, and of the second leg of another.
-    fn last_leg_vc(&self) -> u8 {
-        match self.intermediate {
-            Intermediate::Router => 2,
-            Intermediate::Group => 1,
-        }
-    }
-
-    /// How many intermediate places there are between two different groups.
-    fn places(&self) -> u32 {
-        let groups = self.groups - 2;
-        match self.intermediate {
-            Intermediate::Router => groups * self.routers_per_group,
-            Intermediate::Group => groups,
-        }
-    }
-
-    /// The `index`-th intermediate place: groups are counted without those of source and destination.
-    fn place(&self, index: u32, source_group: u32, destination_group: u32) -> u32 {
-        let size = match self.intermediate {
-            Intermediate::Router => self.routers_per_group,
-            Intermediate::Group => 1,
-        };
-        let (low, high) = (
-            source_group.min(destination_group),
-            source_group.max(destination_group),
-        );
-        let without_high = if index >= low * size { index + size } else { index };
-        if without_high >= high * size {
-            without_high + size
-        } else {
-            without_high
-        }
-    }
-
-    /// One hop towards the intermediate place, or none if the packet is there.
-    fn first_leg(&self, at: At, via: u32) -> Option<Hop> {
-        let draw = spread(via, at.destination.0);
-        let groups = self.network.groups();
-        match self.intermediate {
-            Intermediate::Router if at.router.0 == via => None,
-            Intermediate::Router => {
-                let via = RouterId(via);
-                let path = self.network.local_path(draw);
-                let way = |groups: &T, to_other_group| match to_other_group {
-                    true => (groups.minimal_link(at.router, via, draw), path),
-                    false => (0, path),
-                };
-                Some(self.network.towards(at.router, via, 0, way))
-            }
-            Intermediate::Group => {
-                let here = groups.group(at.router);
-                (here != via).then(|| {
-                    let links = u64::from(groups.links_between(here, via));
-                    let link = ((u64::from(draw) * links) >> 32) as u32;
-                    self.network
-                        .through(at.router, via, 0, link, self.network.local_path(draw))
-                })
-            }
-        }
-    }
-
-    /// One hop on the minimal path to `target`, another router.
-    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        let vc = self.last_leg_vc();
-        self.network
-            .towards(at.router, target, vc, |groups, to_other_group| {
-                if state.phase != LAST_LEG {
-                    let from = if state.phase == UNDECIDED {
-                        at.source.0
-                    } else {
-                        state.via
-                    };
-                    let draw = spread(from, at.destination.0);
-                    *state = RouteState {
-                        via: match to_other_group {
-                            true => groups.minimal_link(at.router, target, draw),
-                            false => 0,
-                        },
-                        path: self.network.local_path(draw),
-                        phase: LAST_LEG,
-                        flags: 0,
-                    };
-                }
-                (state.via, state.path)
-            })
-    }
-
-    /// Continues a path that has been decided on.
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        if state.phase == FIRST_LEG {
-            match self.first_leg(at, state.via) {
-                Some(hop) => return hop,
-                None => state.phase = ARRIVED,
-            }
-        }
-        self.last_leg(at, target, state)
-    }
-
-    /// The groups of router and target if there is something to decide between them.
-    fn choice(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<(u32, u32)> {
-        let groups = self.network.groups();
-        let ends = (groups.group(router), groups.group(target));
-        (state.phase == UNDECIDED && ends.0 != ends.1 && self.groups > 2).then_some(ends)
-    }
-
-    /// The minimal path from the source router.
-    fn minimal(&self, at: At, target: RouterId) -> (Hop, RouteState) {
-        let mut state = RouteState::default();
-        let hop = self.last_leg(at, target, &mut state);
-        (hop, state)
-    }
-
-    /// A path through an intermediate place, from the source router.
-    fn through(&self, at: At, via: u32) -> (Hop, RouteState) {
-        let hop = self.first_leg(at, via).expect("the place is in another group");
-        let state = RouteState {
-            via,
-            phase: FIRST_LEG,
-            ..RouteState::default()
-        };
-        (hop, state)
-    }
-
-    fn prefers_minimal(&self, minimal: Port, other: Port, congestion: &dyn Congestion) -> bool {
-        let allowed = congestion
-            .load(other)
-            .saturating_mul(self.weight)
-            .saturating_add(self.bias);
-        congestion.load(minimal) <= allowed
     }
 }
 
-impl<T: Topology + Groups> Routing for Ugal<T> {
+impl OverLegs for Rule {
+    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing> {
+        Box::new(Ugal { legs, rule: self })
+    }
+}
+
+/// UGAL, and on legs that can be left progressive adaptive routing: it decides as long as nothing is decided.
+struct Ugal<L> {
+    legs: L,
+    rule: Rule,
+}
+
+/// How loaded a path is, as far as its first router can tell: what its first port holds.
+#[inline]
+fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
+    congestion.load(start.0.port)
+}
+
+/// Where a packet is, the router it goes to, and the ends between which it may take a detour.
+type Between<E> = (At, RouterId, E);
+
+impl<L: Legs> Ugal<L> {
+    /// A random intermediate place, and the path through it; no path if it cannot begin here.
+    #[inline(always)]
+    fn draw(
+        &self,
+        (at, _, ends): Between<L::Ends>,
+        state: RouteState,
+        random: &mut dyn Random,
+    ) -> (u32, Option<Start>) {
+        let via = self.legs.place(random.below(self.legs.places(ends)), ends);
+        (via, self.legs.through(at, via, state))
+    }
+
+    /// The better one of the minimal path and one random path, by load alone: [`Ugal::weigh`] where there is
+    /// the least to weigh.
+    #[inline(always)]
+    fn compare(
+        &self,
+        between: Between<L::Ends>,
+        state: RouteState,
+        minimal: Start,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Start {
+        let Rule { bias, weight, .. } = self.rule;
+        let Some(other) = self.draw(between, state, random).1 else {
+            return minimal;
+        };
+        let allowed = load(&other, congestion)
+            .saturating_mul(weight)
+            .saturating_add(bias);
+        if load(&minimal, congestion) <= allowed {
+            minimal
+        } else {
+            other
+        }
+    }
+
+    /// The better one of the minimal path and the cheapest of some random paths.
+    #[inline(never)]
+    fn weigh(
+        &self,
+        between: Between<L::Ends>,
+        state: RouteState,
+        minimal: Start,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Start {
+        let (at, target, _) = between;
+        let Rule { bias, weight, .. } = self.rule;
+        let mut best: Option<(u64, Start)> = None;
+        for _ in 0..self.rule.candidates {
+            let (via, Some(other)) = self.draw(between, state, random) else {
+                continue;
+            };
+            let links = match self.rule.cost {
+                Cost::Load => 1,
+                Cost::LoadHops => self.legs.links_through(at, target, via, &other),
+            };
+            let cost = load(&other, congestion).saturating_mul(u64::from(links));
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, other));
+            }
+        }
+        let Some((cost, other)) = best else {
+            return minimal;
+        };
+        let links = match self.rule.cost {
+            Cost::Load => 1,
+            Cost::LoadHops => self.legs.minimal_links(at, target, &minimal),
+        };
+        let excess = load(&minimal, congestion).saturating_sub(bias);
+        if excess.saturating_mul(u64::from(links)) <= cost.saturating_mul(weight) {
+            minimal
+        } else {
+            other
+        }
+    }
+}
+
+impl<L: Legs> Routing for Ugal<L> {
     fn vcs(&self) -> u8 {
-        self.last_leg_vc() + 2
+        self.legs.vcs()
     }
 
     fn route(
@@ -242,38 +225,39 @@ impl<T: Topology + Groups> Routing for Ugal<T> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let (target, port) = self.network.attachment(at.destination);
+        let (target, port) = self.legs.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
         }
-        let Some((here, there)) = self.choice(at.router, target, *state) else {
-            return self.go_on(at, target, state);
-        };
-        let via = self.place(random.below(self.places()), here, there);
-        let minimal = self.minimal(at, target);
-        let other = self.through(at, via);
-        let best = if self.prefers_minimal(minimal.0.port, other.0.port, congestion) {
-            minimal
-        } else {
-            other
+        if is_decided(state) {
+            return self.legs.go_on(at, target, state);
+        }
+        let minimal = self.legs.minimal(at, target, *state);
+        let best = match self.legs.ends(at.router, target) {
+            Some(ends) if self.rule.simple => {
+                self.compare((at, target, ends), *state, minimal, congestion, random)
+            }
+            Some(ends) => self.weigh((at, target, ends), *state, minimal, congestion, random),
+            None => minimal,
         };
         *state = best.1;
         best.0
     }
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        let (target, port) = self.network.attachment(at.destination);
+        let (target, port) = self.legs.attachment(at.destination);
         if target == at.router {
             out.push((Hop::new(port, 0), state));
             return;
         }
-        let Some((here, there)) = self.choice(at.router, target, state) else {
-            out.push((self.go_on(at, target, &mut state), state));
+        if is_decided(&state) {
+            out.push((self.legs.go_on(at, target, &mut state), state));
             return;
-        };
-        out.push(self.minimal(at, target));
-        for index in 0..self.places() {
-            out.push(self.through(at, self.place(index, here, there)));
+        }
+        out.push(self.legs.minimal(at, target, state));
+        if let Some(ends) = self.legs.ends(at.router, target) {
+            let places = (0..self.legs.places(ends)).map(|index| self.legs.place(index, ends));
+            out.extend(places.filter_map(|via| self.legs.through(at, via, state)));
         }
     }
 }

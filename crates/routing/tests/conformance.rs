@@ -18,17 +18,35 @@ const NETWORKS: &[&str] = &[
     "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 3",
     "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 6",
     "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\narrangement = \"palmtree\"",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 3\ngroups = 6\narrangement = \"random\"",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 3\nlinks_between_groups = 4\ngroups = 3",
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 3\ncolumns = 4\nglobal_links_per_router = 1\ngroups = 3",
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1",
+    "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 3\nglobal_links_per_spine = 2\ngroups = 4",
+    "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\nglobal_links_per_spine = 2\narrangement = \"random\"",
+    "kind = \"express-mesh\"\nsizes = [12]\ngap = 5\nhosts_per_router = 2",
+    "kind = \"express-mesh\"\nsizes = [7, 5]\ngap = [3, 2]",
     "kind = \"fat-tree\"\nradix = 2",
     "kind = \"fat-tree\"\nradix = 4",
     "kind = \"fat-tree\"\nradix = 6\npods = 2\ntapering = \"2:1\"",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\ntapering = \"5:3\"",
+    // The Petersen graph; routers in a row with parallel cables; a ring with a tail.
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [1, 6], [2, 7], [3, 8], [4, 9], \
+     [5, 7], [6, 8], [7, 9], [8, 5], [9, 6]]\nhosts_per_router = 2",
+    "kind = \"graph\"\nedges = [[0, 1, 2], [1, 2, 3], [2, 3]]\nhosts_per_router = 3",
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 0], [6, 7], [7, 8]]",
+    "kind = \"fat-tree\"\nradix = 6\nleaves = 8",
+    "kind = \"fat-tree\"\nradix = 4\nlevels = 4\npods = 3",
+    "kind = \"fat-tree\"\ndown = [2, 4, 3]\nup = [4, 2]\ncables = [2, 1]\nleaves = 5",
     "kind = \"hyperx\"\nshape = [1]\nhosts_per_router = 2",
     "kind = \"hyperx\"\nshape = [6]\nhosts_per_router = 2",
     "kind = \"hyperx\"\nshape = [2, 2, 2, 2, 2]",
     "kind = \"hyperx\"\nshape = [4, 3, 3]\nwidth = [1, 2, 3]\nhosts_per_router = 2",
     "kind = \"mesh\"\nsizes = [1]\nhosts_per_router = 2",
     "kind = \"mesh\"\nsizes = [4, 1, 3]\nhosts_per_router = 2",
+    "kind = \"mesh\"\nsizes = [4, 3]\nlinks = [2, 3]\nhosts_per_router = 2",
     "kind = \"slim-fly\"\nq = 3\nhosts_per_router = 3",
     "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2",
     "kind = \"slim-fly\"\nq = 7\nhosts_per_router = 1",
@@ -38,28 +56,62 @@ const NETWORKS: &[&str] = &[
     "kind = \"torus\"\nsizes = [7]",
     "kind = \"torus\"\nsizes = [4, 3, 4]",
     "kind = \"torus\"\nsizes = [6, 2, 3]\nhosts_per_router = 2",
+    "kind = \"torus\"\nsizes = [4, 2, 3]\nlinks = [2, 1, 3]\nhosts_per_router = 2",
 ];
 
-/// Parameters of algorithms beside their defaults.
-const VARIANTS: &[(&str, &str)] = &[
-    ("ugal", "intermediate = \"group\""),
-    ("ugal", "bias = \"0 B\"\nweight = 0"),
+/// Parameters of algorithms beside their defaults, and the networks that know them.
+const VARIANTS: &[(&str, &str, Knows)] = &[
+    ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
+    ("par", "intermediate = \"group\"", is_groups),
+    ("par", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "par",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "intermediate = \"group\"", is_groups),
+    ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "ugal",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
+        shape.graph().is_some()
+    }),
+    ("valiant", "intermediate = \"group\"", is_groups),
+    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", is_hyperx),
+    ("dimension-order", "deadlock = \"bubble\"", is_torus),
+    ("doal", "bias = \"0 B\"", is_hyperx),
+    ("minimal-adaptive", "escape = \"bubble\"", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 3", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_mesh),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_hyperx),
 ];
 
-/// Parameters that only some topologies of an algorithm have: its name, they, the topology's name.
-const VARIANTS_OF_TOPOLOGIES: &[(&str, &str, &str)] = &[
-    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", "HyperX"),
-    ("dimension-order", "deadlock = \"bubble\"", "torus"),
-    ("doal", "bias = \"0 B\"", "HyperX"),
-    ("minimal-adaptive", "escape = \"bubble\"", "torus"),
-    ("minimal-adaptive", "adaptive_vcs = 3", "torus"),
-    ("minimal-adaptive", "adaptive_vcs = 2", "mesh"),
-    ("minimal-adaptive", "adaptive_vcs = 2", "HyperX"),
-];
+type Knows = fn(&Shape<'_>) -> bool;
+
+fn is_groups(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(_))
+}
+
+fn is_hyperx(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::HyperX(_))
+}
+
+fn is_torus(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if grid.wraps())
+}
+
+fn is_mesh(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if !grid.wraps())
+}
 
 /// Whether an algorithm promises the fewest hops.
-fn is_minimal(algorithm: &str) -> bool {
+fn is_minimal(algorithm: &str, shape: &Shape<'_>) -> bool {
     match algorithm {
+        // In an express mesh it never turns back.
+        "dimension-order" if matches!(shape, Shape::Graph(_)) => false,
         "adaptive"
         | "destination-mod-k"
         | "dimension-order"
@@ -67,7 +119,7 @@ fn is_minimal(algorithm: &str) -> bool {
         | "minimal-adaptive"
         | "scatter"
         | "source-destination-hashed" => true,
-        "dal" | "doal" | "ugal" => false,
+        "dal" | "doal" | "par" | "ugal" | "valiant" => false,
         other => panic!("say here whether '{other}' is minimal"),
     }
 }
@@ -116,22 +168,15 @@ fn routing(algorithm: &str, parameters: &str, topology: &Arc<dyn Topology>) -> B
 /// Every algorithm with its variants on a topology: name, parameters, routing.
 fn routings(topology: &Arc<dyn Topology>) -> Vec<(&'static str, &'static str, Box<dyn Routing>)> {
     let defaults = REGISTRY.iter().map(|a| (a, ""));
-    let variants = VARIANTS.iter().map(|(name, parameters)| {
+    let known = VARIANTS.iter().filter(|(.., knows)| knows(&topology.shape()));
+    let variants = known.map(|(name, parameters, _)| {
         (
             REGISTRY.iter().find(|a| a.name == *name).expect("registered"),
             *parameters,
         )
     });
-    let of_this = VARIANTS_OF_TOPOLOGIES
-        .iter()
-        .filter(|(_, _, kind)| topology.describe().starts_with(kind))
-        .map(|(name, parameters, _)| {
-            let algorithm = REGISTRY.iter().find(|a| a.name == *name);
-            (algorithm.expect("registered"), *parameters)
-        });
     defaults
         .chain(variants)
-        .chain(of_this)
         .filter(|(a, _)| (a.routes)(&topology.shape()))
         .map(|(a, parameters)| (a.name, parameters, routing(a.name, parameters, topology)))
         .collect()
@@ -236,7 +281,7 @@ fn check(topology: &Arc<dyn Topology>, max_states: u64) {
                 .entry(from)
                 .or_insert_with(|| fewest_hops(&**topology, from));
             let fewest = fewest[to.0 as usize] as usize;
-            if is_minimal(name) {
+            if is_minimal(name, &topology.shape()) {
                 assert_eq!(links.len(), fewest, "{what}: {source:?} to {destination:?}");
             } else {
                 // Two global links in a row can be shorter than the one of a minimal path.
@@ -258,6 +303,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
     let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
+    let slim_fly = network("kind = \"slim-fly\"\nq = 3");
     for (algorithm, parameters, topology, expected) in [
         (
             "minimum",
@@ -269,15 +315,15 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "minimal",
             "",
             &torus,
-            "x.toml:1: algorithm: 'minimal' works on dragonfly, hyperx, slim-fly, not on this torus of 4 x 4 routers with 1 \
-             host each; expected one of: dimension-order",
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly, not on \
+             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive",
         ),
         (
             "dimension-order",
             "",
             &dragonfly,
-            "'dimension-order' works on torus, mesh, hyperx, not on this dragonfly of 3 groups of 2 routers with 2 \
-             hosts each; expected one of: minimal, ugal",
+            "'dimension-order' works on torus, mesh, hyperx, express-mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
+             hosts each; expected one of: minimal, par, ugal, valiant",
         ),
         (
             "ugal",
@@ -340,6 +386,30 @@ fn wrong_parameters_are_refused_where_they_stand() {
             &torus,
             "'doal' works on hyperx, not on this torus of 4 x 4 routers",
         ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "candidates = 0",
+            &slim_fly,
+            "x.toml:2: candidates: 0 is not possible; expected at least 1",
+        ),
+        (
+            "ugal",
+            "cost = \"loads\"",
+            &slim_fly,
+            "x.toml:2: cost: unknown name 'loads'; did you mean 'load'?",
+        ),
+        (
+            "minimal",
+            "paths = \"adaptive\"",
+            &dragonfly,
+            "x.toml:2: paths: unknown name 'adaptive'",
+        ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
             panic!("{algorithm} {parameters}: was built");
@@ -367,20 +437,19 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
 
 #[test]
 fn every_algorithm_and_parameter_is_documented() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods");
+    let methods = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/methods");
+    let read = |page: &str| std::fs::read_to_string(format!("{methods}/{page}.md"));
+    let overview = read("routing").expect("docs/methods/routing.md");
     for algorithm in REGISTRY {
-        let page = folder.join(format!("routing/{}.md", algorithm.name));
-        let section = std::fs::read_to_string(&page).unwrap_or_else(|_| {
-            let page = std::fs::read_to_string(folder.join("routing.md")).expect("the page of all");
-            let start = page
-                .find(&format!("\n## {}\n", algorithm.name))
-                .expect(algorithm.name);
-            let section = page[start + 4..].split("\n## ").next();
-            section.expect("a section").to_string()
+        // A page of its own, or a section.
+        let text = read(&format!("routing/{}", algorithm.name)).unwrap_or_else(|_| {
+            let start = overview.find(&format!("\n## {}\n", algorithm.name));
+            let section = &overview[start.expect(algorithm.name) + 4..];
+            section.split("\n## ").next().expect("a section").to_string()
         });
         for (parameter, _) in algorithm.parameters {
             assert!(
-                section.contains(&format!("`{parameter}`")),
+                text.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",
                 algorithm.name
             );
@@ -788,6 +857,7 @@ fn minimal_spreads_pairs_over_parallel_links() {
 #[test]
 fn shortest_paths_are_all_used() {
     for toml in [
+        "kind = \"graph\"\nedges = [[0, 1, 2], [1, 2, 2], [2, 3, 2], [3, 0, 2]]\nhosts_per_router = 12",
         "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 6",
         "kind = \"slim-fly\"\nq = 9\nhosts_per_router = 4",
         "kind = \"hyperx\"\nshape = [4, 4, 4]\nhosts_per_router = 6",
@@ -814,6 +884,7 @@ fn shortest_paths_are_all_used() {
 #[test]
 fn minimal_needs_as_many_vcs_as_the_longest_path_has_links() {
     for (toml, vcs) in [
+        ("kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4]]", 4),
         ("kind = \"slim-fly\"\nq = 4", 2),
         ("kind = \"hyperx\"\nshape = [4, 1, 3]", 2),
         ("kind = \"hyperx\"\nshape = [2, 2, 2, 2]", 4),
@@ -857,11 +928,131 @@ proptest! {
     }
 
     #[test]
+    fn random_graphs_are_routed(
+        parents in prop::collection::vec(any::<u32>(), 1..20),
+        more in prop::collection::vec((any::<u32>(), any::<u32>(), 1u32..3), 0..20),
+        hosts in 1u32..3,
+    ) {
+        let routers = parents.len() as u32 + 1;
+        let tree = parents.iter().zip(1..).map(|(parent, n)| (parent % n, n, 1));
+        let more = more.iter().map(|(a, b, count)| (a % routers, b % routers, *count));
+        let edges: Vec<String> = tree
+            .chain(more.filter(|(a, b, _)| a != b))
+            .map(|(a, b, count)| format!("[{a}, {b}, {count}]"))
+            .collect();
+        check(&network(&format!(
+            "kind = \"graph\"\nedges = [{}]\nhosts_per_router = {hosts}", edges.join(", ")
+        )), 50_000_000);
+    }
+
+    #[test]
     fn random_grids_are_routed(sizes in prop::collection::vec(1u32..6, 1..4), hosts in 1u32..3) {
         for kind in ["mesh", "torus"] {
             check(&network(&format!(
                 "kind = \"{kind}\"\nsizes = {sizes:?}\nhosts_per_router = {hosts}"
             )), 50_000_000);
+        }
+    }
+}
+
+/// What oblivious algorithms say of their chances fits what they do: probabilities add up to 1, and whatever way a
+/// packet takes is among the ways that had a chance.
+#[test]
+fn oblivious_routes_are_among_the_chances() {
+    let mut oblivious = HashSet::new();
+    for toml in NETWORKS {
+        let topology = network(toml);
+        for (name, parameters, routing) in routings(&topology) {
+            if routing.oblivious().is_none() {
+                continue;
+            }
+            oblivious.insert(name);
+            let mut draws = Draws(7);
+            for pair in 0..200 {
+                let pick = |draws: &mut Draws| HostId(draws.below(topology.hosts()));
+                let (source, destination) = (pick(&mut draws), pick(&mut draws));
+                let way = path(&*topology, &*routing, (source, destination), &mut draws);
+                let mut states = HashSet::from([RouteState::default()]);
+                let last = topology.attachment(destination);
+                let ports = way.iter().map(|(router, port, _)| (*router, *port)).chain([last]);
+                for (router, port) in ports {
+                    let mut next = HashSet::new();
+                    for state in states {
+                        let mut chances = Vec::new();
+                        routing.chances(router, destination, state, &mut chances);
+                        let sum: f64 = chances.iter().map(|(_, _, chance)| chance).sum();
+                        assert!(
+                            (sum - 1.0).abs() < 1e-12,
+                            "{name} {parameters} on {toml}: {chances:?}"
+                        );
+                        next.extend(chances.iter().filter(|c| c.0 == port).map(|c| c.1));
+                    }
+                    assert!(
+                        !next.is_empty(),
+                        "{name} {parameters} on {toml}: pair {pair} takes {port:?} at {router:?}"
+                    );
+                    states = next;
+                }
+            }
+        }
+    }
+    for name in ["destination-mod-k", "dimension-order", "minimal"] {
+        assert!(oblivious.contains(name), "{name}");
+    }
+}
+
+/// Over all pairs of hosts, ports are used as often as their chances say. Hosts are many, as the choice is a hash
+/// of the pair.
+#[test]
+fn oblivious_routes_are_as_frequent_as_their_chances() {
+    for (toml, name) in [
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 12\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
+            "minimal",
+        ),
+        (
+            "kind = \"hyperx\"\nshape = [3, 3]\nwidth = [1, 3]\nhosts_per_router = 20",
+            "minimal",
+        ),
+        (
+            "kind = \"hyperx\"\nshape = [3, 3]\nwidth = [1, 3]\nhosts_per_router = 20",
+            "dimension-order",
+        ),
+        ("kind = \"slim-fly\"\nq = 4\nhosts_per_router = 6", "minimal"),
+        (
+            "kind = \"torus\"\nsizes = [4, 2]\nhosts_per_router = 20",
+            "dimension-order",
+        ),
+        ("kind = \"fat-tree\"\nradix = 4", "destination-mod-k"),
+    ] {
+        let topology = network(toml);
+        let routing = routing(name, "", &topology);
+        let mut counts: HashMap<(RouterId, Port), (f64, f64)> = HashMap::new();
+        for source in (0..topology.hosts()).map(HostId) {
+            for destination in (0..topology.hosts()).map(HostId) {
+                for (router, port, _) in path(&*topology, &*routing, (source, destination), &mut Draws(1)) {
+                    counts.entry((router, port)).or_default().0 += 1.0;
+                }
+                let mut loads = vec![(topology.attachment(source).0, RouteState::default(), 1.0)];
+                while let Some((router, state, load)) = loads.pop() {
+                    let mut chances = Vec::new();
+                    routing.chances(router, destination, state, &mut chances);
+                    for (port, state, chance) in chances {
+                        if let Peer::Router(next, _) = topology.peer(router, port) {
+                            counts.entry((router, port)).or_default().1 += load * chance;
+                            loads.push((next, state, load * chance));
+                        }
+                    }
+                }
+            }
+        }
+        for (at, (found, expected)) in counts {
+            // Five standard deviations of a count of independent choices.
+            let tolerance = 5.0 * expected.sqrt();
+            assert!(
+                (found - expected).abs() <= tolerance.min(0.2 * expected),
+                "{name} on {toml}: {at:?} {found} times, expected {expected}"
+            );
         }
     }
 }

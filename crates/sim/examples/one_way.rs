@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use config::Section;
 use des::Time;
-use sim::{Control, Experiment, Job, JobKind, RankJob, run};
+use fabricsim_sim::{Control, Experiment, Job, JobKind, RankJob, run};
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 

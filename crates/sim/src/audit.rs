@@ -1,12 +1,14 @@
 //! Books must balance: at the end of every run each packet and each credit is accounted for.
 //!
-//! For every link and VC, the credits at its sending end, those on their way back, the packets on the
-//! link and the packets in the buffer behind it, each with the room that it takes, add up to the buffer. Every packet that has left a NIC
-//! was delivered, waits in a buffer, or is on a link.
+//! For every link and VC, the credits at its sending end, those on their way back, the room that is kept for
+//! packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
+//! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
+//! buffer, or is on a link.
 
 use std::collections::BTreeMap;
 
 use des::{Event, LpId};
+use routing::Entry;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
@@ -40,12 +42,11 @@ pub fn audit(
         let Process::Router(router) = process else {
             continue;
         };
-        for ready in router.router.waiting() {
-            flight.add(ready.packet.bytes);
-            *held
-                .entry((router.router.id(), ready.input, ready.input_vc))
-                .or_default() += room(simulation, router.router.id(), ready.input, ready.packet.bytes);
-        }
+        let id = router.switch.id();
+        router.switch.buffered(&mut |packet, input, vc| {
+            flight.add(packet.bytes);
+            *held.entry((id, input, vc)).or_default() += room(simulation, id, input, packet.bytes);
+        });
     }
     for event in pending {
         hold_pending(simulation, event, &mut flight, &mut held);
@@ -82,19 +83,27 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
             crate::wiring::Identity::Router(router),
             Fact::PacketReady {
                 input,
+                output,
                 input_vc,
+                output_vc,
+                entry,
                 packet,
-                ..
             },
         ) => {
             flight.add(packet.bytes);
+            if entry == Entry::Kept
+                && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
+            {
+                *held.entry((far, far_port.0, output_vc)).or_default() +=
+                    room(simulation, far, far_port.0, packet.bytes);
+            }
             *held.entry((router, input, input_vc)).or_default() +=
                 room(simulation, router, input, packet.bytes);
         }
         (crate::wiring::Identity::Host(_), Fact::PacketArrived { packet, .. }) => flight.add(packet.bytes),
         (crate::wiring::Identity::Router(router), Fact::CreditReturned { port, vc, bytes }) => {
             if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
-                *held.entry((far, far_port.0, vc)).or_default() += u64::from(bytes);
+                *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
             }
         }
         (crate::wiring::Identity::Host(host), Fact::CreditReturned { vc, bytes, .. }) => {
@@ -129,7 +138,7 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
             };
             for vc in 0..vcs {
                 let what = format!("link from router {} port {port}", router.0);
-                balance(what, far, far_port.0, vc, state.router.credits(port, vc))?;
+                balance(what, far, far_port.0, vc, state.switch.credits(port, vc))?;
             }
         }
     }

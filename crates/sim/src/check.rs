@@ -4,11 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
+use fabric::router::{input_queued, packet};
 use routing::{NotProven, prove_deadlock_free};
 use topology::RouterId;
 
 use crate::Error;
-use crate::experiment::Experiment;
+use crate::bounds::{Effort, bounds};
+use crate::experiment::{Experiment, RouterModel};
 use crate::placement::JobKind;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
@@ -35,6 +37,8 @@ pub struct CheckReport {
     pub deadlock: String,
     /// Whether the network was proven free of deadlocks; none: too large to try.
     pub deadlock_free: Option<bool>,
+    /// What the network allows the synthetic traffic at most; none without such traffic.
+    pub bounds: Option<results::Bounds>,
     /// The experiment with every default.
     pub experiment: serde_json::Value,
 }
@@ -87,6 +91,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         memory_bytes: memory_bytes(experiment),
         deadlock,
         deadlock_free,
+        bounds: bounds(experiment, Effort::CHECK),
         experiment: experiment.settings.clone(),
     })
 }
@@ -95,12 +100,16 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
 fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let vcs = u64::from(experiment.network.routing.vcs());
+    let port = |ports: u64| match experiment.network.model {
+        RouterModel::Packet => packet::bytes_per_port(vcs, experiment.network.slot() > 0),
+        RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
+    };
+    let wire = size_of::<Option<crate::wiring::Wire>>() as u64;
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
+        .map(|ports| ports * (port(ports) + wire))
         .sum();
     let router = size_of::<crate::process::RouterProcess>() as u64;
-    let port = fabric::router::packet::bytes_per_port(vcs, experiment.network.slot() > 0)
-        + size_of::<Option<crate::wiring::Wire>>() as u64;
     let host = size_of::<crate::host::Host>() as u64 + 8 * experiment.jobs.len() as u64;
     // The kernel's own: identity, numbering, list heads, counters.
     let process = 64;
@@ -113,7 +122,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         })
         .sum();
     let (hosts, routers) = (u64::from(topology.hosts()), u64::from(topology.routers()));
-    routers * (router + process) + ports * port + hosts * (host + process) + ranks
+    routers * (router + process) + ports + hosts * (host + process) + ranks
 }
 
 impl fmt::Display for CheckReport {
@@ -136,6 +145,10 @@ impl fmt::Display for CheckReport {
             "memory    about {:.1} MB for the idle network",
             self.memory_bytes as f64 / 1e6
         )?;
-        write!(f, "deadlock  {}", self.deadlock)
+        write!(f, "deadlock  {}", self.deadlock)?;
+        match &self.bounds {
+            Some(bounds) => write!(f, "\n{bounds}"),
+            None => Ok(()),
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use config::{Bandwidth, Bytes, Duration, Section};
 use des::{Executor, Optimism, Time};
 use fabric::Rate;
+use fabric::router::input_queued::Arbiter;
 use routing::Routing;
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId, Topology};
@@ -55,6 +56,18 @@ pub struct LinkSetting {
     pub latency: Time,
 }
 
+/// A router model with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterModel {
+    /// `packet`.
+    Packet,
+    /// `input-queued`.
+    InputQueued {
+        /// How an output chooses among inputs.
+        arbiter: Arbiter,
+    },
+}
+
 /// A network with its speeds.
 pub struct Network {
     /// The graph.
@@ -63,6 +76,8 @@ pub struct Network {
     pub routing: Arc<dyn Routing>,
     /// By link class.
     pub links: Vec<LinkSetting>,
+    /// How routers work.
+    pub model: RouterModel,
     /// Pipeline of a router: from the head's arrival until it can leave.
     pub router_delay: Time,
     /// Buffer of one input port in bytes, shared out evenly among its VCs.
@@ -142,7 +157,7 @@ impl Experiment {
         folder: &Path,
         overrides: &[(String, String)],
     ) -> Result<Experiment, Error> {
-        let mut root = Section::from_toml(text, file)?;
+        let mut root = Section::from_toml_in(folder, text, file)?;
         for (key, value) in overrides {
             root.set(key, value)?;
         }
@@ -293,8 +308,12 @@ impl Network {
         let routing: Arc<dyn Routing> = routing::build(section.section("routing")?, topology.clone())?.into();
         let links = read_links(section, topology.as_ref())?;
         let router = section.section("router")?;
-        let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.0).collect();
-        router.choice("model", "packet", &models)?;
+        let model = read_model(router)?;
+        if routing.packets_per_vc() > 1 && !matches!(model, RouterModel::Packet) {
+            let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
+                           expected model = \"packet\", or routing without bubbles";
+            return Err(router.error("model", message));
+        }
         let router_delay = router.or("delay", Duration { ps: 100_000 })?;
         at_most(router, "delay", router_delay, LONGEST_DELAY)?;
         let buffer = router.or("buffer", Bytes { bytes: 100_000 })?;
@@ -340,6 +359,7 @@ impl Network {
             topology,
             routing,
             links,
+            model,
             router_delay: Time(router_delay.ps),
             buffer: buffer.bytes as u32,
             packet: packet.bytes as u32,
@@ -373,6 +393,20 @@ impl Network {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
+    }
+}
+
+fn read_model(router: &Section) -> Result<RouterModel, config::Error> {
+    let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.name).collect();
+    match router.choice("model", "packet", &models)? {
+        "input-queued" => {
+            let arbiter = router.choice("arbiter", Arbiter::NAMES[0], &Arbiter::NAMES)?;
+            Ok(RouterModel::InputQueued {
+                arbiter: Arbiter::named(arbiter).expect("one of the names"),
+            })
+        }
+        "packet" => Ok(RouterModel::Packet),
+        name => unreachable!("{name} is registered and has no settings"),
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Fact {
         /// The packet.
         packet: Packet,
     },
+    /// Router, from itself: a tail has left, or a packet may go on to a faster link.
+    SwitchDue,
     /// There is room in the buffer at the far end of a link.
     CreditReturned {
         /// Output port; 0 at a host.

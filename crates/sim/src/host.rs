@@ -192,7 +192,11 @@ impl Host {
                 })
             }
             Fact::ProgressAsked => self.tell_progress(simulation, context),
-            Fact::PacketReady { .. } | Fact::RankFinished | Fact::RoundDue | Fact::ProgressTold { .. } => {
+            Fact::PacketReady { .. }
+            | Fact::SwitchDue
+            | Fact::RankFinished
+            | Fact::RoundDue
+            | Fact::ProgressTold { .. } => {
                 unreachable!("{fact:?} does not happen to a host")
             }
         }
@@ -223,26 +227,30 @@ impl Host {
         }
     }
 
-    /// The next message of a source is due: sends it, and all that follow it without a gap.
+    /// The next message of a source is due: sends it, and all that follow it without a gap. A source that its
+    /// pattern keeps silent learns of it here, and is never due again.
     fn traffic<C: Context<Simulation>>(&mut self, simulation: &Simulation, source: u16, context: &mut C) {
         let now = context.now();
         let gap = loop {
             let of = &mut self.sources[usize::from(source)];
-            let (job, index) = (of.job, of.index);
+            let (job, index, traffic) = (of.job, of.index, traffic(simulation, of));
+            let Some(destination) = traffic.destination(index, of.sent, &mut Random(context)) else {
+                return;
+            };
             of.sent += 1;
             if C::REVERSIBLE {
                 context.undo(Undo::Host(HostUndo::SourceSent { source }));
             }
-            let (sent, traffic) = (of.sent, traffic(simulation, of));
+            let bytes = traffic.bytes(&mut Random(context));
+            let gap = traffic.gap(of.sent, &mut Random(context));
             let message = Outgoing {
-                destination: traffic.destination(index, &mut Random(context)),
-                bytes: traffic.message_bytes,
+                destination,
+                bytes,
                 job,
                 alone: true,
                 report: None,
             };
-            let gap = traffic.gap(sent, &mut Random(context));
-            self.count_message(simulation, job, traffic.message_bytes, true, context);
+            self.count_message(simulation, job, bytes, true, context);
             let (nic, mut cable) = self.nic(context);
             nic.send(now, message, &mut cable);
             if gap > Time::ZERO {

@@ -5,12 +5,14 @@
 //! processes, writes checkpoints and goes on from them.
 
 mod audit;
+mod bounds;
 mod check;
 mod checkpoint;
 mod counts;
 mod error;
 mod experiment;
 mod fact;
+mod geometry;
 mod host;
 mod listing;
 mod model;
@@ -21,10 +23,11 @@ mod process;
 mod run;
 mod wiring;
 
+pub use bounds::{Effort, bounds};
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
-pub use experiment::{Experiment, LinkSetting, Network, RunSetting};
+pub use experiment::{Experiment, LinkSetting, Network, RouterModel, RunSetting};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
 pub use run::{Control, Way, run, run_in};

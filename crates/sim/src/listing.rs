@@ -20,6 +20,7 @@ pub const PART_KINDS: &[&str] = &[
     "router-models",
     "patterns",
     "arrivals",
+    "message-sizes",
     "collectives",
     "placements",
     "trace-formats",
@@ -53,7 +54,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .collect(),
         "router-models" => fabric::router::MODELS
             .iter()
-            .map(|(n, s)| part(n, s, &[]))
+            .map(|m| part(m.name, m.summary, m.parameters))
             .collect(),
         "patterns" => workload::traffic::PATTERNS
             .iter()
@@ -62,6 +63,10 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
         "arrivals" => workload::traffic::ARRIVALS
             .iter()
             .map(|a| part(a.name, a.summary, a.parameters))
+            .collect(),
+        "message-sizes" => workload::traffic::size::SIZES
+            .iter()
+            .map(|s| part(s.name, s.summary, s.parameters))
             .collect(),
         "collectives" => mpi::ALGORITHMS
             .iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
-use fabric::router::packet;
+use fabric::router::{input_queued, packet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -41,8 +41,10 @@ pub enum Process {
 
 /// One step back of a process.
 pub enum Undo {
-    /// Of a router.
+    /// Of a router of the model `packet`.
     Router(packet::Undo),
+    /// Of a router of the model `input-queued`.
+    InputQueued(input_queued::Undo),
     /// Of a host.
     Host(HostUndo),
     /// Of the overseer: what it was.
@@ -133,7 +135,7 @@ impl Model for Simulation {
 
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
-            (Process::Router(router), Undo::Router(step)) => router.router.undo(step),
+            (Process::Router(router), step) => router.switch.undo(step),
             (Process::Host(host), Undo::Host(step)) => host.undo(step),
             (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
             _ => unreachable!("a process takes back its own steps"),
@@ -142,7 +144,7 @@ impl Model for Simulation {
 
     fn save(&self, process: &Process, bytes: &mut Vec<u8>) {
         match process {
-            Process::Router(router) => write(&router.router.state(), bytes),
+            Process::Router(router) => router.switch.save(bytes),
             Process::Host(host) => write(&host.state(), bytes),
             Process::Overseer(overseer) => write(overseer, bytes),
         }
@@ -150,7 +152,7 @@ impl Model for Simulation {
 
     fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.router.restore(read(bytes)?),
+            Process::Router(router) => router.switch.restore(bytes),
             Process::Host(host) => host.restore(self, read(bytes)?, purpose),
             Process::Overseer(overseer) => {
                 *overseer = read(bytes)?;
@@ -160,12 +162,12 @@ impl Model for Simulation {
     }
 }
 
-fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
+pub(crate) fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
     let all = std::mem::take(bytes);
     *bytes = postcard::to_extend(state, all).expect("a state in memory can be written to memory");
 }
 
-fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
+pub(crate) fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
     match postcard::take_from_bytes(bytes) {
         Ok((state, [])) => Ok(state),
         Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),

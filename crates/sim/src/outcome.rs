@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use des::{Event, Time};
 use fabric::LinkUse;
-use fabric::router::packet::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome};
 use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
@@ -15,6 +14,7 @@ use crate::fact::Fact;
 use crate::host::Host;
 use crate::model::{Process, Simulation};
 use crate::placement::JobKind;
+use crate::process::Switch;
 use crate::wiring::Identity;
 
 /// The final state of a run, to be read out.
@@ -88,7 +88,7 @@ impl Remains<'_> {
     }
 
     /// Use of a router's link up to the end.
-    fn used(&self, router: &Router, port: Port, not_begun: &NotBegun) -> LinkUse {
+    fn used(&self, router: &Switch, port: Port, not_begun: &NotBegun) -> LinkUse {
         let mut used = router.used(port.0, self.end);
         if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
             used.packets_total -= packets;
@@ -145,8 +145,8 @@ impl Remains<'_> {
             let Process::Router(router) = process else {
                 continue;
             };
-            for port in (0..topology.ports(router.router.id())).map(Port) {
-                totals.packet_hops += self.used(&router.router, port, not_begun).packets_total;
+            for port in (0..topology.ports(router.switch.id())).map(Port) {
+                totals.packet_hops += self.used(&router.switch, port, not_begun).packets_total;
             }
         }
         totals
@@ -172,7 +172,7 @@ impl Remains<'_> {
         }
         for process in self.processes {
             let Process::Router(state) = process else { continue };
-            let router = state.router.id();
+            let router = state.switch.id();
             for port in (0..topology.ports(router)).map(Port) {
                 let class = usize::from(topology.link_class(router, port).0);
                 let (name, to) = match topology.peer(router, port) {
@@ -182,7 +182,7 @@ impl Remains<'_> {
                         (topology.link_classes()[class], router_name(far, far_port))
                     }
                 };
-                let used = self.used(&state.router, port, not_begun);
+                let used = self.used(&state.switch, port, not_begun);
                 rows.push(self.link_row(
                     rows.len(),
                     name.into(),

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{Bytes, Section};
+use config::Section;
 use des::{Stream, Time};
 use topology::HostId;
 use workload::Workload;
-use workload::traffic::{Arrival, MeanGap, Pattern, Random};
+use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
 
 use crate::Error;
 use crate::experiment::{Network, read_start};
+use crate::geometry::HostGeometry;
 
 /// Most ranks that a host can have.
 const MAX_RANKS_PER_HOST: u32 = 4096;
@@ -52,10 +53,10 @@ pub struct TrafficJob {
     pattern: Box<dyn Pattern>,
     /// When.
     arrival: Box<dyn Arrival>,
-    /// Mean time between two messages of a host.
-    mean_gap: MeanGap,
-    /// Bytes of a message.
-    pub message_bytes: u64,
+    /// How large messages are.
+    size: Box<dyn Size>,
+    /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
+    pub load: f64,
     /// Its hosts; none: all of them.
     hosts: Option<Vec<HostId>>,
     /// Number of its hosts.
@@ -119,19 +120,46 @@ impl RankJob {
 }
 
 impl TrafficJob {
+    /// Who sends to whom, by the numbers of the job's hosts.
+    pub(crate) fn pattern(&self) -> &dyn Pattern {
+        self.pattern.as_ref()
+    }
+
     /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
     /// be zero.
     pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
-        Time(self.arrival.gap_ps(self.mean_gap, index, random))
+        Time(self.arrival.gap_ps(index, random))
     }
 
-    /// Where the next message of the job's host number `index` goes.
-    pub fn destination(&self, index: u32, random: &mut dyn Random) -> HostId {
-        let to = self.pattern.destination(index, self.host_count, random);
+    /// Where message number `index` of the job's host number `source` goes; none: this host never sends.
+    pub fn destination(&self, source: u32, index: u64, random: &mut dyn Random) -> Option<HostId> {
+        let to = self.pattern.destination(source, self.host_count, index, random)?;
+        Some(self.host(to))
+    }
+
+    /// Mean size of a message in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        self.size.mean().as_f64()
+    }
+
+    /// Bytes of the next message.
+    pub fn bytes(&self, random: &mut dyn Random) -> u64 {
+        self.size.bytes(random)
+    }
+
+    /// The host of a number in the job.
+    pub fn host(&self, number: u32) -> HostId {
         match &self.hosts {
-            None => HostId(to),
-            Some(hosts) => hosts[to as usize],
+            None => HostId(number),
+            Some(hosts) => hosts[number as usize],
         }
+    }
+
+    /// Calls `each` with the destinations of the job's host number `source` and their shares of what it sends,
+    /// which add up to 1; with none, if it is silent.
+    pub fn shares(&self, source: u32, each: &mut dyn FnMut(HostId, f64)) {
+        let each = &mut |to, share| each(self.host(to), share);
+        self.pattern.shares(source, self.host_count, each);
     }
 }
 
@@ -284,7 +312,7 @@ pub fn read_jobs(
     for (index, section) in sections.iter().enumerate() {
         if jobs[index].is_none() {
             jobs[index] = Some(read_job(section, index, |s| {
-                rooms.read_traffic(s, index, network)
+                rooms.read_traffic(s, index, network, folder)
             })?);
         }
     }
@@ -343,31 +371,14 @@ impl Rooms {
         Ok(JobKind::Ranks(job))
     }
 
-    fn read_traffic(&mut self, section: &Section, index: usize, network: &Network) -> Result<JobKind, Error> {
+    fn read_traffic(
+        &mut self,
+        section: &Section,
+        index: usize,
+        network: &Network,
+        folder: &Path,
+    ) -> Result<JobKind, Error> {
         let traffic = section.section("traffic")?;
-        let pattern = workload::traffic::pattern(traffic)?;
-        let arrival = workload::traffic::arrival(traffic)?;
-        let message = traffic.or(
-            "message",
-            Bytes {
-                bytes: u64::from(network.packet),
-            },
-        )?;
-        if !(1..=1 << 40).contains(&message.bytes) {
-            return Err(traffic
-                .error(
-                    "message",
-                    format!("{message} is out of range; expected 1 B to 1 TiB"),
-                )
-                .into());
-        }
-        let load: f64 = traffic.required("load")?;
-        if !(load > 0.0 && load <= 1.0) {
-            let message = format!(
-                "{load} is out of range; expected a fraction of the injection bandwidth, 0 < load <= 1"
-            );
-            return Err(traffic.error("load", message).into());
-        }
         let hosts = self.traffic_hosts(section, index)?;
         let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
         if host_count < 2 {
@@ -378,15 +389,35 @@ impl Rooms {
                 )
                 .into());
         }
+        let geometry = HostGeometry(network.topology.as_ref());
+        let all_in_order =
+            |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
+        let is_whole = hosts.as_ref().is_none_or(all_in_order);
+        let mut place = Place {
+            hosts: host_count,
+            network: is_whole.then_some(&geometry as &dyn Geometry),
+            folder,
+            random: &mut Drawn(Stream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
+        };
+        let pattern = workload::traffic::pattern(traffic, &mut place)?;
+        let arrival = workload::traffic::arrival(traffic)?;
+        let size = workload::traffic::size::size(traffic, u64::from(network.packet), folder)?;
+        let load: f64 = traffic.required("load")?;
+        if !(load > 0.0 && load <= 1.0) {
+            let message = format!(
+                "{load} is out of range; expected a fraction of the injection bandwidth, 0 < load <= 1"
+            );
+            return Err(traffic.error("load", message).into());
+        }
         let injection = network.links[usize::from(topology::HOST_LINK.0)]
             .bandwidth
             .bits_per_s;
+        let pace = Pace::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
         Ok(JobKind::Traffic(TrafficJob {
             pattern,
-            arrival,
-            mean_gap: MeanGap::for_load(message.bytes, injection, load)
-                .map_err(|e| traffic.error("load", e.message))?,
-            message_bytes: message.bytes,
+            arrival: (arrival.build)(traffic, &pace)?,
+            size,
+            load,
             hosts,
             host_count,
         }))
@@ -431,14 +462,26 @@ impl Rooms {
         mut hosts: Vec<HostId>,
     ) -> Result<Vec<HostId>, Error> {
         if section.choice("placement", "linear", PLACEMENTS)? == "random" {
-            // A stream that no LP has: LPs are numbered from 0.
-            let mut stream = Stream::new(self.seed, u32::MAX - index as u32, 0);
+            let mut stream = Stream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0);
             for last in (1..hosts.len()).rev() {
                 let other = (u128::from(stream.next_u64()) * (last as u128 + 1)) >> 64;
                 hosts.swap(last, other as usize);
             }
         }
         Ok(hosts)
+    }
+}
+
+/// Streams that no LP has, one for each of up to 2^16 jobs downwards: LPs are numbered from 0.
+const PLACEMENT_STREAMS: u32 = u32::MAX;
+const PATTERN_STREAMS: u32 = u32::MAX - (1 << 16);
+
+/// A stream, as patterns draw from it when they are built.
+struct Drawn(Stream);
+
+impl Random for Drawn {
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
     }
 }
 

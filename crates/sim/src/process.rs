@@ -1,21 +1,33 @@
 //! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
 
 use des::{Context, Journal, Time};
-use fabric::Packet;
-use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready, Router};
+use fabric::router::input_queued;
+use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
+use fabric::{LinkUse, Packet};
 use routing::Random;
 use topology::{Peer, Port, RouterId};
 
+use crate::experiment::RouterModel;
 use crate::fact::Fact;
-use crate::model::{Simulation, Undo};
+use crate::model::{self, Simulation, Undo};
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
 pub struct RouterProcess {
     /// The state machine.
-    pub router: Router,
+    pub switch: Switch,
     /// By port; none: no cable.
     wires: Box<[Option<Wire>]>,
+}
+
+/// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
+/// miss per turn.
+#[allow(clippy::large_enum_variant)]
+pub enum Switch {
+    /// `packet`.
+    Packet(packet::Router),
+    /// `input-queued`.
+    InputQueued(input_queued::Router),
 }
 
 /// The random stream of the LP at work.
@@ -40,8 +52,25 @@ impl RouterProcess {
                 credits: network.buffer_of_vc(vcs),
             })
             .collect();
+        let switch = match network.model {
+            RouterModel::Packet => Switch::Packet(packet::Router::new(
+                router,
+                vcs,
+                &ports,
+                network.slot(),
+                simulation.warmup,
+            )),
+            RouterModel::InputQueued { arbiter } => {
+                let setting = input_queued::Setting {
+                    arbiter,
+                    largest_packet: network.packet,
+                    warmup: simulation.warmup,
+                };
+                Switch::InputQueued(input_queued::Router::new(router, vcs, &ports, setting))
+            }
+        };
         RouterProcess {
-            router: Router::new(router, vcs, &ports, network.slot(), simulation.warmup),
+            switch,
             wires: (0..topology.ports(router))
                 .map(|port| simulation.numbering.wire(network, router, Port(port)))
                 .collect(),
@@ -51,7 +80,9 @@ impl RouterProcess {
     /// Asks for the memory that its next events will touch.
     #[inline]
     pub fn prefetch(&self) {
-        self.router.prefetch();
+        if let Switch::Packet(router) = &self.switch {
+            router.prefetch();
+        }
         if self.wires.len() <= FEW_PORTS {
             des::prefetch(&*self.wires);
         }
@@ -60,53 +91,143 @@ impl RouterProcess {
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
-        let now = context.now();
-        match *fact {
-            Fact::PacketArrived { port, vc, packet } => {
-                let arrival = Arrival {
-                    input: port,
-                    vc,
-                    packet,
-                };
-                let hop =
-                    self.router
-                        .route(arrival, simulation.network.routing.as_ref(), &mut Draws(context));
-                let mut cables = Cables {
-                    wires: &self.wires,
-                    context,
-                };
-                self.router.arrived(now, hop, &mut cables);
-            }
-            Fact::PacketReady {
+        let cables = Cables {
+            wires: &self.wires,
+            context,
+        };
+        match &mut self.switch {
+            Switch::Packet(router) => handle_packet(router, simulation, fact, cables),
+            Switch::InputQueued(router) => handle_input_queued(router, simulation, fact, cables),
+        }
+    }
+}
+
+#[inline]
+fn handle_packet<C: Context<Simulation>>(
+    router: &mut packet::Router,
+    simulation: &Simulation,
+    fact: &Fact,
+    mut cables: Cables<'_, C>,
+) {
+    let now = cables.context.now();
+    match *fact {
+        Fact::PacketArrived { port, vc, packet } => {
+            let arrival = Arrival {
+                input: port,
+                vc,
+                packet,
+            };
+            let routing = simulation.network.routing.as_ref();
+            let hop = router.route(arrival, routing, &mut Draws(&mut *cables.context));
+            router.arrived(now, hop, &mut cables);
+        }
+        Fact::PacketReady {
+            input,
+            output,
+            input_vc,
+            output_vc,
+            entry,
+            packet,
+        } => {
+            let ready = Ready {
+                packet,
                 input,
                 output,
                 input_vc,
                 output_vc,
                 entry,
+            };
+            router.ready(now, ready, &mut cables);
+        }
+        Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
+        _ => unreachable!("{fact:?} does not happen to a router of the model packet"),
+    }
+}
+
+/// Not inlined: `packet` is to stay as small as it is without it.
+#[inline(never)]
+fn handle_input_queued<C: Context<Simulation>>(
+    router: &mut input_queued::Router,
+    simulation: &Simulation,
+    fact: &Fact,
+    mut cables: Cables<'_, C>,
+) {
+    let now = cables.context.now();
+    let routing = simulation.network.routing.as_ref();
+    match *fact {
+        Fact::PacketArrived { port, vc, packet } => {
+            let arrival = Arrival {
+                input: port,
+                vc,
                 packet,
-            } => {
-                let ready = Ready {
-                    packet,
-                    input,
-                    output,
-                    input_vc,
-                    output_vc,
-                    entry,
-                };
-                let mut cables = Cables {
-                    wires: &self.wires,
-                    context,
-                };
-                self.router.ready(now, ready, &mut cables);
-            }
-            Fact::CreditReturned { port, vc, bytes } => {
-                let mut cables = Cables {
-                    wires: &self.wires,
-                    context,
-                };
-                self.router.credit(now, port, vc, bytes, &mut cables);
-            }
-            _ => unreachable!("{fact:?} does not happen to a router"),
+            };
+            router.arrived(now, arrival, routing, &mut cables);
+        }
+        Fact::SwitchDue => router.due(now, routing, &mut cables),
+        Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
+        _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
+    }
+}
+
+impl Switch {
+    /// The router's id.
+    pub fn id(&self) -> RouterId {
+        match self {
+            Switch::Packet(router) => router.id(),
+            Switch::InputQueued(router) => router.id(),
+        }
+    }
+
+    /// Shows each packet that holds a place in an input buffer, with port and VC.
+    pub fn buffered(&self, see: &mut dyn FnMut(&Packet, u16, u8)) {
+        match self {
+            Switch::Packet(router) => router.waiting().for_each(|w| see(&w.packet, w.input, w.input_vc)),
+            Switch::InputQueued(router) => router.waiting().for_each(|w| see(w.packet, w.input, w.input_vc)),
+        }
+    }
+
+    /// Credits for a VC of the link at `port`, in bytes.
+    pub fn credits(&self, port: u16, vc: u8) -> u32 {
+        match self {
+            Switch::Packet(router) => router.credits(port, vc),
+            Switch::InputQueued(router) => router.credits(port, vc),
+        }
+    }
+
+    /// Use of the link at `port` up to `end`.
+    pub fn used(&self, port: u16, end: Time) -> LinkUse {
+        match self {
+            Switch::Packet(router) => router.used(port, end),
+            Switch::InputQueued(router) => router.used(port, end),
+        }
+    }
+
+    /// Takes back one step.
+    #[inline]
+    pub fn undo(&mut self, step: Undo) {
+        match (self, step) {
+            (Switch::Packet(router), Undo::Router(step)) => router.undo(step),
+            (Switch::InputQueued(router), Undo::InputQueued(step)) => router.undo(step),
+            _ => unreachable!("a router takes back its own steps"),
+        }
+    }
+
+    /// Appends its state.
+    pub fn save(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Switch::Packet(router) => model::write(&router.state(), bytes),
+            Switch::InputQueued(router) => model::write(&router.state(), bytes),
+        }
+    }
+
+    /// Brings a new one into a saved state.
+    ///
+    /// # Errors
+    /// The bytes are no state of such a router.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), String> {
+        match self {
+            Switch::Packet(router) => router.restore(model::read(bytes)?),
+            Switch::InputQueued(router) => router.restore(model::read(bytes)?),
         }
     }
 }
@@ -135,9 +256,9 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
+impl<C: Context<Simulation>> Cables<'_, C> {
     #[inline]
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+    fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         let wire = self.wire(port);
         let delay = wait + wire.delay(serialization);
         let fact = Fact::PacketArrived {
@@ -149,7 +270,7 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     }
 
     #[inline]
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+    fn return_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         let wire = self.wire(port);
         let fact = Fact::CreditReturned {
             port: wire.port,
@@ -157,6 +278,18 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             bytes,
         };
         self.context.send(wire.lp, after + wire.credit, fact);
+    }
+}
+
+impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
+    #[inline]
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        self.depart_after(port, vc, packet, wait, serialization);
+    }
+
+    #[inline]
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.return_credit(port, vc, bytes, after);
     }
 
     #[inline]
@@ -170,5 +303,33 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<input_queued::Undo> for Cables<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: input_queued::Undo) {
+        self.context.undo(Undo::InputQueued(step));
+    }
+}
+
+impl<C: Context<Simulation>> Random for Cables<'_, C> {
+    fn below(&mut self, bound: u32) -> u32 {
+        Draws(&mut *self.context).below(bound)
+    }
+}
+
+impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+        self.depart_after(port, vc, packet, Time::ZERO, serialization);
+    }
+
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.return_credit(port, vc, bytes, after);
+    }
+
+    fn due(&mut self, after: Time) {
+        self.context.send(self.context.lp(), after, Fact::SwitchDue);
     }
 }

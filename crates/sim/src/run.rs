@@ -8,6 +8,7 @@ use results::{Chain, Part, Rollbacks, Run, RunResult, ThreadSeconds};
 
 use crate::Error;
 use crate::audit::audit;
+use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::experiment::Experiment;
 use crate::fact::{Fact, RankDone};
@@ -169,7 +170,9 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         parts,
         ..cost(&simulation, &finished.anatomy)
     };
-    Ok(Some(RunResult::new(experiment.settings.clone(), outcome, cost)))
+    let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
+    result.summary.bounds = bounds(experiment, Effort::RUN);
+    Ok(Some(result))
 }
 
 /// Files may differ from machine to machine.

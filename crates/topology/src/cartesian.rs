@@ -1,17 +1,15 @@
 //! What torus and mesh share: routers at the points of a grid, links between neighbours.
 //!
 //! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then for each dimension
-//! the port up (to the next greater coordinate) and the port down. A dimension of size 1 has both ports
-//! unwired. In a torus dimension of size 2 up and down lead to the same router, by two parallel cables:
-//! every router keeps its two links, and the port up always meets a port down.
+//! the ports up (to the next greater coordinate), one for each parallel cable, and as many down. A dimension of size 1 has all ports
+//! unwired. In a torus dimension of size 2 up and down lead to the same router, by cables of
+//! their own: every router keeps its links both ways, and a port up always meets a port down.
 
 use config::{Error, Section};
 
-use crate::size::{count, counted, nonzero, ports, positive};
+use crate::host_ports::HostPorts;
+use crate::size::{MOST_DIMENSIONS, count, counted, each_or_one, ports, sizes};
 use crate::{Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
-
-/// One bit of routing state for each dimension has to fit into a byte.
-pub(crate) const MOST_DIMENSIONS: usize = 8;
 
 pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "host",
@@ -30,6 +28,10 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
         "sizes",
         "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 8]",
     ),
+    (
+        "links",
+        "parallel cables between neighbours, one number or a list with one for each dimension (default: 1)",
+    ),
     ("hosts_per_router", "hosts on every router (default: 1)"),
 ];
 
@@ -38,7 +40,7 @@ pub(crate) struct Grid {
     wraps: bool,
     sizes: Vec<u32>,
     dimensions: Vec<Dimension>,
-    hosts_per_router: Divisor,
+    host_ports: HostPorts,
     hosts: u32,
     routers: u32,
     ports: u16,
@@ -49,42 +51,41 @@ struct Dimension {
     size: Divisor,
     /// Difference of the numbers of two routers that are neighbours in this dimension.
     stride: Divisor,
+    /// Parallel cables between them.
+    links: u32,
+    first_port: u32,
 }
 
 impl Grid {
     pub(crate) fn read(section: &Section, wraps: bool) -> Result<Grid, Error> {
-        let sizes: Vec<u32> = section.required("sizes")?;
-        let hosts_per_router = positive(section, "hosts_per_router", Some(1))?;
-        if sizes.is_empty() || sizes.len() > MOST_DIMENSIONS {
-            return Err(section.error(
-                "sizes",
-                format!("{} dimensions; expected 1 to {MOST_DIMENSIONS}", sizes.len()),
-            ));
-        }
-        for size in &sizes {
-            nonzero(section, "sizes", *size)?;
-        }
+        let sizes = sizes(section, "sizes")?;
+        let links = each_or_one(section, "links", sizes.len())?;
+        let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
+        let hosts_per_router = host_ports.count();
         let routers = count(section, "sizes", "routers", &sizes)?;
         let hosts = count(section, "hosts_per_router", "hosts", &[routers, hosts_per_router])?;
-        let ports = ports(
-            section,
-            "hosts_per_router",
-            &[hosts_per_router, 2 * sizes.len() as u32],
-        )?;
-        let mut stride = 1;
-        let dimensions = sizes.iter().map(|size| {
+        let mut port_counts = vec![hosts_per_router];
+        for links in &links {
+            port_counts.push(count(section, "links", "links", &[2, *links])?);
+        }
+        let ports = ports(section, "hosts_per_router", &port_counts)?;
+        let (mut stride, mut first_port) = (1, hosts_per_router);
+        let dimensions = sizes.iter().zip(&links).map(|(size, links)| {
             let dimension = Dimension {
                 size: Divisor::new(*size),
                 stride: Divisor::new(stride),
+                links: *links,
+                first_port,
             };
             stride *= size;
+            first_port += 2 * links;
             dimension
         });
         Ok(Grid {
             wraps,
             dimensions: dimensions.collect(),
             sizes,
-            hosts_per_router: Divisor::new(hosts_per_router),
+            host_ports,
             hosts,
             routers,
             ports,
@@ -93,7 +94,7 @@ impl Grid {
 
     /// The router one step up or down, if there is one.
     fn neighbour(&self, router: RouterId, dimension: usize, up: bool) -> Option<RouterId> {
-        let Dimension { size, stride } = self.dimensions[dimension];
+        let Dimension { size, stride, .. } = self.dimensions[dimension];
         let (size, coordinate) = (size.get(), self.coordinate(router, dimension));
         let round = (size - 1) * stride.get();
         let next = match up {
@@ -106,10 +107,17 @@ impl Grid {
         Some(RouterId(next))
     }
 
-    /// The dimension of a port between routers and whether it leads up.
-    fn direction(&self, port: Port) -> (usize, bool) {
-        let index = u32::from(port.0) - self.hosts_per_router.get();
-        ((index / 2) as usize, index.is_multiple_of(2))
+    /// The dimension of a port between routers, whether it leads up, and its cable.
+    fn direction(&self, port: Port) -> (usize, bool, u32) {
+        let port = u32::from(port.0);
+        let mut dimensions = self.dimensions.iter().enumerate();
+        let found = dimensions.rfind(|(_, dimension)| dimension.first_port <= port);
+        let (index, dimension) = found.expect("the port is not one of a host");
+        let cable = port - dimension.first_port;
+        match cable.checked_sub(dimension.links) {
+            None => (index, true, cable),
+            Some(cable) => (index, false, cable),
+        }
     }
 }
 
@@ -127,20 +135,18 @@ impl Topology for Grid {
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
-        let hosts = self.hosts_per_router.get();
-        if u32::from(port.0) < hosts {
-            return Peer::Host(HostId(router.0 * hosts + u32::from(port.0)));
+        if let Some(host) = self.host_ports.peer(router.0, port) {
+            return host;
         }
-        let (dimension, up) = self.direction(port);
+        let (dimension, up, cable) = self.direction(port);
         match self.neighbour(router, dimension, up) {
-            Some(next) => Peer::Router(next, self.step_port(next, dimension, !up)),
+            Some(next) => Peer::Router(next, self.step_port(next, dimension, !up, cable)),
             None => Peer::Unwired,
         }
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {
-        let (router, port) = self.hosts_per_router.divide(host.0);
-        (RouterId(router), Port(port as u16))
+        self.host_ports.attachment(host)
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
@@ -164,7 +170,7 @@ impl Topology for Grid {
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
-        if u32::from(port.0) < self.hosts_per_router.get() {
+        if self.host_ports.has(port) {
             return HOST_LINK;
         }
         LinkClass(self.direction(port).0 as u8 + 1)
@@ -179,12 +185,17 @@ impl Topology for Grid {
 
     fn describe(&self) -> String {
         let sizes: Vec<String> = self.sizes.iter().map(u32::to_string).collect();
-        format!(
+        let mut text = format!(
             "{} of {} routers with {} each",
             if self.wraps { "torus" } else { "mesh" },
             sizes.join(" x "),
-            counted(self.hosts_per_router.get(), "host"),
-        )
+            counted(self.host_ports.count(), "host"),
+        );
+        if self.dimensions.iter().any(|dimension| dimension.links > 1) {
+            let links: Vec<String> = self.dimensions.iter().map(|d| d.links.to_string()).collect();
+            text += &format!(", {} parallel links", links.join(" x "));
+        }
+        text
     }
 
     fn shape(&self) -> Shape<'_> {
@@ -193,12 +204,20 @@ impl Topology for Grid {
 
     fn router_links(&self) -> u64 {
         let routers = u64::from(self.routers);
-        let of_dimension = |size: &u32| match (self.wraps, u64::from(*size)) {
-            (_, 1) => 0,
-            (true, _) => 2 * routers,
-            (false, size) => 2 * (routers / size) * (size - 1),
+        let of_dimension = |dimension: &Dimension| {
+            let links = 2 * u64::from(dimension.links);
+            match (self.wraps, u64::from(dimension.size.get())) {
+                (_, 1) => 0,
+                (true, _) => links * routers,
+                (false, size) => links * (routers / size) * (size - 1),
+            }
         };
-        self.sizes.iter().map(of_dimension).sum()
+        self.dimensions.iter().map(of_dimension).sum()
+    }
+
+    /// A torus can be shifted and mirrored.
+    fn is_symmetric(&self) -> bool {
+        self.wraps
     }
 }
 
@@ -212,13 +231,19 @@ impl Cartesian for Grid {
     }
 
     fn coordinate(&self, router: RouterId, dimension: usize) -> u32 {
-        let Dimension { size, stride } = self.dimensions[dimension];
+        let Dimension { size, stride, .. } = self.dimensions[dimension];
         size.remainder(stride.quotient(router.0))
     }
 
-    fn step_port(&self, _: RouterId, dimension: usize, up: bool) -> Port {
-        let index = 2 * dimension as u32 + u32::from(!up);
-        Port((self.hosts_per_router.get() + index) as u16)
+    fn links(&self, dimension: usize) -> u32 {
+        self.dimensions[dimension].links
+    }
+
+    fn step_port(&self, _: RouterId, dimension: usize, up: bool, cable: u32) -> Port {
+        let Dimension {
+            links, first_port, ..
+        } = self.dimensions[dimension];
+        Port((first_port + cable + if up { 0 } else { links }) as u16)
     }
 
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)> {

@@ -9,10 +9,11 @@
 //! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then dimension by
 //! dimension; within one, cable by cable, the other coordinates in their order.
 
-use config::{Error, OneOrEach, Section};
+use config::{Error, Section};
 
-use crate::cartesian::{LINK_CLASSES, MOST_DIMENSIONS};
-use crate::size::{count, counted, nonzero, ports, positive};
+use crate::cartesian::LINK_CLASSES;
+use crate::host_ports::HostPorts;
+use crate::size::{count, counted, each_or_one, ports, sizes};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
 };
@@ -38,7 +39,7 @@ pub(crate) const KIND: Kind = Kind {
 #[derive(Debug)]
 struct AllToAll {
     dimensions: Vec<Dimension>,
-    hosts_per_router: Divisor,
+    host_ports: HostPorts,
     hosts: u32,
     routers: u32,
     ports: u16,
@@ -72,46 +73,12 @@ impl Dimension {
     }
 }
 
-fn read_width(section: &Section, dimensions: usize) -> Result<Vec<u32>, Error> {
-    let width = match section.or("width", OneOrEach::One(1))? {
-        OneOrEach::One(width) => vec![width; dimensions],
-        OneOrEach::Each(widths) if widths.len() == dimensions => widths,
-        OneOrEach::Each(widths) => {
-            return Err(section.error(
-                "width",
-                format!(
-                    "{} for {}; expected one number, or a list of {dimensions}",
-                    counted(widths.len() as u32, "number"),
-                    counted(dimensions as u32, "dimension"),
-                ),
-            ));
-        }
-    };
-    for width in &width {
-        nonzero(section, "width", *width)?;
-    }
-    Ok(width)
-}
-
-fn read_shape(section: &Section) -> Result<Vec<u32>, Error> {
-    let shape: Vec<u32> = section.required("shape")?;
-    if shape.is_empty() || shape.len() > MOST_DIMENSIONS {
-        return Err(section.error(
-            "shape",
-            format!("{} dimensions; expected 1 to {MOST_DIMENSIONS}", shape.len()),
-        ));
-    }
-    for size in &shape {
-        nonzero(section, "shape", *size)?;
-    }
-    Ok(shape)
-}
-
 impl AllToAll {
     fn read(section: &Section) -> Result<AllToAll, Error> {
-        let shape = read_shape(section)?;
-        let width = read_width(section, shape.len())?;
-        let hosts_per_router = positive(section, "hosts_per_router", Some(1))?;
+        let shape = sizes(section, "shape")?;
+        let width = each_or_one(section, "width", shape.len())?;
+        let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
+        let hosts_per_router = host_ports.count();
         let routers = count(section, "shape", "routers", &shape)?;
         let hosts = count(section, "hosts_per_router", "hosts", &[routers, hosts_per_router])?;
         let mut links = vec![hosts_per_router];
@@ -134,7 +101,7 @@ impl AllToAll {
         });
         Ok(AllToAll {
             dimensions: dimensions.collect(),
-            hosts_per_router: Divisor::new(hosts_per_router),
+            host_ports,
             hosts,
             routers,
             ports,
@@ -175,9 +142,8 @@ impl Topology for AllToAll {
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
-        let hosts = self.hosts_per_router.get();
-        if u32::from(port.0) < hosts {
-            return Peer::Host(HostId(router.0 * hosts + u32::from(port.0)));
+        if let Some(host) = self.host_ports.peer(router.0, port) {
+            return host;
         }
         let (_, dimension) = self.dimension(port);
         let (cable, position) = dimension.others.divide(u32::from(port.0) - dimension.first_port);
@@ -191,8 +157,7 @@ impl Topology for AllToAll {
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {
-        let (router, port) = self.hosts_per_router.divide(host.0);
-        (RouterId(router), Port(port as u16))
+        self.host_ports.attachment(host)
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
@@ -205,7 +170,7 @@ impl Topology for AllToAll {
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
-        if u32::from(port.0) < self.hosts_per_router.get() {
+        if self.host_ports.has(port) {
             return HOST_LINK;
         }
         LinkClass(self.dimension(port).0 as u8 + 1)
@@ -228,7 +193,7 @@ impl Topology for AllToAll {
         let mut text = format!(
             "HyperX of {} routers with {} each",
             joined(|dimension| dimension.size.get()),
-            counted(self.hosts_per_router.get(), "host"),
+            counted(self.host_ports.count(), "host"),
         );
         if self.dimensions.iter().any(|dimension| dimension.width > 1) {
             text += &format!(", {} parallel links", joined(|dimension| dimension.width));
@@ -241,7 +206,12 @@ impl Topology for AllToAll {
     }
 
     fn router_links(&self) -> u64 {
-        u64::from(self.routers) * u64::from(u32::from(self.ports) - self.hosts_per_router.get())
+        u64::from(self.routers) * u64::from(u32::from(self.ports) - self.host_ports.count())
+    }
+
+    /// The coordinates of each dimension can be permuted.
+    fn is_symmetric(&self) -> bool {
+        true
     }
 }
 
@@ -264,6 +234,17 @@ impl Graph for AllToAll {
         let choice_left = distance > 2 || self.differences(from, to).any(wider);
         let left = if choice_left { draw } else { 0 };
         (dimension.port(here, there, cable), left)
+    }
+
+    fn shortest_shares(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port, f64)) {
+        let distance = self.distance(from, to);
+        for (index, here, there) in self.differences(from, to) {
+            let dimension = self.dimensions[index];
+            let share = 1.0 / (f64::from(distance) * f64::from(dimension.width));
+            for cable in 0..dimension.width {
+                each(dimension.port(here, there, cable), share);
+            }
+        }
     }
 
     fn neighbourhood(&self) -> u32 {

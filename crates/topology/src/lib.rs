@@ -1,18 +1,27 @@
 //! Networks as graphs: routers, ports, hosts, and their coordinates. No time, no congestion.
 //!
 //! A topology is computed, not stored: every query is answered from a formula, so that a million hosts
-//! cost no table of hosts x hosts or routers x routers.
+//! cost no table of hosts x hosts or routers x routers. Only a network from a file is stored, as what the file
+//! is: a list of cables.
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 
+mod arrangement;
 mod cartesian;
 mod division;
 mod dragonfly;
+mod dragonfly_2d;
+mod dragonfly_plus;
+mod express_mesh;
 mod fat_tree;
 mod galois;
+mod graph;
+mod host_ports;
 mod hyperx;
 mod mesh;
 mod registry;
+mod search;
+mod shuffle;
 mod size;
 mod slim_fly;
 mod torus;
@@ -21,6 +30,8 @@ use std::any::Any;
 
 pub use division::Divisor;
 pub use dragonfly::Dragonfly;
+pub use dragonfly_2d::Dragonfly2d;
+pub use dragonfly_plus::DragonflyPlus;
 pub use registry::{Kind, REGISTRY, build};
 
 /// A switch.
@@ -56,7 +67,7 @@ pub const HOST_LINK: LinkClass = LinkClass(0);
 /// What a topology looks like beyond being a graph; routing algorithms that need more than the graph
 /// ask for one of these.
 pub enum Shape<'a> {
-    /// Groups of routers, all-to-all within a group, links between groups.
+    /// Groups of routers with links between all groups.
     Groups(&'a dyn Groups),
     /// Levels of a tree.
     Tree(&'a dyn Tree),
@@ -115,6 +126,13 @@ pub trait Topology: Send + Sync {
         }
         links
     }
+
+    /// Whether all routers have as many hosts, and any link can be taken to any other of its class by a
+    /// permutation of the routers that keeps links and their classes. Where it says so, loads of links under
+    /// traffic that treats all hosts alike need be computed for one destination only.
+    fn is_symmetric(&self) -> bool {
+        false
+    }
 }
 
 /// The group structure of a dragonfly.
@@ -167,8 +185,11 @@ pub trait Cartesian {
     fn wraps(&self) -> bool;
     /// The router's coordinate in one dimension.
     fn coordinate(&self, router: RouterId, dimension: usize) -> u32;
-    /// The port that leads one step up (`true`) or down in one dimension.
-    fn step_port(&self, router: RouterId, dimension: usize, up: bool) -> Port;
+    /// Number of parallel cables between neighbours in one dimension.
+    fn links(&self, dimension: usize) -> u32;
+    /// The port that leads one step up (`true`) or down in one dimension over the `cable`-th of the parallel
+    /// cables.
+    fn step_port(&self, router: RouterId, dimension: usize, up: bool, cable: u32) -> Port;
     /// The first dimension in which two routers differ, with the coordinates of both in it.
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)>;
 }
@@ -193,9 +214,29 @@ pub trait Graph: Topology {
             }
         }
     }
+    /// The ports of [`Graph::shortest_ports`] with the share of all draws for which
+    /// [`Graph::shortest_path`] chooses each: all the same where nothing else is said.
+    fn shortest_shares(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port, f64)) {
+        let mut ports = 0;
+        self.shortest_ports(from, to, &mut |_| ports += 1);
+        let share = 1.0 / f64::from(ports);
+        self.shortest_ports(from, to, &mut |port| each(port, share));
+    }
     /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
     /// other than to the rest: what to keep together when the network is divided.
     fn neighbourhood(&self) -> u32;
+    /// Ways that need one VC only, if the network has them.
+    fn straight(&self) -> Option<&dyn Straight> {
+        None
+    }
+}
+
+/// Ways that go through dimension after dimension without turning back in any. They can be longer than the
+/// shortest ones, but their links never wait for each other in a circle, if packets use one VC.
+pub trait Straight {
+    /// The port with which the way from one router to another (different) one begins. Every router behind
+    /// it continues the same way.
+    fn straight_port(&self, from: RouterId, to: RouterId) -> Port;
 }
 
 /// The coordinates of a network whose every dimension is all-to-all.

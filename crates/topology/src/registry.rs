@@ -2,7 +2,10 @@
 
 use config::{Error, Section};
 
-use crate::{Topology, dragonfly, fat_tree, hyperx, mesh, slim_fly, torus};
+use crate::{
+    Topology, dragonfly, dragonfly_2d, dragonfly_plus, express_mesh, fat_tree, graph, hyperx, mesh, slim_fly,
+    torus,
+};
 
 /// One kind of topology.
 pub struct Kind {
@@ -21,7 +24,11 @@ pub struct Kind {
 /// All topologies, in alphabetical order.
 pub static REGISTRY: &[Kind] = &[
     dragonfly::KIND,
+    dragonfly_2d::KIND,
+    dragonfly_plus::KIND,
+    express_mesh::KIND,
     fat_tree::KIND,
+    graph::KIND,
     hyperx::KIND,
     mesh::KIND,
     slim_fly::KIND,

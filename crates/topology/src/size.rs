@@ -1,6 +1,6 @@
-//! Sizes that fit their ids: 32 bits for hosts and routers, 16 bits for ports.
+//! Sizes as they are read, and whether they fit their ids: 32 bits for hosts and routers, 16 for ports.
 
-use config::{Error, Section};
+use config::{Error, OneOrEach, Section};
 
 /// Reads a number that must not be zero.
 ///
@@ -20,6 +20,62 @@ pub(crate) fn nonzero(section: &Section, key: &str, value: u32) -> Result<u32, E
         0 => Err(section.error(key, "0 is not possible; expected at least 1")),
         value => Ok(value),
     }
+}
+
+/// One bit of routing state for each dimension has to fit into a byte.
+pub(crate) const MOST_DIMENSIONS: usize = 8;
+
+/// Reads the size of each dimension.
+///
+/// # Errors
+/// Missing, no list of whole numbers, too many or none of them, or a zero.
+pub(crate) fn sizes(section: &Section, key: &str) -> Result<Vec<u32>, Error> {
+    let sizes: Vec<u32> = section.required(key)?;
+    if sizes.is_empty() || sizes.len() > MOST_DIMENSIONS {
+        let text = format!("{} dimensions; expected 1 to {MOST_DIMENSIONS}", sizes.len());
+        return Err(section.error(key, text));
+    }
+    for size in &sizes {
+        nonzero(section, key, *size)?;
+    }
+    Ok(sizes)
+}
+
+/// Reads a number for each dimension, or one for all of them.
+///
+/// # Errors
+/// Missing, not a number or a list of them, not one for each dimension, or a zero.
+pub(crate) fn each(section: &Section, key: &str, dimensions: usize) -> Result<Vec<u32>, Error> {
+    spread(section, key, dimensions, section.required(key)?)
+}
+
+/// Reads a number for each dimension, or one for all of them (default: 1).
+///
+/// # Errors
+/// As for [`each`].
+pub(crate) fn each_or_one(section: &Section, key: &str, dimensions: usize) -> Result<Vec<u32>, Error> {
+    spread(section, key, dimensions, section.or(key, OneOrEach::One(1))?)
+}
+
+fn spread(section: &Section, key: &str, dimensions: usize, numbers: OneOrEach) -> Result<Vec<u32>, Error> {
+    let numbers = match numbers {
+        OneOrEach::One(number) => vec![number; dimensions],
+        OneOrEach::Each(numbers) => numbers,
+    };
+    if numbers.len() != dimensions {
+        return Err(section.error(
+            key,
+            format!(
+                "{} for {}; expected one number, or a list of {dimensions}",
+                counted(numbers.len() as u32, "number"),
+                counted(dimensions as u32, "dimension"),
+            ),
+        ));
+    }
+    for number in &numbers {
+        nonzero(section, key, *number)?;
+    }
+    Ok(numbers)
 }
 
 /// The product as a number of hosts or routers (`what`); `key` is blamed if it does not fit 32 bits.

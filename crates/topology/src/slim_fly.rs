@@ -26,7 +26,8 @@
 use config::{Error, Section};
 
 use crate::galois::{Field, prime_power};
-use crate::size::{count, counted, ports, positive};
+use crate::host_ports::HostPorts;
+use crate::size::{count, counted, ports};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
 };
@@ -58,7 +59,7 @@ struct SlimFly {
     q: Divisor,
     /// X and X'.
     generators: [Generators; 2],
-    hosts_per_router: Divisor,
+    host_ports: HostPorts,
     hosts: u32,
     routers: u32,
     /// Behind hosts and generators.
@@ -143,7 +144,8 @@ impl SlimFly {
             .filter(|_| q > 2)
             .ok_or_else(|| refuse(section, q))?;
         let degree = degree(q);
-        let hosts_per_router = positive(section, "hosts_per_router", Some(degree.div_ceil(2)))?;
+        let host_ports = HostPorts::read(section, "hosts_per_router", Some(degree.div_ceil(2)))?;
+        let hosts_per_router = host_ports.count();
         let ports = ports(section, "q", &[hosts_per_router, degree])?;
         let hosts = count(section, "q", "hosts", &[routers, hosts_per_router])?;
         let field = Field::new(p, k);
@@ -155,7 +157,7 @@ impl SlimFly {
             q: Divisor::new(q),
             first_global_port: hosts_per_router + of_first.len() as u32,
             generators,
-            hosts_per_router: Divisor::new(hosts_per_router),
+            host_ports,
             hosts,
             routers,
             ports,
@@ -207,7 +209,7 @@ impl SlimFly {
 
     #[inline]
     fn local_port(&self, generator: u32) -> Port {
-        Port((self.hosts_per_router.get() + generator) as u16)
+        Port((self.host_ports.count() + generator) as u16)
     }
 
     #[inline]
@@ -277,10 +279,10 @@ impl Topology for SlimFly {
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
-        let (hosts, port) = (self.hosts_per_router.get(), u32::from(port.0));
-        if port < hosts {
-            return Peer::Host(HostId(router.0 * hosts + port));
+        if let Some(host) = self.host_ports.peer(router.0, port) {
+            return host;
         }
+        let (hosts, port) = (self.host_ports.count(), u32::from(port.0));
         let place = self.place(router);
         if port >= self.first_global_port {
             let other = self.across(place, port - self.first_global_port);
@@ -294,8 +296,7 @@ impl Topology for SlimFly {
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {
-        let (router, port) = self.hosts_per_router.divide(host.0);
-        (RouterId(router), Port(port as u16))
+        self.host_ports.attachment(host)
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
@@ -316,10 +317,9 @@ impl Topology for SlimFly {
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
-        let port = u32::from(port.0);
-        if port < self.hosts_per_router.get() {
+        if self.host_ports.has(port) {
             HOST_LINK
-        } else if port < self.first_global_port {
+        } else if u32::from(port.0) < self.first_global_port {
             LOCAL_LINK
         } else {
             GLOBAL_LINK
@@ -336,7 +336,7 @@ impl Topology for SlimFly {
             "Slim Fly with q = {} of {} routers with {} and {} to routers each",
             self.q.get(),
             self.routers,
-            counted(self.hosts_per_router.get(), "host"),
+            counted(self.host_ports.count(), "host"),
             counted(degree(self.q.get()), "link"),
         )
     }
@@ -373,6 +373,33 @@ impl Graph for SlimFly {
 
     fn neighbourhood(&self) -> u32 {
         self.q.get()
+    }
+
+    fn shortest_ports(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port)) {
+        let (from, to) = (self.place(from), self.place(to));
+        if from.subgraph != to.subgraph {
+            let (there, here) = (self.across(from, to.a), self.across(to, from.a));
+            if there != to
+                && let Some(generator) = self.step(from, here)
+            {
+                each(self.local_port(generator));
+            }
+            if there == to || self.step(there, to).is_some() {
+                each(self.global_port(to.a));
+            }
+        } else if from.a != to.a {
+            each(self.across_and_back(from, to));
+        } else if let Some(generator) = self.step(from, to) {
+            each(self.local_port(generator));
+        } else {
+            let generators = self.generators(from);
+            for (generator, element) in generators.elements.iter().enumerate() {
+                let between = self.field.add(from.b, u32::from(*element));
+                if self.step(Place { b: between, ..from }, to).is_some() {
+                    each(self.local_port(generator as u32));
+                }
+            }
+        }
     }
 }
 

@@ -66,6 +66,8 @@ fn the_summary_has_the_documented_keys() {
         assert!(!printed["jobs"][0][key].is_null(), "jobs.{key}");
     }
     assert_eq!(printed["network"]["hosts"], 36);
+    let bound = &printed["bounds"]["accepted_load"];
+    assert!(bound.as_f64().is_some_and(|bound| bound > 0.0), "{bound}");
 }
 
 /// Tables are compared as files: what a user would compare.

@@ -78,6 +78,20 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "did you mean 'global'?",
             ],
         ),
+        (
+            "buffer = ",
+            "model = \"input-queued\"\narbiter = \"randm\"\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.arbiter: ",
+                "did you mean 'random'?",
+            ],
+        ),
+        // The model `packet` has nothing to choose.
+        (
+            "buffer = ",
+            "arbiter = \"random\"\nbuffer = ",
+            &["experiment.toml:14: network.router.arbiter: ", "unknown key"],
+        ),
         // Units.
         (
             "\"100 Gbps\"",
@@ -101,6 +115,38 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "\"256 B\"",
             "\"256 b\"",
             &["experiment.toml:2: network.packet: ", "unknown unit"],
+        ),
+        // Patterns that cannot be here, and files of traffic that are not there.
+        (
+            "\"uniform\"",
+            "\"tornado\"",
+            &[
+                "experiment.toml:16: job.0.traffic.pattern: ",
+                "expected a mesh, a torus or a HyperX, and this is a dragonfly",
+            ],
+        ),
+        (
+            "\"uniform\"",
+            "\"bit-reverse\"",
+            &[
+                "experiment.toml:16: job.0.traffic.pattern: ",
+                "expected a power of two hosts",
+            ],
+        ),
+        (
+            "\"uniform\"",
+            "\"matrix\", file = \"no.csv\"",
+            &["experiment.toml:16: job.0.traffic.file: no.csv: "],
+        ),
+        (
+            "load = 0.5",
+            "load = 0.5, message = { distribution = \"file\", file = \"no.csv\" }",
+            &["experiment.toml:16: job.0.traffic.message.file: no.csv: "],
+        ),
+        (
+            "load = 0.5",
+            "load = 0.5, arrival = \"on-off\", peak = 0.25",
+            &["experiment.toml:16: job.0.traffic.peak: ", "at least the load"],
         ),
         // Types and ranges.
         (
@@ -202,8 +248,8 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "\"dimension-order\"",
             &[
                 "experiment.toml:9: network.routing.algorithm: ",
-                "works on torus, mesh, hyperx, not on this dragonfly",
-                "expected one of: minimal, ugal",
+                "works on torus, mesh, hyperx, express-mesh, not on this dragonfly",
+                "expected one of: minimal, par, ugal, valiant",
             ],
         ),
         (

@@ -49,7 +49,7 @@ pub trait Outputs: Journal<Undo> {
     /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
     /// `serialization` later.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
-    /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of room more.
+    /// After this span a packet of `bytes` bytes has left the buffer of input `port`, VC `vc`.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::ready`] is to be called with this packet after this span.
     fn ready(&mut self, ready: Ready, after: Time);
@@ -397,9 +397,8 @@ impl Router {
 
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, mut ready: Ready, out: &mut O) {
-        let bytes = ready.packet.bytes;
-        let room = bytes.max(self.slot);
+    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
+        let room = ready.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(ready.output)].load;
         *load = load.wrapping_add(u64::from(room));
         if O::KEPT {
@@ -409,9 +408,33 @@ impl Router {
             });
         }
         if ready.entry == Entry::Kept {
-            self.keep(&mut ready, out);
+            self.arrived_to_keep(now, ready, out);
+            return;
         }
+        self.leave(now, ready, out);
+    }
+
+    /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
+    #[inline(never)]
+    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, mut ready: Ready, out: &mut O) {
+        let (output, vc) = (ready.output, ready.output_vc);
+        let lane = self.lane(output, vc);
+        let room = ready.packet.bytes.max(self.slot);
+        if self.outputs[usize::from(output)].to_host || !self.has_room(lane, room) {
+            ready.entry = Entry::Room;
+        } else {
+            self.lanes[lane].credits -= room;
+            if O::KEPT {
+                out.note(Undo::Kept { output, vc, room });
+            }
+        }
+        self.leave(now, ready, out);
+    }
+
+    #[inline]
+    fn leave<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         if !self.one_rate {
+            let bytes = ready.packet.bytes;
             let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
             if slow > fast {
@@ -422,43 +445,48 @@ impl Router {
         self.ready(now, ready, out);
     }
 
-    /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
-    #[inline(never)]
-    fn keep<O: Outputs>(&mut self, ready: &mut Ready, out: &mut O) {
-        let (output, vc) = (ready.output, ready.output_vc);
-        let lane = self.lane(output, vc);
-        let room = ready.packet.bytes.max(self.slot);
-        if self.outputs[usize::from(output)].to_host || !self.has_room(lane, room) {
-            ready.entry = Entry::Room;
-            return;
-        }
-        self.lanes[lane].credits -= room;
-        if O::KEPT {
-            out.note(Undo::Kept { output, vc, room });
-        }
-    }
-
     /// A packet may leave as soon as there is room for it.
     #[inline]
     pub fn ready<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
-        let output = &mut self.outputs[usize::from(ready.output)];
-        if output.to_host {
+        if self.outputs[usize::from(ready.output)].to_host {
             self.send(now, ready, out);
             return;
         }
-        let queued = &mut self.lanes[lane];
+        let there = &mut self.lanes[lane];
         let room = ready.packet.bytes.max(self.slot);
-        if ready.entry == Entry::Room {
-            if queued.queue.head == NONE && queued.credits >= room {
-                queued.credits -= room;
-                self.send(now, ready, out);
+        if ready.entry == Entry::Room && there.queue.head == NONE && there.credits >= room {
+            there.credits -= room;
+            self.send(now, ready, out);
+            return;
+        }
+        self.ready_otherwise(now, lane, ready, out);
+    }
+
+    /// The same for a packet that finds too little room, or needs another kind of it.
+    fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
+        let room = ready.packet.bytes.max(self.slot);
+        match ready.entry {
+            // What is noted with the departure takes the room a second time.
+            Entry::Kept if O::KEPT => out.note(Undo::Released {
+                output: ready.output,
+                vc: ready.output_vc,
+                room,
+            }),
+            Entry::Kept => {}
+            Entry::Bubble if self.has_room(lane, room.saturating_add(self.slot)) => {
+                self.lanes[lane].credits -= room;
+            }
+            Entry::Room | Entry::Bubble => {
+                self.wait(now, lane, ready, out);
                 return;
             }
-        } else if self.goes_at_once(lane, &ready, room, out) {
-            self.send(now, ready, out);
-            return;
         }
+        self.send(now, ready, out);
+    }
+
+    /// A packet waits for room.
+    fn wait<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
         let output = &mut self.outputs[usize::from(ready.output)];
         if output.waiting == 0 {
             if O::KEPT {
@@ -472,27 +500,6 @@ impl Router {
         self.enqueue(lane, ready, out);
     }
 
-    /// Whether a packet that does not wait for room alone has all that it needs; it has then taken it.
-    #[inline(never)]
-    fn goes_at_once<O: Outputs>(&mut self, lane: usize, ready: &Ready, room: u32, out: &mut O) -> bool {
-        if ready.entry == Entry::Kept {
-            // What is noted with the departure takes the room a second time.
-            if O::KEPT {
-                out.note(Undo::Released {
-                    output: ready.output,
-                    vc: ready.output_vc,
-                    room,
-                });
-            }
-            return true;
-        }
-        let goes = self.has_room(lane, room.saturating_add(self.slot));
-        if goes {
-            self.lanes[lane].credits -= room;
-        }
-        goes
-    }
-
     /// Whether so much room is there that nobody waits for.
     fn has_room(&self, lane: usize, room: u32) -> bool {
         let Lane { queue, credits } = self.lanes[lane];
@@ -500,10 +507,11 @@ impl Router {
         queue.head == NONE && entrance == NONE && credits >= room
     }
 
-    /// The far end of `port` has room for `bytes` bytes more on `vc`.
+    /// At the far end of `port` a packet of so many bytes has left the buffer of `vc`.
     #[inline]
     pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         let lane = self.lane(port, vc);
+        let bytes = bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(port)].load;
         *load = load.wrapping_sub(u64::from(bytes));
         let credits = &mut self.lanes[lane].credits;
@@ -589,18 +597,7 @@ impl Router {
         let mut packet = ready.packet;
         packet.hops = packet.hops.saturating_add(1);
         out.depart(ready.output, ready.output_vc, packet, wait, serialization);
-        let freed = self.held_by(ready.input, bytes);
-        out.credit(ready.input, ready.input_vc, freed, wait + serialization);
-    }
-
-    /// Room that a packet of so many bytes takes in the buffer of an input port. Hosts know of no slots.
-    #[inline]
-    fn held_by(&self, input: u16, bytes: u32) -> u32 {
-        if self.slot == 0 || self.outputs[usize::from(input)].to_host {
-            bytes
-        } else {
-            bytes.max(self.slot)
-        }
+        out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
     }
 
     /// The queue in which a packet with that need waits.
@@ -933,7 +930,9 @@ impl Router {
                     && !self.outputs[port].to_host
             };
             let bubbles = !self.entrances.is_empty();
-            let waits = |ready: &Ready| fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles);
+            let waits = |ready: &Ready| {
+                fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles)
+            };
             let enters = |ready: &Ready| fits(ready) && ready.entry == Entry::Bubble && bubbles;
             if !lane.waiting.iter().all(waits) || !lane.entering.iter().all(enters) {
                 return Err(format!(

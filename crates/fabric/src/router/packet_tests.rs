@@ -285,7 +285,7 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     bench.arrive(0, 1, 2, 0, 40);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (3, 0));
     assert_eq!(bench.router.waiting().count(), 3);
-    bench.credit(1_000_000, 2, 0, 100);
+    bench.credit(1_000_000, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (4, 0));
     bench.credit(2_000_000, 2, 0, 100);
     assert_eq!(departed(&bench), 4, "room, but no bubble");
@@ -296,9 +296,9 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     bench.until(Time(10_000_000));
     let lengths = bench.agenda.departed.iter().map(|d| (d.3 - d.0) / 1000);
     assert_eq!(lengths.collect::<Vec<_>>(), [60, 60, 30, 40, 10, 20]);
-    // Slots are given back to routers, bytes to hosts.
+    // A credit tells of a packet; what room that was is for the sender to know.
     let freed: Vec<(u16, u32)> = bench.agenda.credits.iter().map(|c| (c.1, c.3)).collect();
-    assert_eq!(freed, [(0, 100), (3, 60), (1, 100), (1, 100), (0, 100), (0, 100)]);
+    assert_eq!(freed, [(0, 60), (3, 60), (1, 30), (1, 40), (0, 10), (0, 20)]);
 }
 
 #[derive(Clone, Debug)]
@@ -493,10 +493,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         |s| s.lanes[4].waiting[0].entry = Entry::Kept,
         "cannot wait for port 2, VC 0",
     );
-    refused(
-        |s| s.lanes[4].waiting.clear(),
-        "port 2 contradicts its queues",
-    );
+    refused(|s| s.lanes[4].waiting.clear(), "port 2 contradicts its queues");
     refused(
         |s| s.lanes[4].entering = s.lanes[4].waiting.clone(),
         "cannot wait for port 2, VC 0",

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Chain, Histogram, JobTotals, NetworkTotals, Outcome, Part, Rollbacks, Run, RunResult, Table,
-    ThreadSeconds,
+    Bounds, Chain, Histogram, JobBounds, JobTotals, NetworkTotals, Outcome, Part, Rollbacks, Run, RunResult,
+    Table, ThreadSeconds, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -26,7 +26,33 @@ impl Sequence {
 
 /// The result of the run.
 pub fn result() -> RunResult {
-    RunResult::new(experiment(), outcome(), run())
+    let mut result = RunResult::new(experiment(), outcome(), run());
+    result.summary.bounds = Some(bounds());
+    result
+}
+
+/// What was computed beside.
+pub fn bounds() -> Bounds {
+    Bounds {
+        jobs: vec![JobBounds {
+            name: "background".into(),
+            throughput: Some(0.75),
+            limited_by: "leaf-spine link of router 3 (leaf 3) to router 9 (spine 1)".into(),
+            host_throughput: Some(1.0),
+            router_throughput: Some(0.75),
+            mean_channel_load: Some(0.625),
+            max_channel_load: Some(1.3125),
+            mean_hops: Some(3.75),
+            zero_load_latency_ns: Some(ZeroLoad {
+                mean: 512.5,
+                max: 620.48,
+            }),
+            not_computed: String::new(),
+        }],
+        scale: Some(2.5),
+        scale_limited_by: "leaf-spine link of router 3 (leaf 3) to router 9 (spine 1)".into(),
+        accepted_load: Some(0.3),
+    }
 }
 
 /// What was asked.

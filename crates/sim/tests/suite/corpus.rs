@@ -8,7 +8,7 @@ use results::RunResult;
 use serde_json::{Value, json};
 use sim::Experiment;
 
-use crate::support::{otf2_is_available, root, run_everywhere};
+use crate::support::{otf2_is_available, root, run, run_everywhere};
 
 /// Writes the record anew instead of comparing with it.
 const UPDATE: &str = "UPDATE_EXPECTED";
@@ -41,7 +41,23 @@ fn the_examples_give_the_same_result_everywhere() {
     });
 }
 
-/// A new topology, routing, arrival process or placement comes with an experiment that uses it.
+/// A network whose buffers wait for each other would deliver nothing in the second half of such a run.
+#[test]
+fn full_buffers_keep_moving() {
+    let is_full = |path: &PathBuf| path.to_string_lossy().ends_with("-full-buffers.toml");
+    let found = experiments(&root().join("tests/corpus"));
+    for path in found.into_iter().filter(is_full) {
+        let mut experiment = Experiment::load(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let half = run(&experiment).summary.network.packets_delivered;
+        experiment.run.until = experiment.run.until.map(|until| until + until);
+        let whole = run(&experiment).summary.network.packets_delivered;
+        let file = path.display();
+        eprintln!("{file}: {half} packets, then {}", whole - half);
+        assert!(5 * (whole - half) > 4 * half, "{file} comes to rest");
+    }
+}
+
+/// A new topology, routing, pattern, arrival process, distribution of sizes or placement comes with an experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
@@ -57,6 +73,7 @@ fn the_corpus_uses_every_part() {
         "router-models",
         "patterns",
         "arrivals",
+        "message-sizes",
         "placements",
     ] {
         for part in sim::listing(kind).unwrap() {

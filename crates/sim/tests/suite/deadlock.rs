@@ -1,8 +1,11 @@
 //! An application that waits for ever ends the run with an error that says who waits for whom, whatever
 //! else is on the network; and no other application is taken for one.
 
+use std::sync::Arc;
+
 use des::Time;
-use sim::Experiment;
+use routing::{At, Congestion, Entry, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free};
+use sim::{Experiment, Network};
 use testkit::executors::EXECUTORS;
 use workload::{Call, Operation};
 
@@ -106,4 +109,78 @@ fn whoever_can_go_on_is_left_alone() {
     let never = run(&with_watchdog(Time::from_ns(1_000_000_000)));
     assert_eq!(often.summary.digest, never.summary.digest);
     assert!(often.summary.run.events_processed > never.summary.run.events_processed);
+}
+
+/// A routing whose packets enter rings wherever there is room for themselves.
+struct WithoutBubbles(Arc<dyn Routing>);
+
+impl WithoutBubbles {
+    fn hop(hop: Hop) -> Hop {
+        Hop::new(hop.port, hop.vc)
+    }
+}
+
+impl Routing for WithoutBubbles {
+    fn vcs(&self) -> u8 {
+        self.0.vcs()
+    }
+    fn packets_per_vc(&self) -> u32 {
+        self.0.packets_per_vc()
+    }
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let hop = self.0.route(at, state, congestion, random);
+        assert_ne!(hop.entry, Entry::Kept);
+        WithoutBubbles::hop(hop)
+    }
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let from = out.len();
+        self.0.options(at, state, out);
+        for (hop, _) in &mut out[from..] {
+            *hop = WithoutBubbles::hop(*hop);
+        }
+    }
+}
+
+/// What the proof refuses does come to rest: a ring moves thanks to bubbles only.
+#[test]
+fn without_bubbles_a_saturated_ring_comes_to_rest() {
+    let text = r#"
+[network]
+topology = { kind = "torus", sizes = [16], hosts_per_router = 4 }
+routing = { algorithm = "dimension-order", deadlock = "bubble" }
+router = { buffer = "512 B" }
+packet = "256 B"
+[[job]]
+traffic = { pattern = "uniform", load = 1.0, message = "300 B" }
+[run]
+until = "100 us"
+"#;
+    let mut experiment = Experiment::from_toml(text, "x.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let network = experiment.network.clone();
+    let careless = Network {
+        topology: network.topology.clone(),
+        routing: Arc::new(WithoutBubbles(network.routing.clone())),
+        links: network.links.clone(),
+        ..*network
+    };
+    let proof = prove_deadlock_free(network.topology.as_ref(), network.routing.as_ref(), 1_000_000);
+    assert_eq!(proof.map(|proof| proof.rings), Ok(2));
+    let proof = prove_deadlock_free(careless.topology.as_ref(), careless.routing.as_ref(), 1_000_000);
+    assert!(matches!(proof, Err(NotProven::Cycle(_))), "{proof:?}");
+    let careless = Arc::new(careless);
+    let mut delivered = |network: &Arc<Network>, until_us: u64| {
+        experiment.network = network.clone();
+        experiment.run.until = Some(Time::from_ns(1000 * until_us));
+        run(&experiment).summary.network.packets_delivered
+    };
+    let (once, later) = (delivered(&careless, 100), delivered(&careless, 200));
+    assert_eq!(once, later, "without bubbles it moves on");
+    let (once, later) = (delivered(&network, 100), delivered(&network, 200));
+    assert!(later > once + once / 2, "with bubbles it comes to rest");
 }

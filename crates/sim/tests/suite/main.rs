@@ -4,6 +4,7 @@
 extern crate fabricsim_sim as sim;
 
 mod applications;
+mod bounds;
 mod checkpoints;
 mod corpus;
 mod deadlock;
@@ -12,3 +13,4 @@ mod physics;
 mod random_networks;
 mod rollbacks;
 mod support;
+mod traffic;

@@ -174,3 +174,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn bubbles_need_room_for_two_packets() {
+    let text = |buffer: u32| {
+        format!(
+            "[network]\n\
+             topology = {{ kind = \"torus\", sizes = [4, 4] }}\n\
+             routing = {{ algorithm = \"minimal-adaptive\", escape = \"bubble\" }}\n\
+             router.buffer = \"{buffer} B\"\n\
+             [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.5 }}\n\
+             [run]\nuntil = \"1 us\"\n"
+        )
+    };
+    let Err(error) = Experiment::from_toml(&text(1023), "x.toml", &[]) else {
+        panic!("was built");
+    };
+    assert_eq!(
+        error.to_string(),
+        "x.toml:4: network.router.buffer: 1023 B per input port are 511 B for each of 2 virtual channels, less than \
+         the 2 packets that its routing needs there, of 256 B; expected at least 1 KiB"
+    );
+    assert!(Experiment::from_toml(&text(1024), "x.toml", &[]).is_ok());
+}

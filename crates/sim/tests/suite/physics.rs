@@ -12,7 +12,7 @@ use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};
 // ---- Zero load ----------------------------------------------------------------------------------------
 
 /// Every topology with links of different speeds, some faster towards the middle and some slower.
-const UNEQUAL: [&str; 5] = [
+pub const UNEQUAL: [&str; 5] = [
     r#"
 [network]
 topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
@@ -63,6 +63,16 @@ packet = "1 KiB"
 link = { bandwidth = "100 Gbps", latency = "50 ns" }
 "#,
 ];
+
+/// The same networks with each router model: alone in the network, a packet cannot tell them apart.
+fn unequal() -> impl Iterator<Item = String> {
+    let with = |model: &str| {
+        let model = format!("router = {{ model = \"{model}\", ");
+        move |network: &&str| network.replace("router = { ", &model)
+    };
+    let models = fabric::router::MODELS.iter();
+    models.flat_map(move |model| UNEQUAL.iter().map(with(model.name)))
+}
 
 struct NoLoad;
 impl Congestion for NoLoad {
@@ -146,7 +156,8 @@ fn one_message(network: &str, from: u32, to: u32, bytes: u64) -> (Experiment, Ru
 
 #[test]
 fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
-    for network in UNEQUAL {
+    for network in unequal() {
+        let network = network.as_str();
         let hosts = hosts(network);
         let mut lengths = std::collections::BTreeSet::new();
         for (to, bytes) in (0..hosts).zip([1u64, 64, 1000, 1024].into_iter().cycle()) {
@@ -178,7 +189,8 @@ fn hosts(network: &str) -> u32 {
 #[test]
 fn a_message_of_many_packets_takes_the_slowest_link_s_time() {
     const PACKETS: u64 = 9;
-    for network in UNEQUAL {
+    for network in unequal() {
+        let network = network.as_str();
         let (experiment, result) = one_message(network, 0, 11 % hosts(network), PACKETS * 1024);
         let links = path(&experiment.network, HostId(0), HostId(11 % hosts(network)));
         let first = zero_load_latency(&experiment.network, &links, 1024);
@@ -312,6 +324,48 @@ warmup = "10 us"
             );
         }
     }
+}
+
+// ---- One switch ---------------------------------------------------------------------------------------
+
+/// What one switch of eight ports accepts when all hosts send all the time, to all hosts alike.
+fn accepted_by_a_switch(model: &str, buffer: &str) -> f64 {
+    let text = format!(
+        r#"
+[network]
+topology = {{ kind = "hyperx", shape = [1], hosts_per_router = 8 }}
+routing = {{ algorithm = "minimal" }}
+link = {{ bandwidth = "100 Gbps", latency = "1 ns" }}
+router = {{ {model}, delay = "0 ns", buffer = "{buffer}" }}
+packet = "256 B"
+[[job]]
+traffic = {{ pattern = "uniform", include_self = true, load = 1.0 }}
+[run]
+until = "600 us"
+warmup = "100 us"
+"#
+    );
+    run(&experiment(&text)).summary.network.accepted_load
+}
+
+/// Karol, Hluchyj and Morgan 1987, table I: 0.6184 of the links' bandwidth for N = 8, as long as packets go
+/// where they like. `studies/single-switch` has more of it.
+#[test]
+fn head_of_line_blocking_saturates_an_input_queued_switch_at_karol_s_throughput() {
+    for arbiter in ["random", "round-robin"] {
+        let model = format!("model = \"input-queued\", arbiter = \"{arbiter}\"");
+        let accepted = accepted_by_a_switch(&model, "64 KiB");
+        println!("input-queued, {arbiter}: {accepted:.4}");
+        assert!((accepted / 0.6184 - 1.0).abs() < 0.015, "{arbiter}: {accepted}");
+    }
+}
+
+/// Without head-of-line blocking, all of it but for what the queues grow by.
+#[test]
+fn output_queues_saturate_at_the_bandwidth() {
+    let accepted = accepted_by_a_switch("model = \"packet\"", "1 MB");
+    println!("packet: {accepted:.4}");
+    assert!((0.97..=1.001).contains(&accepted), "{accepted}");
 }
 
 // ---- Ping-pong ----------------------------------------------------------------------------------------

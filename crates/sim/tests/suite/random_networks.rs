@@ -11,7 +11,7 @@ use crate::support::{
     assert_same, experiment, job, job_beside_traffic, jobs_on, lps, run_everywhere, run_in_parts, sum, table,
 };
 
-/// A topology with a routing, and the VCs that it needs.
+/// A topology with a routing, and the packets for which it needs room at a port.
 fn network() -> impl Strategy<Value = (String, u32)> {
     let dragonfly =
         (1u32..4, 2u32..5, 1u32..3, 0u32..100, 0usize..3).prop_map(|(p, a, h, groups, routing)| {
@@ -30,7 +30,12 @@ fn network() -> impl Strategy<Value = (String, u32)> {
             );
             (topology, routing.to_string(), vcs)
         });
-    let tree_routing = prop_oneof![Just("adaptive"), Just("destination-mod-k")];
+    let tree_routing = prop::sample::select(vec![
+        "adaptive",
+        "destination-mod-k",
+        "scatter",
+        "source-destination-hashed",
+    ]);
     let tree =
         (1u32..5, 2u32..4, 1u32..4, 1u32..3, tree_routing).prop_map(|(half, levels, down, up, routing)| {
             let radix = 2 * half.max((down + up).div_ceil(2));
@@ -40,38 +45,57 @@ fn network() -> impl Strategy<Value = (String, u32)> {
             (topology, format!("algorithm = \"{routing}\""), 1)
         });
     let sizes = prop::collection::vec(1u32..5, 1..4);
-    let grid = (any::<bool>(), sizes, 1u32..4).prop_map(|(wraps, sizes, hosts)| {
+    let grid = (any::<bool>(), sizes, 1u32..4, 0usize..4).prop_map(|(wraps, sizes, hosts, routing)| {
         // Traffic takes two hosts.
         let hosts = if sizes.iter().all(|size| *size == 1) {
             hosts + 1
         } else {
             hosts
         };
-        let (kind, vcs) = if wraps { ("torus", 2) } else { ("mesh", 1) };
+        let of_torus = [
+            ("algorithm = \"dimension-order\"", 2),
+            ("algorithm = \"dimension-order\", deadlock = \"bubble\"", 2),
+            ("algorithm = \"minimal-adaptive\"", 3),
+            (
+                "algorithm = \"minimal-adaptive\", escape = \"bubble\", adaptive_vcs = 2",
+                6,
+            ),
+        ];
+        let of_mesh = [
+            ("algorithm = \"dimension-order\"", 1),
+            ("algorithm = \"minimal-adaptive\"", 2),
+        ];
+        let (kind, (routing, packets)) = if wraps {
+            ("torus", of_torus[routing])
+        } else {
+            ("mesh", of_mesh[routing % 2])
+        };
         let topology = format!("kind = \"{kind}\", sizes = {sizes:?}, hosts_per_router = {hosts}");
-        (topology, "algorithm = \"dimension-order\"".to_string(), vcs)
+        (topology, routing.to_string(), packets)
     });
     let sides = prop::collection::vec((1u32..5, 1u32..4), 1..4);
-    let hyperx = (sides, 2u32..4, any::<bool>()).prop_map(|(sides, hosts, ordered)| {
+    let hyperx = (sides, 2u32..4, 0usize..5).prop_map(|(sides, hosts, routing)| {
         let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
         let wide = shape.iter().filter(|size| **size > 1).count() as u32;
-        let (routing, vcs) = if ordered {
-            ("dimension-order", 1)
-        } else {
-            ("minimal", wide.max(1))
-        };
+        let (routing, vcs) = [
+            ("algorithm = \"dimension-order\"", 1),
+            ("algorithm = \"minimal\"", wide.max(1)),
+            ("algorithm = \"minimal-adaptive\"", 2),
+            ("algorithm = \"doal\", bias = \"64 B\"", 2),
+            ("algorithm = \"dal\", bias = \"64 B\"", 2),
+        ][routing];
         let topology =
             format!("kind = \"hyperx\", shape = {shape:?}, width = {width:?}, hosts_per_router = {hosts}");
-        (topology, format!("algorithm = \"{routing}\""), vcs)
+        (topology, routing.to_string(), vcs)
     });
     let slim_fly = (3u32..6, 1u32..3).prop_map(|(q, hosts)| {
         let topology = format!("kind = \"slim-fly\", q = {q}, hosts_per_router = {hosts}");
         (topology, "algorithm = \"minimal\"".to_string(), 2)
     });
-    prop_oneof![dragonfly, tree, grid, hyperx, slim_fly].prop_map(|(topology, routing, vcs)| {
+    prop_oneof![dragonfly, tree, grid, hyperx, slim_fly].prop_map(|(topology, routing, packets)| {
         (
             format!("[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n"),
-            vcs,
+            packets,
         )
     })
 }
@@ -95,14 +119,25 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1u64..400,
         0u64..200,
     );
-    (network(), speeds).prop_map(|((network, vcs), speeds)| {
+    let models = prop_oneof![
+        2 => Just(r#"model = "packet""#),
+        1 => Just(r#"model = "input-queued""#),
+        1 => Just(r#"model = "input-queued", arbiter = "random""#),
+    ];
+    (network(), models, speeds).prop_map(|((network, packets), model, speeds)| {
         let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
-        let buffer = packet * room * vcs + room - 1;
+        // Other routers have no bubbles.
+        let model = if network.contains("bubble") {
+            r#"model = "packet""#
+        } else {
+            model
+        };
+        let buffer = packet * room * packets + room - 1;
         let text = format!(
             "{network}\
              link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
              links.host.bandwidth = \"{hosts_gbps} Gbps\"\n\
-             router = {{ delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
+             router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\n"
         );
         Network {
@@ -112,6 +147,27 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
             hosts_gbps,
         }
     })
+}
+
+/// A pattern that can be on any network, an arrival process, and which of three kinds of sizes.
+fn traffic() -> impl Strategy<Value = (&'static str, &'static str, u8)> {
+    let pattern = prop::sample::select(vec![
+        "\"uniform\"",
+        "\"uniform\", include_self = true",
+        "\"permutation\"",
+        "\"shift\", by = 1",
+        "\"all-to-all\"",
+        "\"nearest-neighbour\"",
+        "\"hotspot\", targets = 2, share = 0.3",
+        "\"incast\"",
+    ]);
+    let arrival = prop::sample::select(vec![
+        "\"exponential\"",
+        "\"fixed\"",
+        "\"bernoulli\"",
+        "\"on-off\", burst = 5",
+    ]);
+    (pattern, arrival, 0u8..3)
 }
 
 /// A ring of messages and an allreduce: each rank sends to the next but one.
@@ -228,7 +284,7 @@ proptest! {
         network in whole_network(1),
         load in 0.01f64..=1.0,
         message in 1u32..3000,
-        fixed: bool,
+        traffic in traffic(),
         seed in 0u64..1 << 62,
         warmup_share in 0u64..100,
         division in division(),
@@ -238,10 +294,15 @@ proptest! {
             / f64::from(network.packet.min(message));
         let until_ns = (4e6 / packets_per_us).clamp(20.0, 20_000.0) as u64;
         let warmup_ps = until_ns * 10 * warmup_share;
-        let (network, arrival) = (&network.text, if fixed { "fixed" } else { "exponential" });
+        let (network, (pattern, arrival, spread)) = (&network.text, traffic);
+        let message = match spread {
+            0 => format!("\"{message} B\""),
+            1 => format!("{{ distribution = \"geometric\", mean = \"{message} B\" }}"),
+            _ => format!("{{ distribution = \"uniform\", min = \"1 B\", max = \"{} B\" }}", 2 * message - 1),
+        };
         let mut experiment = experiment(&format!(
-            "{network}[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load}, arrival = \"{arrival}\", \
-             message = \"{message} B\" }}\n\
+            "{network}[[job]]\ntraffic = {{ pattern = {pattern}, load = {load}, arrival = {arrival}, \
+             message = {message} }}\n\
              [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n"
         ));
         let result = run_divided(&mut experiment, &division);

@@ -1,26 +1,30 @@
 //! A Poisson process: gaps are exponentially distributed.
 
 use super::logarithm::minus_ln;
-use super::{Arrival, Kind, MeanGap, Random};
+use super::{Arrival, ArrivalKind, MeanGap, Random};
 
-pub(super) const KIND: Kind<dyn Arrival> = Kind {
+pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "exponential",
     summary: "a Poisson process: exponentially distributed gaps",
     parameters: &[],
-    build: |_| Ok(Box::new(Exponential)),
+    example: "",
+    build: |_, pace| Ok(Box::new(Exponential { mean: pace.mean })),
 };
 
-struct Exponential;
+struct Exponential {
+    mean: MeanGap,
+}
 
 impl Arrival for Exponential {
     /// The process has no memory: the first gap is distributed as the others.
-    fn gap_ps(&self, mean: MeanGap, _index: u64, random: &mut dyn Random) -> u64 {
-        mean.scaled(minus_ln(random.next_u64()))
+    fn gap_ps(&self, _index: u64, random: &mut dyn Random) -> u64 {
+        self.mean.scaled(minus_ln(random.next_u64()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::MeanBytes;
     use super::super::random::tests::{Script, SplitMix};
     use super::*;
 
@@ -30,24 +34,26 @@ mod tests {
         let mean = MeanGap::from_ratio(MEAN_PS.into(), 1).unwrap();
         let mut random = SplitMix(2026);
         (0..n)
-            .map(|i| Exponential.gap_ps(mean, i as u64, &mut random) as f64 / MEAN_PS as f64)
+            .map(|i| Exponential { mean }.gap_ps(i as u64, &mut random) as f64 / MEAN_PS as f64)
             .collect()
     }
 
     #[test]
     fn the_ends_of_the_range() {
         let mean = MeanGap::from_ratio(MEAN_PS.into(), 1).unwrap();
-        assert_eq!(Exponential.gap_ps(mean, 0, &mut Script(vec![u64::MAX])), 0);
-        assert_eq!(Exponential.gap_ps(mean, 0, &mut Script(vec![0])), 44_361_420);
+        assert_eq!(Exponential { mean }.gap_ps(0, &mut Script(vec![u64::MAX])), 0);
+        assert_eq!(Exponential { mean }.gap_ps(0, &mut Script(vec![0])), 44_361_420);
         let longest = MeanGap::from_ratio((1 << 56) - 1, 1).unwrap();
-        assert!(Exponential.gap_ps(longest, 0, &mut Script(vec![0])) > 44 << 56);
+        assert!(Exponential { mean: longest }.gap_ps(0, &mut Script(vec![0])) > 44 << 56);
     }
 
     #[test]
     fn golden_values() {
-        let mean = MeanGap::for_load(256, 100_000_000_000, 0.3).unwrap();
+        let mean = MeanGap::for_load(MeanBytes::whole(256), 100_000_000_000, 0.3).unwrap();
         let mut random = SplitMix(1);
-        let gaps: Vec<u64> = (0..6).map(|i| Exponential.gap_ps(mean, i, &mut random)).collect();
+        let gaps: Vec<u64> = (0..6)
+            .map(|i| Exponential { mean }.gap_ps(i, &mut random))
+            .collect();
         assert_eq!(gaps, GOLDEN);
     }
 

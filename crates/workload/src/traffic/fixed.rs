@@ -1,23 +1,25 @@
-//! Packets at equal intervals.
+//! Messages at equal intervals.
 
-use super::{Arrival, Kind, MeanGap, Random};
+use super::{Arrival, ArrivalKind, MeanGap, Random};
 
-pub(super) const KIND: Kind<dyn Arrival> = Kind {
+pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "fixed",
-    summary: "packets at equal intervals, each host with a random phase",
+    summary: "messages at equal intervals, each host with a random phase",
     parameters: &[],
-    build: |_| Ok(Box::new(Fixed)),
+    example: "",
+    build: |_, pace| Ok(Box::new(Fixed { mean: pace.mean })),
 };
 
-struct Fixed;
+struct Fixed {
+    mean: MeanGap,
+}
 
 impl Arrival for Fixed {
-    fn gap_ps(&self, mean: MeanGap, index: u64, random: &mut dyn Random) -> u64 {
+    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
         match index {
             // Without a phase all hosts would send at once.
-            0 => random.below(mean.ps().max(1)),
-            // Whole picoseconds whose sum is never off by one: the fraction is carried along.
-            _ => mean.times(index).wrapping_sub(mean.times(index - 1)),
+            0 => random.below(self.mean.ps().max(1)),
+            _ => self.mean.step(index),
         }
     }
 }
@@ -30,15 +32,15 @@ mod tests {
     #[test]
     fn a_mean_of_nothing_gives_no_gap() {
         let mean = MeanGap::from_ratio(0, 1).unwrap();
-        assert_eq!(Fixed.gap_ps(mean, 0, &mut SplitMix(1)), 0);
-        assert_eq!(Fixed.gap_ps(mean, 9, &mut Script(vec![])), 0);
+        assert_eq!(Fixed { mean }.gap_ps(0, &mut SplitMix(1)), 0);
+        assert_eq!(Fixed { mean }.gap_ps(9, &mut Script(vec![])), 0);
     }
 
     #[test]
     fn the_phase_is_anywhere_in_the_first_interval() {
         let mean = MeanGap::from_ratio(1000, 1).unwrap();
         let mut random = SplitMix(2);
-        let phases: Vec<u64> = (0..1000).map(|_| Fixed.gap_ps(mean, 0, &mut random)).collect();
+        let phases: Vec<u64> = (0..1000).map(|_| Fixed { mean }.gap_ps(0, &mut random)).collect();
         assert!(phases.iter().all(|p| *p < 1000));
         assert!(phases.iter().any(|p| *p < 20) && phases.iter().any(|p| *p >= 980));
     }
@@ -47,11 +49,11 @@ mod tests {
     fn fractions_of_a_picosecond_add_up() {
         let mean = MeanGap::from_ratio(40_961, 4).unwrap();
         let gaps: Vec<u64> = (1..=4000)
-            .map(|i| Fixed.gap_ps(mean, i, &mut Script(vec![])))
+            .map(|i| Fixed { mean }.gap_ps(i, &mut Script(vec![])))
             .collect();
         assert_eq!(gaps.iter().sum::<u64>(), 40_961_000);
         assert!(gaps.iter().all(|g| [10_240, 10_241].contains(g)));
         // So late in a run that the time itself has wrapped.
-        assert_eq!(Fixed.gap_ps(mean, u64::MAX, &mut Script(vec![])), 10_240);
+        assert_eq!(Fixed { mean }.gap_ps(u64::MAX, &mut Script(vec![])), 10_240);
     }
 }

@@ -1,108 +1,220 @@
-//! Synthetic traffic: where packets go (patterns) and when they are made (arrival processes).
+//! Synthetic traffic: where messages go (patterns), when they are made (arrival processes) and how large they
+//! are (sizes).
 //!
 //! Everything that is drawn comes from the [`Random`] that the caller gives, in integer arithmetic only, so
-//! that a run is the same on every machine. `docs/methods/traffic.md` has the formulas.
+//! that a run is the same on every machine. What a pattern wants to know of the network, it asks a
+//! [`Geometry`] for; it knows nothing else of it. `docs/methods/traffic.md` has the formulas.
 
+mod adjacency;
+mod adversarial;
+mod all_to_all;
+mod bernoulli;
+mod bisection;
+mod bit_complement;
+mod bit_reverse;
+mod bits;
+mod block;
+mod diagonal;
+mod dimension_complement_reverse;
 mod exponential;
 mod fixed;
 mod gap;
+mod geometric;
+mod hotspot;
+mod incast;
 mod logarithm;
+mod matrix;
+mod nearest_neighbour;
+mod on_off;
+mod pair;
+mod permutation;
+mod place;
 mod random;
+mod shift;
+mod shuffle;
+pub mod size;
+mod stencil;
+mod targets;
+#[cfg(test)]
+mod test_support;
+mod tornado;
+mod transpose;
 mod uniform;
 
 use config::{Error, Section};
 
-pub use gap::MeanGap;
+pub use gap::{MeanBytes, MeanGap};
+pub use place::{Geometry, Grid, GridKind, Place};
 pub use random::Random;
+pub use size::Size;
 
 /// Chooses destinations.
+///
+/// `hosts` is the number of hosts of the job, as at the building of the pattern; they are numbered from 0.
 pub trait Pattern: Send + Sync {
-    /// The host that the next packet of host `source` goes to, of `hosts` numbered from 0.
-    fn destination(&self, source: u32, hosts: u32, random: &mut dyn Random) -> u32;
+    /// The host that message number `index` (from 0) of host `source` goes to.
+    ///
+    /// None: this source is silent. It is so for every message: a fixed point of a permutation, a target of
+    /// an incast. It sends nothing at all, and what the others send does not become more.
+    fn destination(&self, source: u32, hosts: u32, index: u64, random: &mut dyn Random) -> Option<u32>;
+
+    /// The distribution of the destinations of a source over a long time: calls `each` with a destination and
+    /// its share of the source's messages, in which no destination need be named only once. Shares add up to
+    /// 1; a silent source has none. May take as many calls as there are hosts.
+    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64));
+
+    /// Whether every host sends to all others with one probability; if so, whether to itself, too. What
+    /// [`Pattern::shares`] says then need not be asked host by host.
+    fn is_uniform(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// Chooses times.
 pub trait Arrival: Send + Sync {
-    /// Picoseconds from a host's packet number `index` - 1 to its packet number `index`, counted from 0;
-    /// to packet 0, from the time at which the host starts to send. Gaps of 0 may occur.
-    fn gap_ps(&self, mean: MeanGap, index: u64, random: &mut dyn Random) -> u64;
+    /// Picoseconds from a host's message number `index` - 1 to its message number `index`, counted from 0;
+    /// to message 0, from the time at which the host starts to send. Gaps of 0 may occur.
+    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64;
 }
 
-/// One kind of pattern or arrival process.
-pub struct Kind<T: ?Sized + 'static> {
+/// How much a host is to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Mean time between two messages.
+    pub mean: MeanGap,
+    /// The time that a message of mean size takes at full injection bandwidth.
+    pub slot: MeanGap,
+    /// Their ratio in units of 1e-9, as it was asked for.
+    load: u64,
+}
+
+impl Pace {
+    /// Messages of such a mean size that fill the share `load` (at most 1) of an injection link.
+    ///
+    /// # Errors
+    /// The load is not a number above 0, or there would be less than a message in 20 hours.
+    pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<Pace, Error> {
+        Ok(Pace {
+            mean: MeanGap::for_load(bytes, bits_per_s, load)?,
+            slot: MeanGap::for_load(bytes, bits_per_s, 1.0)?,
+            load: gap::load_steps(load)?,
+        })
+    }
+}
+
+/// One kind of pattern, arrival process or distribution of sizes; `B` builds it.
+pub struct Kind<B: 'static> {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
     /// Parameters: name and one line with its meaning and default.
     pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters in TOML that can be built, for tests: those that have no default.
+    pub example: &'static str,
     /// Reads the parameters and builds it.
-    pub build: fn(&Section) -> Result<Box<T>, Error>,
+    pub build: B,
 }
+
+/// A kind of pattern.
+pub type PatternKind = Kind<fn(&Section, &mut Place<'_>) -> Result<Box<dyn Pattern>, Error>>;
+
+/// A kind of arrival process.
+pub type ArrivalKind = Kind<fn(&Section, &Pace) -> Result<Box<dyn Arrival>, Error>>;
 
 /// All patterns, in alphabetical order.
-pub static PATTERNS: &[Kind<dyn Pattern>] = &[uniform::KIND];
+pub static PATTERNS: &[PatternKind] = &[
+    adversarial::KIND,
+    all_to_all::KIND,
+    bisection::KIND,
+    bit_complement::KIND,
+    bit_reverse::KIND,
+    diagonal::KIND,
+    dimension_complement_reverse::KIND,
+    hotspot::KIND,
+    incast::KIND,
+    matrix::KIND,
+    nearest_neighbour::KIND,
+    permutation::KIND,
+    shift::KIND,
+    shuffle::KIND,
+    stencil::KIND,
+    tornado::KIND,
+    transpose::KIND,
+    uniform::KIND,
+];
 
 /// All arrival processes, in alphabetical order.
-pub static ARRIVALS: &[Kind<dyn Arrival>] = &[exponential::KIND, fixed::KIND];
+pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixed::KIND, on_off::KIND];
 
-/// Builds the pattern that `section` (`job.traffic`) describes; its `pattern` names it.
+/// Builds the pattern that `section` (`job.traffic`) describes, for a place; its `pattern` names it.
 ///
 /// # Errors
-/// None is named, an unknown one is, or its parameters make no sense.
-pub fn pattern(section: &Section) -> Result<Box<dyn Pattern>, Error> {
-    build(section, "pattern", section.required("pattern")?, PATTERNS)
+/// None is named, an unknown one is, its parameters make no sense, or it cannot be in this place.
+pub fn pattern(section: &Section, place: &mut Place<'_>) -> Result<Box<dyn Pattern>, Error> {
+    let kind = named(section, "pattern", section.required("pattern")?, PATTERNS)?;
+    (kind.build)(section, place)
 }
 
-/// Builds the arrival process that `section` (`job.traffic`) describes; its `arrival` names it, by default
-/// `exponential`.
+/// The arrival process that `section` (`job.traffic`) names; its `arrival` does, by default `exponential`.
 ///
 /// # Errors
-/// An unknown one is named, or its parameters make no sense.
-pub fn arrival(section: &Section) -> Result<Box<dyn Arrival>, Error> {
+/// An unknown one is named.
+pub fn arrival(section: &Section) -> Result<&'static ArrivalKind, Error> {
     let name = section.or("arrival", exponential::KIND.name.to_string())?;
-    build(section, "arrival", name, ARRIVALS)
+    named(section, "arrival", name, ARRIVALS)
 }
 
-fn build<T: ?Sized>(section: &Section, key: &str, name: String, kinds: &[Kind<T>]) -> Result<Box<T>, Error> {
-    let kind = kinds
+fn named<B>(
+    section: &Section,
+    key: &str,
+    name: String,
+    kinds: &'static [Kind<B>],
+) -> Result<&'static Kind<B>, Error> {
+    kinds
         .iter()
         .find(|k| k.name == name)
-        .ok_or_else(|| section.unknown_name(key, &name, kinds.iter().map(|k| k.name)))?;
-    (kind.build)(section)
+        .ok_or_else(|| section.unknown_name(key, &name, kinds.iter().map(|k| k.name)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::random::tests::SplitMix;
+    use super::test_support::{FakeNetwork, built_in, check_shares, error};
     use super::*;
 
     fn section(toml: &str) -> Section {
         Section::from_toml(toml, "x.toml").unwrap()
     }
 
+    fn pace(load: f64) -> Pace {
+        Pace::new(MeanBytes::whole(256), 100_000_000_000, load).unwrap()
+    }
+
     #[test]
     fn wrong_names_are_answered_with_the_nearest() {
-        let error = pattern(&section("pattern = \"unifrom\""))
-            .map(|_| ())
-            .unwrap_err()
-            .to_string();
         assert_eq!(
-            error,
-            "x.toml:1: pattern: unknown name 'unifrom'; did you mean 'uniform'?"
+            error("unifrom", "", 4),
+            "x.toml:1: traffic.pattern: unknown name 'unifrom'; did you mean 'uniform'?"
         );
-        let error = arrival(&section("arrival = \"poisson\""))
-            .map(|_| ())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("expected one of: exponential, fixed"), "{error}");
-        assert!(pattern(&section("")).is_err());
+        let error = arrival(&section("arrival = \"poisson\"")).map(|_| ());
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("expected one of: bernoulli, exponential, fixed, on-off"),
+            "{error}"
+        );
     }
 
     #[test]
     fn defaults_are_written_back() {
         let s = section("pattern = \"uniform\"");
-        pattern(&s).unwrap();
+        let mut place = Place {
+            hosts: 4,
+            network: None,
+            folder: std::path::Path::new("."),
+            random: &mut SplitMix(1),
+        };
+        pattern(&s, &mut place).unwrap();
         arrival(&s).unwrap();
         let all = s.finish().unwrap().to_string();
         assert_eq!(
@@ -111,22 +223,63 @@ mod tests {
         );
     }
 
+    /// On a network with groups and one with coordinates, whatever of the two it can be on.
     #[test]
-    fn registries_are_sorted_and_every_entry_builds() {
-        assert!(PATTERNS.is_sorted_by_key(|k| k.name) && ARRIVALS.is_sorted_by_key(|k| k.name));
+    fn patterns_are_sorted_and_every_entry_builds() {
+        assert!(PATTERNS.is_sorted_by_key(|k| k.name));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("matrix.csv"), "0,1,3\n0,15,2\n7,0,1\n").unwrap();
         for kind in PATTERNS {
-            let s = section(&format!("pattern = \"{}\"", kind.name));
-            let built = pattern(&s).unwrap();
-            for hosts in [2, 3, 64, 1000] {
-                for seed in 0..50 {
-                    let host = built.destination(seed as u32 % hosts, hosts, &mut SplitMix(seed));
-                    assert!(host < hosts, "{}", kind.name);
-                }
+            let networks = [FakeNetwork::groups(4, 2, 2), FakeNetwork::torus(&[4, 4], 1)];
+            let example = kind.example.replace("[2, 3, 4]", "[2, 2, 4]");
+            let built = networks.map(|network| {
+                let folder = folder.path();
+                built_in(folder, kind.name, &example, 16, Some(&network), &mut SplitMix(1))
+            });
+            assert!(built.iter().any(Result::is_ok), "{}", kind.name);
+            built
+                .iter()
+                .flatten()
+                .for_each(|pattern| check_shares(pattern.as_ref(), 16));
+        }
+    }
+
+    #[test]
+    fn parameters_are_those_that_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("matrix.csv"), "0,1,3\n").unwrap();
+        let network = FakeNetwork::groups(4, 3, 2);
+        let grid = FakeNetwork::torus(&[4, 6], 1);
+        for kind in PATTERNS {
+            let hosts = 24;
+            let mut asked = Vec::new();
+            for network in [&network, &grid] {
+                let s = section(&format!("pattern = \"{}\"\n{}", kind.name, kind.example));
+                let mut place = Place {
+                    hosts,
+                    network: Some(network),
+                    folder: folder.path(),
+                    random: &mut SplitMix(1),
+                };
+                let _ = pattern(&s, &mut place);
+                asked.extend(s.asked());
             }
+            let is_asked = |name: &&str| asked.iter().any(|asked| asked == name);
             assert!(
-                kind.parameters
-                    .iter()
-                    .all(|(name, _)| s.asked().iter().any(|asked| asked == name))
+                kind.parameters.iter().all(|(name, _)| is_asked(name)),
+                "{}",
+                kind.name
+            );
+        }
+        assert!(ARRIVALS.is_sorted_by_key(|k| k.name));
+        for kind in ARRIVALS {
+            let s = section(kind.example);
+            (kind.build)(&s, &pace(0.5)).unwrap();
+            let is_asked = |name: &&str| s.asked().iter().any(|asked| asked == name);
+            assert!(
+                kind.parameters.iter().all(|(name, _)| is_asked(name)),
+                "{}",
+                kind.name
             );
         }
     }
@@ -134,16 +287,20 @@ mod tests {
     /// Over long runs every process offers the load that was asked for.
     #[test]
     fn arrivals_keep_the_mean() {
-        let mean = MeanGap::for_load(256, 100_000_000_000, 0.7).unwrap();
         for kind in ARRIVALS {
-            let process = arrival(&section(&format!("arrival = \"{}\"", kind.name))).unwrap();
+            let process = (kind.build)(&section(kind.example), &pace(0.7)).unwrap();
             let mut random = SplitMix(7);
             let n = 200_000u64;
-            let total: u64 = (0..n).map(|i| process.gap_ps(mean, i, &mut random)).sum();
+            let total: u64 = (0..n).map(|i| process.gap_ps(i, &mut random)).sum();
             let measured = total as f64 / n as f64;
             let expected = 256.0 * 8.0 * 10.0 / 0.7;
-            // Four standard errors of an exponential mean.
+            // Four standard errors of an exponential mean; on-off, with its long silences, varies twice as much.
             let tolerance = 4.0 * expected / (n as f64).sqrt();
+            let tolerance = if kind.name == "on-off" {
+                2.0 * tolerance
+            } else {
+                tolerance
+            };
             assert!(
                 (measured - expected).abs() < tolerance,
                 "{}: {measured}",

@@ -1,15 +1,17 @@
 //! Uniform random traffic.
 
-use super::{Kind, Pattern, Random};
+use super::block::Block;
+use super::{Pattern, PatternKind, Random};
 
-pub(super) const KIND: Kind<dyn Pattern> = Kind {
+pub(super) const KIND: PatternKind = PatternKind {
     name: "uniform",
-    summary: "each packet to a host chosen at random, all with the same probability",
+    summary: "each message to a host chosen at random, all with the same probability",
     parameters: &[(
         "include_self",
         "whether a host may choose itself, as in BookSim (default: false)",
     )],
-    build: |section| {
+    example: "",
+    build: |section, _| {
         let include_self = section.or("include_self", false)?;
         Ok(Box::new(Uniform { include_self }))
     },
@@ -20,17 +22,30 @@ struct Uniform {
 }
 
 impl Pattern for Uniform {
-    fn destination(&self, source: u32, hosts: u32, random: &mut dyn Random) -> u32 {
+    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         if self.include_self {
-            return random.below(hosts.into()) as u32;
+            return Some(random.below(hosts.into()) as u32);
         }
-        if hosts < 2 {
-            // A lone host has nobody else.
-            return source;
+        let all = Block {
+            first: 0,
+            size: hosts,
+        };
+        all.any_but(source, random)
+    }
+
+    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
+        if self.include_self {
+            return (0..hosts).for_each(|host| each(host, 1.0 / f64::from(hosts)));
         }
-        // The others are numbered without a gap: skip the source.
-        let other = random.below(u64::from(hosts) - 1) as u32;
-        other + u32::from(other >= source)
+        let all = Block {
+            first: 0,
+            size: hosts,
+        };
+        all.shares(source, 1.0, each);
+    }
+
+    fn is_uniform(&self) -> Option<bool> {
+        Some(self.include_self)
     }
 }
 
@@ -45,7 +60,7 @@ mod tests {
         let pattern = Uniform { include_self };
         let (mut counts, mut random, n) = ([0u32; HOSTS as usize], SplitMix(11), 160_000);
         for _ in 0..n {
-            counts[pattern.destination(source, HOSTS, &mut random) as usize] += 1;
+            counts[pattern.destination(source, HOSTS, 0, &mut random).unwrap() as usize] += 1;
         }
         let own = counts[source as usize];
         let cells = if include_self { HOSTS } else { HOSTS - 1 };
@@ -62,11 +77,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_host_sends_to_itself() {
-        assert_eq!(
-            Uniform { include_self: false }.destination(0, 1, &mut Script(vec![])),
-            0
-        );
+    fn a_lone_host_is_silent() {
+        let pattern = Uniform { include_self: false };
+        assert_eq!(pattern.destination(0, 1, 0, &mut Script(vec![])), None);
+        pattern.shares(0, 1, &mut |_, _| panic!("a share of a lone host"));
     }
 
     #[test]
@@ -88,9 +102,25 @@ mod tests {
     #[test]
     fn first_and_last_host_are_reached() {
         let pattern = Uniform { include_self: false };
-        assert_eq!(pattern.destination(5, 10, &mut Script(vec![1 << 62])), 2);
-        assert_eq!(pattern.destination(0, 10, &mut Script(vec![1])), 1);
-        assert_eq!(pattern.destination(9, 10, &mut Script(vec![u64::MAX])), 8);
-        assert_eq!(pattern.destination(3, 10, &mut Script(vec![u64::MAX])), 9);
+        let chosen = |source, drawn| pattern.destination(source, 10, 0, &mut Script(vec![drawn]));
+        assert_eq!(chosen(5, 1 << 62), Some(2));
+        assert_eq!(chosen(0, 1), Some(1));
+        assert_eq!(chosen(9, u64::MAX), Some(8));
+        assert_eq!(chosen(3, u64::MAX), Some(9));
+    }
+
+    #[test]
+    fn shares_are_what_is_drawn_from() {
+        for (include_self, source, hosts, choices) in
+            [(false, 3, HOSTS, 16), (true, 3, HOSTS, 17), (false, 0, 1, 1)]
+        {
+            let pattern = Uniform { include_self };
+            let mut found = Vec::new();
+            pattern.shares(source, hosts, &mut |host, share| found.push((host, share)));
+            let expected = (0..hosts).filter(|host| include_self || *host != source || hosts == 1);
+            let expected: Vec<(u32, f64)> = expected.map(|host| (host, 1.0 / f64::from(choices))).collect();
+            assert_eq!(found, expected);
+            assert_eq!(pattern.is_uniform(), Some(include_self));
+        }
     }
 }

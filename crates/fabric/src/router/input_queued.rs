@@ -1,0 +1,1564 @@
+//! The `input-queued` router: virtual cut-through with credits, where each input port and virtual channel
+//! (VC) is a first-in first-out queue and only its first packet can be sent (head-of-line blocking).
+//!
+//! A packet's head is taken in when its link and the router's pipeline are behind it, and goes to the end of
+//! the queue of its input port and VC. It is routed when it becomes the first there, that is when the tail
+//! of the packet before it has left. An output port carries one packet at a time, and so does an input port,
+//! all VCs together (no speedup). An output that is free takes one of the first packets that want it, whose
+//! input is free and for which the buffer at the far end has credits; of several the [`Arbiter`] chooses.
+//! The place in the input buffer becomes free, and the credit for it sets out, when the tail leaves.
+//!
+//! Tails that leave at one moment are gone before any output chooses; then the free outputs choose one after
+//! the other, each time beginning with the next one, so that what is matched cannot be added to.
+//!
+//! Source: the queueing model is that of M. J. Karol, M. G. Hluchyj and S. P. Morgan, "Input versus output
+//! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
+//! any size, several VCs and finite buffers. What is left out: speedup and iterated matching.
+//!
+//! Routing at the head means that a packet that needs [`Entry::Kept`] has its room from the decision on and
+//! waits for crossbar and wire only, never behind one that waits for room; so the channel dependencies are
+//! those of the routing algorithm, for all kinds of [`Entry`].
+//!
+//! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
+//! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
+
+use des::{Journal, Time};
+use routing::{At, Congestion, Entry, Random, RouteState, Routing};
+use serde::{Deserialize, Serialize};
+use topology::{HostId, Port, RouterId};
+
+use super::packet::{Arrival, PortSetting};
+use crate::link::{Carried, Held};
+use crate::{LinkUse, Packet, Rate};
+
+/// End of a chain in the pool.
+const NONE: u32 = u32::MAX;
+
+/// What a router makes happen, what it draws, and where it notes how to take that back.
+pub trait Outputs: Journal<Undo> + Random {
+    /// The packet starts onto the link of `port` now, bound for VC `vc`; its tail leaves `serialization`
+    /// later.
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time);
+    /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of room more.
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
+    /// [`Router::due`] is to be called after this span.
+    fn due(&mut self, after: Time);
+}
+
+/// How an output chooses among packets that could be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arbiter {
+    /// The first input port and VC after the one that was chosen last.
+    #[default]
+    RoundRobin,
+    /// Each with equal probability.
+    Random,
+}
+
+impl Arbiter {
+    /// Names in experiments; the first is the default.
+    pub const NAMES: [&str; 2] = ["round-robin", "random"];
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Arbiter> {
+        match name {
+            "round-robin" => Some(Arbiter::RoundRobin),
+            "random" => Some(Arbiter::Random),
+            _ => None,
+        }
+    }
+}
+
+/// What holds for all ports of a router.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// How outputs choose.
+    pub arbiter: Arbiter,
+    /// Bytes of the largest packet.
+    pub largest_packet: u32,
+    /// When measuring begins.
+    pub warmup: Time,
+}
+
+/// One step back of a router, for [`Router::undo`].
+#[derive(Clone, Copy, Debug)]
+pub enum Undo {
+    /// A packet went to the end of a queue.
+    Arrived {
+        /// Input port.
+        input: u16,
+        /// VC.
+        vc: u8,
+        /// Place of the packet before it.
+        after: u32,
+    },
+    /// The first packet of a queue was routed.
+    Routed {
+        /// Input port.
+        input: u16,
+        /// VC.
+        vc: u8,
+        /// What it carried for its routing before.
+        before: RouteState,
+    },
+    /// The far end of an output gave credits back.
+    Credited {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// An output took the first packet of a queue.
+    Sent {
+        /// Output port.
+        output: u16,
+        /// Input port.
+        input: u16,
+        /// VC of the input buffer.
+        input_vc: u8,
+        /// VC at the far end of the output.
+        output_vc: u8,
+        /// What the packet needed there.
+        entry: Entry,
+        /// Whose turn it had been at the output.
+        turn: u32,
+        /// Until when the wire had been taken.
+        busy_until: Time,
+    },
+    /// A packet left the front of its queue; with [`Undo::Underway`], all that was known of it.
+    Dequeued {
+        /// Input port.
+        input: u16,
+        /// VC.
+        vc: u8,
+        /// Sending host.
+        source: HostId,
+        /// Receiving host.
+        destination: HostId,
+        /// Number of its message.
+        message: u32,
+        /// Bytes.
+        bytes: u32,
+        /// Job.
+        job: u16,
+        /// Links begun.
+        hops: u8,
+        /// Whether it counts by itself.
+        alone: bool,
+    },
+    /// The other half of a packet that left the front of its queue.
+    Underway {
+        /// Input port.
+        input: u16,
+        /// VC.
+        vc: u8,
+        /// When its message was handed to the NIC.
+        born: Time,
+        /// When its head had come in.
+        arrived: Time,
+        /// The routing algorithm's own.
+        route: RouteState,
+    },
+    /// A tail left: input and output became free.
+    Released {
+        /// Output port.
+        output: u16,
+        /// Input port.
+        input: u16,
+        /// VC of the input buffer.
+        vc: u8,
+    },
+    /// The next output is the first to choose.
+    Turned,
+    /// An output began to idle because no packet had room at the far end.
+    Blocked {
+        /// Output port.
+        output: u16,
+    },
+    /// That ended.
+    Unblocked {
+        /// Output port.
+        output: u16,
+        /// Since when it had idled.
+        since: Time,
+        /// When it ended.
+        now: Time,
+    },
+}
+
+const _: () = assert!(size_of::<Undo>() <= 32);
+
+/// A packet in an input buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Input port.
+    pub input: u16,
+    /// VC of the input buffer.
+    pub input_vc: u8,
+    /// The output port and VC that it wants; none while it is not the first of its queue.
+    pub wants: Option<(u16, u8)>,
+}
+
+/// Memory of one port of a router with so many ports and virtual channels, in bytes.
+pub fn bytes_per_port(ports: u64, vcs: u64) -> u64 {
+    let lane = (size_of::<Lane>() + size_of::<Room>()) as u64;
+    let port = (size_of::<Output>() + size_of::<Option<u8>>()) as u64;
+    port + vcs * lane + (ports * vcs).div_ceil(64) * 8
+}
+
+/// An output port.
+#[derive(Clone, Debug)]
+struct Output {
+    rate: Rate,
+    to_host: bool,
+    /// Input port and VC whose packet is leaving.
+    from: Option<(u16, u8)>,
+    busy_until: Time,
+    /// Bytes that wait here, are under way, or whose credit is not back.
+    load: u64,
+    /// Packets that have been routed here and wait.
+    wanted: u32,
+    /// The lane that is served first.
+    turn: u32,
+    /// Since when the wire has idled because no packet has room.
+    blocked_since: Option<Time>,
+    carried: Carried,
+    held: Held,
+}
+
+/// The queue of one input port and VC.
+#[derive(Clone, Debug)]
+struct Lane {
+    head: u32,
+    tail: u32,
+    /// Where the first packet goes; none while there is none, or the tail of the one before it is leaving.
+    want: Option<Want>,
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Want {
+    output: u16,
+    vc: u8,
+    entry: Entry,
+}
+
+/// The buffer of one VC at the far end of an output.
+#[derive(Clone, Debug)]
+struct Room {
+    credits: u32,
+    /// Packets that want to enter and have no room yet.
+    awaited: u32,
+}
+
+/// A place in the pool.
+#[derive(Clone, Debug)]
+struct Place {
+    packet: Packet,
+    arrived: Time,
+    next: u32,
+}
+
+/// One router.
+#[derive(Clone, Debug)]
+pub struct Router {
+    id: RouterId,
+    vcs: u8,
+    /// Whether all cables have one speed, so that no packet can run dry.
+    one_rate: bool,
+    setting: Setting,
+    /// The output that chooses first.
+    first: u16,
+    outputs: Vec<Output>,
+    /// By input port: the VC whose packet is leaving.
+    inputs: Vec<Option<u8>>,
+    /// By input port, then VC.
+    lanes: Vec<Lane>,
+    /// By output port, then VC.
+    rooms: Vec<Room>,
+    /// By output port: a bit for each lane whose first packet wants it.
+    requests: Vec<u64>,
+    pool: Vec<Place>,
+    free: u32,
+}
+
+/// All of a router that changes: what it has done and what waits in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouterState {
+    first: u16,
+    outputs: Vec<OutputState>,
+    /// By input port, then VC.
+    lanes: Vec<LaneState>,
+    /// By output port, then VC.
+    credits: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OutputState {
+    from: Option<(u16, u8)>,
+    busy_until: Time,
+    load: u64,
+    turn: u32,
+    blocked_since: Option<Time>,
+    carried: Carried,
+    held: Held,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct LaneState {
+    want: Option<Want>,
+    /// With the time at which their heads had come in.
+    packets: Vec<(Packet, Time)>,
+}
+
+/// The congestion that routing sees.
+struct Seen<'a>(&'a Router);
+
+impl Congestion for Seen<'_> {
+    fn load(&self, port: Port) -> u64 {
+        self.0.outputs[usize::from(port.0)].load
+    }
+
+    fn room(&self, port: Port, vc: u8) -> u64 {
+        let room = &self.0.rooms[self.0.lane(port.0, vc)];
+        if room.awaited == 0 {
+            u64::from(room.credits)
+        } else {
+            0
+        }
+    }
+}
+
+impl Router {
+    /// An empty router with `vcs` virtual channels on each port.
+    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], setting: Setting) -> Router {
+        let output = |p: &PortSetting| Output {
+            rate: p.rate,
+            to_host: p.to_host,
+            from: None,
+            busy_until: Time::ZERO,
+            load: 0,
+            wanted: 0,
+            turn: 0,
+            blocked_since: None,
+            carried: Carried::default(),
+            held: Held::default(),
+        };
+        let room = |p: &PortSetting| Room {
+            credits: p.credits,
+            awaited: 0,
+        };
+        let lane = Lane {
+            head: NONE,
+            tail: NONE,
+            want: None,
+        };
+        let lanes = ports.len() * usize::from(vcs);
+        Router {
+            id,
+            vcs,
+            one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
+            setting,
+            first: 0,
+            outputs: ports.iter().map(output).collect(),
+            inputs: vec![None; ports.len()],
+            lanes: vec![lane; lanes],
+            rooms: ports
+                .iter()
+                .flat_map(|p| (0..vcs).map(move |_| room(p)))
+                .collect(),
+            requests: vec![0; ports.len() * lanes.div_ceil(64)],
+            pool: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// A packet's head has come in and is through the pipeline.
+    #[inline]
+    pub fn arrived<O: Outputs>(&mut self, now: Time, arrival: Arrival, routing: &dyn Routing, out: &mut O) {
+        let Arrival { input, vc, packet } = arrival;
+        let lane = self.lane(input, vc);
+        let is_first = self.lanes[lane].head == NONE;
+        let after = self.enqueue(lane, packet, now);
+        if O::KEPT {
+            out.note(Undo::Arrived { input, vc, after });
+        }
+        if is_first && self.inputs[usize::from(input)] != Some(vc) {
+            let output = self.route(now, input, vc, routing, out);
+            self.serve(now, output, out);
+        }
+    }
+
+    /// A tail has left, or a packet has come in so far that it can no longer run dry.
+    pub fn due<O: Outputs>(&mut self, now: Time, routing: &dyn Routing, out: &mut O) {
+        let ports = self.outputs.len() as u16;
+        let mut released = false;
+        for output in 0..ports {
+            let of = &mut self.outputs[usize::from(output)];
+            let Some((input, vc)) = of.from.filter(|_| of.busy_until <= now) else {
+                continue;
+            };
+            released = true;
+            of.from = None;
+            self.inputs[usize::from(input)] = None;
+            if O::KEPT {
+                out.note(Undo::Released { output, input, vc });
+            }
+            if self.lanes[self.lane(input, vc)].head != NONE {
+                self.route(now, input, vc, routing, out);
+            }
+        }
+        if released {
+            self.first = (self.first + 1) % ports;
+            if O::KEPT {
+                out.note(Undo::Turned);
+            }
+        }
+        for output in (self.first..ports).chain(0..self.first) {
+            self.serve(now, output, out);
+        }
+    }
+
+    /// The far end of `port` has room for `bytes` bytes more on `vc`.
+    #[inline]
+    pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        let room = self.lane(port, vc);
+        let credits = &mut self.rooms[room].credits;
+        *credits = credits.wrapping_add(bytes);
+        let load = &mut self.outputs[usize::from(port)].load;
+        *load = load.wrapping_sub(u64::from(bytes));
+        if O::KEPT {
+            let output = port;
+            out.note(Undo::Credited { output, vc, bytes });
+        }
+        self.serve(now, port, out);
+    }
+
+    /// The index of a port's VC, among lanes and rooms alike.
+    #[inline]
+    fn lane(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    /// Routes the first packet of a queue; gives the output.
+    fn route<O: Outputs>(
+        &mut self,
+        now: Time,
+        input: u16,
+        vc: u8,
+        routing: &dyn Routing,
+        out: &mut O,
+    ) -> u16 {
+        let lane = self.lane(input, vc);
+        let head = self.lanes[lane].head as usize;
+        let packet = &self.pool[head].packet;
+        let at = At {
+            router: self.id,
+            input: Port(input),
+            vc,
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let before = packet.route;
+        let mut route = before;
+        let hop = routing.route(at, &mut route, &Seen(self), out);
+        self.pool[head].packet.route = route;
+        let want = Want {
+            output: hop.port.0,
+            vc: hop.vc,
+            entry: hop.entry,
+        };
+        self.request(lane, want);
+        let output = &mut self.outputs[usize::from(want.output)];
+        let bytes = self.pool[head].packet.bytes;
+        output.load = output.load.wrapping_add(u64::from(bytes));
+        if want.entry == Entry::Kept && !output.to_host {
+            let room = self.lane(want.output, want.vc);
+            let credits = &mut self.rooms[room].credits;
+            debug_assert!(*credits >= bytes, "routing keeps room that it has seen");
+            *credits = credits.wrapping_sub(bytes);
+        }
+        if O::KEPT {
+            out.note(Undo::Routed { input, vc, before });
+        }
+        let ready = self.ready_at(lane, want);
+        if ready > now {
+            out.due(ready - now);
+        }
+        want.output
+    }
+
+    /// The first packet of a lane waits for an output.
+    fn request(&mut self, lane: usize, want: Want) {
+        let bit = self.request_bit(want.output, lane);
+        self.requests[bit / 64] |= 1 << (bit % 64);
+        self.lanes[lane].want = Some(want);
+        let output = &mut self.outputs[usize::from(want.output)];
+        output.wanted += 1;
+        if Self::awaits(output, want) {
+            let room = self.lane(want.output, want.vc);
+            self.rooms[room].awaited += 1;
+        }
+    }
+
+    /// The first packet of a lane waits no longer; gives where it wanted to go.
+    fn withdraw(&mut self, lane: usize) -> Option<Want> {
+        let want = self.lanes[lane].want.take()?;
+        let bit = self.request_bit(want.output, lane);
+        self.requests[bit / 64] &= !(1 << (bit % 64));
+        let output = &mut self.outputs[usize::from(want.output)];
+        output.wanted -= 1;
+        if Self::awaits(output, want) {
+            let room = self.lane(want.output, want.vc);
+            self.rooms[room].awaited -= 1;
+        }
+        Some(want)
+    }
+
+    fn awaits(output: &Output, want: Want) -> bool {
+        !output.to_host && want.entry != Entry::Kept
+    }
+
+    fn request_bit(&self, output: u16, lane: usize) -> usize {
+        usize::from(output) * self.words() * 64 + lane
+    }
+
+    fn words(&self) -> usize {
+        self.lanes.len().div_ceil(64)
+    }
+
+    /// Lanes whose first packets want an output, in their order.
+    fn wanting(&self, output: u16) -> impl Iterator<Item = usize> {
+        let first = usize::from(output) * self.words();
+        let words = &self.requests[first..first + self.words()];
+        words.iter().enumerate().flat_map(|(index, word)| {
+            let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|bits| *bits != 0);
+            let bits = std::iter::successors(Some(*word).filter(|bits| *bits != 0), rest);
+            bits.map(move |bits| index * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+
+    /// When the first packet of a lane can no longer run dry on the way out.
+    fn ready_at(&self, lane: usize, want: Want) -> Time {
+        let place = &self.pool[self.lanes[lane].head as usize];
+        if self.one_rate {
+            return place.arrived;
+        }
+        let input = &self.outputs[lane / usize::from(self.vcs)];
+        let slow = input.rate.serialization(place.packet.bytes);
+        let fast = self.outputs[usize::from(want.output)]
+            .rate
+            .serialization(place.packet.bytes);
+        place.arrived + slow.saturating_sub(fast)
+    }
+
+    /// Whether the first packet of a lane has room at the far end of its output.
+    fn has_room(&self, lane: usize, want: Want) -> bool {
+        let bytes = u64::from(self.pool[self.lanes[lane].head as usize].packet.bytes);
+        let needed = match want.entry {
+            Entry::Room => bytes,
+            Entry::Kept => 0,
+            Entry::Bubble => bytes + u64::from(self.setting.largest_packet),
+        };
+        let credits = self.rooms[self.lane(want.output, want.vc)].credits;
+        self.outputs[usize::from(want.output)].to_host || u64::from(credits) >= needed
+    }
+
+    /// Lets an output take a packet if it is free.
+    fn serve<O: Outputs>(&mut self, now: Time, output: u16, out: &mut O) {
+        let of = &self.outputs[usize::from(output)];
+        if of.from.is_some() || of.wanted == 0 {
+            return;
+        }
+        let turn = of.turn as usize;
+        let mut any_room = false;
+        let (mut count, mut first, mut next) = (0u32, None, None);
+        for lane in self.wanting(output) {
+            let Some(want) = self.lanes[lane].want.filter(|want| self.has_room(lane, *want)) else {
+                continue;
+            };
+            any_room = true;
+            if !self.may_go(now, lane, want) {
+                continue;
+            }
+            count += 1;
+            first.get_or_insert(lane);
+            if lane >= turn {
+                next.get_or_insert(lane);
+            }
+        }
+        let chosen = match self.setting.arbiter {
+            Arbiter::RoundRobin => next.or(first),
+            Arbiter::Random if count > 1 => {
+                let number = out.below(count) as usize;
+                let goes = |lane: &usize| {
+                    let want = self.lanes[*lane].want;
+                    want.is_some_and(|want| self.has_room(*lane, want) && self.may_go(now, *lane, want))
+                };
+                self.wanting(output).filter(goes).nth(number)
+            }
+            Arbiter::Random => first,
+        };
+        self.set_blocked(now, output, !any_room, out);
+        if let Some(lane) = chosen {
+            self.send(now, lane, out);
+        }
+    }
+
+    /// Whether nothing inside the router holds up the first packet of a lane, but for its output.
+    fn may_go(&self, now: Time, lane: usize, want: Want) -> bool {
+        self.inputs[lane / usize::from(self.vcs)].is_none() && self.ready_at(lane, want) <= now
+    }
+
+    /// Counts the time for which a free output had packets, but none with room.
+    fn set_blocked<O: Outputs>(&mut self, now: Time, output: u16, blocked: bool, out: &mut O) {
+        let of = &mut self.outputs[usize::from(output)];
+        match of.blocked_since {
+            None if blocked => {
+                of.blocked_since = Some(now);
+                if O::KEPT {
+                    out.note(Undo::Blocked { output });
+                }
+            }
+            Some(since) if !blocked => {
+                of.blocked_since = None;
+                of.held.unblock(since, now, self.setting.warmup);
+                if O::KEPT {
+                    out.note(Undo::Unblocked { output, since, now });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends the first packet of a lane to the output that it wants.
+    fn send<O: Outputs>(&mut self, now: Time, lane: usize, out: &mut O) {
+        let Some(want) = self.withdraw(lane) else { return };
+        let vcs = usize::from(self.vcs);
+        let (input, vc) = ((lane / vcs) as u16, (lane % vcs) as u8);
+        let (mut packet, arrived) = self.dequeue(lane);
+        let bytes = packet.bytes;
+        let output = &mut self.outputs[usize::from(want.output)];
+        let serialization = output.rate.serialization(bytes);
+        if O::KEPT {
+            out.note(Undo::Sent {
+                output: want.output,
+                input,
+                input_vc: vc,
+                output_vc: want.vc,
+                entry: want.entry,
+                turn: output.turn,
+                busy_until: output.busy_until,
+            });
+            for step in Undo::of_dequeued(input, vc, &packet, arrived) {
+                out.note(step);
+            }
+        }
+        output.busy_until = now + serialization;
+        output.from = Some((input, vc));
+        output.turn = (lane as u32 + 1) % self.lanes.len() as u32;
+        let warmup = self.setting.warmup;
+        output
+            .carried
+            .depart(now, serialization, bytes, warmup, &mut output.held);
+        if output.to_host {
+            output.load = output.load.wrapping_sub(u64::from(bytes));
+        } else if want.entry != Entry::Kept {
+            let room = self.lane(want.output, want.vc);
+            self.rooms[room].credits -= bytes;
+        }
+        self.inputs[usize::from(input)] = Some(vc);
+        packet.hops = packet.hops.saturating_add(1);
+        out.depart(want.output, want.vc, packet, serialization);
+        out.credit(input, vc, bytes, serialization);
+        out.due(serialization);
+    }
+
+    /// Puts a packet at the end of a queue; gives the place of the one before it.
+    fn enqueue(&mut self, lane: usize, packet: Packet, arrived: Time) -> u32 {
+        let place = Place {
+            packet,
+            arrived,
+            next: NONE,
+        };
+        let index = self.free;
+        let index = if index == NONE {
+            self.pool.push(place);
+            (self.pool.len() - 1) as u32
+        } else {
+            self.free = self.pool[index as usize].next;
+            self.pool[index as usize] = place;
+            index
+        };
+        let lane = &mut self.lanes[lane];
+        let after = lane.tail;
+        match after {
+            NONE => lane.head = index,
+            after => self.pool[after as usize].next = index,
+        }
+        lane.tail = index;
+        after
+    }
+
+    fn dequeue(&mut self, lane: usize) -> (Packet, Time) {
+        let lane = &mut self.lanes[lane];
+        let index = lane.head;
+        let place = &mut self.pool[index as usize];
+        lane.head = place.next;
+        if lane.head == NONE {
+            lane.tail = NONE;
+        }
+        place.next = self.free;
+        self.free = index;
+        (place.packet, place.arrived)
+    }
+
+    /// Takes back one step that was noted in [`Outputs`]. Steps are taken back in reverse order, all of
+    /// those that were noted since.
+    ///
+    /// Steps name places of the pool, and every packet comes back to its own: free places are a stack,
+    /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
+    pub fn undo(&mut self, step: Undo) {
+        match step {
+            Undo::Arrived { input, vc, after } => self.undo_enqueue(self.lane(input, vc), after),
+            Undo::Routed { input, vc, before } => self.undo_route(self.lane(input, vc), before),
+            Undo::Credited { output, vc, bytes } => {
+                let room = self.lane(output, vc);
+                let credits = &mut self.rooms[room].credits;
+                *credits = credits.wrapping_sub(bytes);
+                let load = &mut self.outputs[usize::from(output)].load;
+                *load = load.wrapping_add(u64::from(bytes));
+            }
+            Undo::Sent {
+                output,
+                input,
+                input_vc,
+                output_vc: vc,
+                entry,
+                turn,
+                busy_until,
+            } => {
+                let of = &mut self.outputs[usize::from(output)];
+                of.turn = turn;
+                let lane = self.lane(input, input_vc);
+                self.undo_send(lane, Want { output, vc, entry }, busy_until);
+            }
+            Undo::Dequeued {
+                input,
+                vc,
+                source,
+                destination,
+                message,
+                bytes,
+                job,
+                hops,
+                alone,
+            } => {
+                let place = self.undo_dequeue(self.lane(input, vc));
+                place.packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
+                place.packet.hops = hops;
+                place.packet.alone = alone;
+            }
+            Undo::Underway {
+                input,
+                vc,
+                born,
+                arrived,
+                route,
+            } => {
+                let head = self.lanes[self.lane(input, vc)].head;
+                let place = &mut self.pool[head as usize];
+                place.arrived = arrived;
+                place.packet.set_born(born);
+                place.packet.route = route;
+            }
+            Undo::Released { output, input, vc } => {
+                self.outputs[usize::from(output)].from = Some((input, vc));
+                self.inputs[usize::from(input)] = Some(vc);
+            }
+            Undo::Turned => {
+                let ports = self.outputs.len() as u16;
+                self.first = (self.first + ports - 1) % ports;
+            }
+            Undo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
+            Undo::Unblocked { output, since, now } => {
+                let of = &mut self.outputs[usize::from(output)];
+                of.blocked_since = Some(since);
+                of.held.undo_unblock(since, now, self.setting.warmup);
+            }
+        }
+    }
+
+    fn undo_enqueue(&mut self, lane: usize, after: u32) {
+        let lane = &mut self.lanes[lane];
+        let index = lane.tail;
+        lane.tail = after;
+        match after {
+            NONE => lane.head = NONE,
+            after => self.pool[after as usize].next = NONE,
+        }
+        self.pool[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    fn undo_route(&mut self, lane: usize, before: RouteState) {
+        let Some(want) = self.withdraw(lane) else { return };
+        let packet = &mut self.pool[self.lanes[lane].head as usize].packet;
+        packet.route = before;
+        let bytes = packet.bytes;
+        let output = &mut self.outputs[usize::from(want.output)];
+        output.load = output.load.wrapping_sub(u64::from(bytes));
+        if want.entry == Entry::Kept && !output.to_host {
+            let room = self.lane(want.output, want.vc);
+            let credits = &mut self.rooms[room].credits;
+            *credits = credits.wrapping_add(bytes);
+        }
+    }
+
+    fn undo_send(&mut self, lane: usize, want: Want, busy_until: Time) {
+        let bytes = self.pool[self.lanes[lane].head as usize].packet.bytes;
+        let output = &mut self.outputs[usize::from(want.output)];
+        let serialization = output.rate.serialization(bytes);
+        let (start, warmup) = (output.busy_until - serialization, self.setting.warmup);
+        output
+            .carried
+            .undo_depart(start, serialization, bytes, warmup, &mut output.held);
+        output.busy_until = busy_until;
+        output.from = None;
+        if output.to_host {
+            output.load = output.load.wrapping_add(u64::from(bytes));
+        } else if want.entry != Entry::Kept {
+            let room = self.lane(want.output, want.vc);
+            self.rooms[room].credits += bytes;
+        }
+        self.inputs[lane / usize::from(self.vcs)] = None;
+        self.request(lane, want);
+    }
+
+    /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
+    fn undo_dequeue(&mut self, lane: usize) -> &mut Place {
+        let lane = &mut self.lanes[lane];
+        let index = self.free;
+        let place = &mut self.pool[index as usize];
+        self.free = place.next;
+        place.next = lane.head;
+        lane.head = index;
+        if lane.tail == NONE {
+            lane.tail = index;
+        }
+        place
+    }
+
+    /// Its id.
+    pub fn id(&self) -> RouterId {
+        self.id
+    }
+
+    /// Packets that wait in its buffers.
+    pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
+        let vcs = usize::from(self.vcs);
+        self.lanes.iter().enumerate().flat_map(move |(index, lane)| {
+            let (input, input_vc) = ((index / vcs) as u16, (index % vcs) as u8);
+            self.queue(lane)
+                .enumerate()
+                .map(move |(place, (packet, _))| Waiting {
+                    packet,
+                    input,
+                    input_vc,
+                    wants: lane
+                        .want
+                        .filter(|_| place == 0)
+                        .map(|want| (want.output, want.vc)),
+                })
+        })
+    }
+
+    fn queue(&self, lane: &Lane) -> impl Iterator<Item = (&Packet, Time)> {
+        let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
+        std::iter::successors(place(lane.head), move |p| place(p.next)).map(|p| (&p.packet, p.arrived))
+    }
+
+    /// Credits for a VC of the link at `port`, in bytes: those of packets that have kept them and have not
+    /// left yet, too.
+    pub fn credits(&self, port: u16, vc: u8) -> u32 {
+        let kept = |lane: usize| {
+            let lane = &self.lanes[lane];
+            let keeps = |want: &Want| want.vc == vc && want.entry == Entry::Kept;
+            lane.want
+                .filter(keeps)
+                .map_or(0, |_| self.pool[lane.head as usize].packet.bytes)
+        };
+        let credits = self.rooms[self.lane(port, vc)].credits;
+        self.wanting(port).map(kept).fold(credits, u32::wrapping_add)
+    }
+
+    /// Use of the link at `port` up to `end`.
+    pub fn used(&self, port: u16, end: Time) -> LinkUse {
+        let output = &self.outputs[usize::from(port)];
+        let mut held = output.held;
+        if let Some(since) = output.blocked_since {
+            held.unblock(since, end, self.setting.warmup);
+        }
+        LinkUse::new(output.carried, held, end, output.busy_until)
+    }
+
+    /// All that changes; equal where no input can tell two routers apart.
+    pub fn state(&self) -> RouterState {
+        let output = |output: &Output| OutputState {
+            from: output.from,
+            busy_until: output.busy_until,
+            load: output.load,
+            turn: output.turn,
+            blocked_since: output.blocked_since,
+            carried: output.carried,
+            held: output.held,
+        };
+        let lane = |lane: &Lane| LaneState {
+            want: lane.want,
+            packets: self
+                .queue(lane)
+                .map(|(packet, arrived)| (*packet, arrived))
+                .collect(),
+        };
+        RouterState {
+            first: self.first,
+            outputs: self.outputs.iter().map(output).collect(),
+            lanes: self.lanes.iter().map(lane).collect(),
+            credits: self.rooms.iter().map(|room| room.credits).collect(),
+        }
+    }
+
+    /// Brings a new router into the state of one with the same settings.
+    ///
+    /// # Errors
+    /// What does not fit these settings; the router is then as it was.
+    pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
+        self.check(&state)?;
+        self.first = state.first;
+        self.inputs.fill(None);
+        for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
+            output.from = saved.from;
+            output.busy_until = saved.busy_until;
+            output.load = saved.load;
+            output.wanted = 0;
+            output.turn = saved.turn;
+            output.blocked_since = saved.blocked_since;
+            output.carried = saved.carried;
+            output.held = saved.held;
+            if let Some((input, vc)) = saved.from {
+                self.inputs[usize::from(input)] = Some(vc);
+            }
+        }
+        for (room, credits) in self.rooms.iter_mut().zip(state.credits) {
+            *room = Room { credits, awaited: 0 };
+        }
+        self.requests.fill(0);
+        self.pool.clear();
+        self.free = NONE;
+        for (index, saved) in state.lanes.into_iter().enumerate() {
+            self.lanes[index] = Lane {
+                head: NONE,
+                tail: NONE,
+                want: None,
+            };
+            for (packet, arrived) in saved.packets {
+                self.enqueue(index, packet, arrived);
+            }
+            if let Some(want) = saved.want {
+                self.request(index, want);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, state: &RouterState) -> Result<(), String> {
+        let id = self.id.0;
+        let (ports, lanes) = (self.outputs.len(), self.lanes.len());
+        let found = (state.outputs.len(), state.lanes.len(), state.credits.len());
+        if found != (ports, lanes, lanes) {
+            return Err(format!(
+                "router {id} has {ports} ports, {lanes} queues and {lanes} buffers behind it, its saved state {}, {} and {}",
+                found.0, found.1, found.2
+            ));
+        }
+        if usize::from(state.first) >= ports {
+            return Err(format!(
+                "router {id}: port {} in the saved state is none",
+                state.first
+            ));
+        }
+        let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
+        let mut leaving = vec![false; ports];
+        let mut wanted = vec![false; ports];
+        for (index, lane) in state.lanes.iter().enumerate() {
+            let (input, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
+            let from = Some((input as u16, vc as u8));
+            let is_routable = !lane.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
+            let is_routed = lane.want.is_some_and(|want| fits(want.output, want.vc));
+            if is_routable != is_routed || lane.want.is_some() != is_routed {
+                return Err(format!(
+                    "router {id}: the saved state of input {input}, VC {vc} contradicts itself"
+                ));
+            }
+            if let Some(want) = lane.want {
+                wanted[usize::from(want.output)] = true;
+            }
+        }
+        for (port, output) in state.outputs.iter().enumerate() {
+            let mut is_good = (output.turn as usize) < lanes;
+            if let Some((input, vc)) = output.from {
+                is_good &=
+                    fits(input, vc) && !std::mem::replace(&mut leaving[usize::from(input) % ports], true);
+            }
+            is_good &= output.blocked_since.is_none() || (output.from.is_none() && wanted[port]);
+            if !is_good {
+                return Err(format!(
+                    "router {id}: the saved state of output {port} contradicts itself"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Undo {
+    /// The steps that put a packet back at the front of its queue, in the order of noting.
+    fn of_dequeued(input: u16, vc: u8, packet: &Packet, arrived: Time) -> [Undo; 2] {
+        let underway = Undo::Underway {
+            input,
+            vc,
+            born: packet.born(),
+            arrived,
+            route: packet.route,
+        };
+        let dequeued = Undo::Dequeued {
+            input,
+            vc,
+            source: packet.source,
+            destination: packet.destination,
+            message: packet.message,
+            bytes: packet.bytes,
+            job: packet.job,
+            hops: packet.hops,
+            alone: packet.alone,
+        };
+        [underway, dequeued]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use proptest::prelude::*;
+    use routing::Hop;
+
+    /// 8 Gbps: 1000 ps per byte.
+    const SLOW: u64 = 8_000_000_000;
+
+    /// Bytes of the largest packet.
+    const LARGEST: u32 = 200;
+
+    /// Sends a packet out of the port that its destination names; its source names the VC and what it needs
+    /// there, as far as there is room to keep. Draws, and changes what the packet carries.
+    struct Explicit;
+
+    fn source(vc: u32, entry: Entry) -> HostId {
+        HostId(vc + 2 * entry as u32)
+    }
+
+    impl Routing for Explicit {
+        fn vcs(&self) -> u8 {
+            2
+        }
+        fn route(
+            &self,
+            at: At,
+            state: &mut RouteState,
+            seen: &dyn Congestion,
+            random: &mut dyn Random,
+        ) -> Hop {
+            state.path = random.below(7) as u16;
+            state.phase = state.phase.wrapping_add(1);
+            let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
+            let entry = match at.source.0 / 2 % 3 {
+                0 => Entry::Room,
+                1 if seen.room(port, vc) >= u64::from(LARGEST) => Entry::Kept,
+                1 => Entry::Room,
+                _ => Entry::Bubble,
+            };
+            Hop { port, vc, entry }
+        }
+        fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+            unreachable!("no proof is asked for")
+        }
+    }
+
+    /// A router with everything that it makes happen.
+    struct Bench {
+        router: Router,
+        now: Time,
+        agenda: Agenda,
+        /// Packets so far.
+        arrived: u32,
+    }
+
+    #[derive(Default)]
+    struct Agenda {
+        now: Time,
+        dues: Vec<Time>,
+        /// Start, port, VC and end of every departure.
+        departed: Vec<(u64, u16, u8, u64)>,
+        /// Message numbers of those.
+        messages: Vec<u32>,
+        credits: Vec<(u64, u16, u8, u32)>,
+        draws: u32,
+    }
+
+    impl Journal<Undo> for Agenda {
+        const KEPT: bool = false;
+        fn note(&mut self, _: Undo) {}
+    }
+
+    impl Random for Agenda {
+        fn below(&mut self, bound: u32) -> u32 {
+            // A generator of full period, of which the high bits are good enough.
+            self.draws = self.draws.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            ((u64::from(self.draws) * u64::from(bound)) >> 32) as u32
+        }
+    }
+
+    impl Outputs for Agenda {
+        fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+            assert_eq!((packet.hops, packet.route.phase), (1, 1));
+            self.departed
+                .push((self.now.0, port, vc, (self.now + serialization).0));
+            self.messages.push(packet.message);
+        }
+        fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+            self.credits.push(((self.now + after).0, port, vc, bytes));
+        }
+        fn due(&mut self, after: Time) {
+            self.dues.push(self.now + after);
+        }
+    }
+
+    impl Bench {
+        /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
+        fn new(credits: u32) -> Bench {
+            Bench::with(credits, Arbiter::RoundRobin)
+        }
+
+        fn with(credits: u32, arbiter: Arbiter) -> Bench {
+            let port = |to_host, bits| PortSetting {
+                rate: Rate::bits_per_s(bits),
+                to_host,
+                credits,
+            };
+            let ports = [
+                port(false, SLOW),
+                port(false, SLOW),
+                port(false, SLOW),
+                port(true, 2 * SLOW),
+            ];
+            let setting = Setting {
+                arbiter,
+                largest_packet: LARGEST,
+                warmup: Time::ZERO,
+            };
+            Bench {
+                router: Router::new(RouterId(0), 2, &ports, setting),
+                now: Time::ZERO,
+                agenda: Agenda::default(),
+                arrived: 0,
+            }
+        }
+
+        /// A packet to VC 0 of an output comes in on VC 0; gives its number.
+        fn arrive(&mut self, at: u64, input: u16, output: u32, bytes: u32) -> u32 {
+            self.arrive_on(at, (input, 0), (output, source(0, Entry::Room)), bytes)
+        }
+
+        fn arrive_on(&mut self, at: u64, from: (u16, u8), to: (u32, HostId), bytes: u32) -> u32 {
+            self.until(Time(at));
+            let number = self.arrived;
+            self.arrived += 1;
+            let packet = Packet::new(to.1, HostId(to.0), number, bytes, Time(at), 0);
+            let (input, vc) = from;
+            let arrival = Arrival { input, vc, packet };
+            self.router
+                .arrived(self.now, arrival, &Explicit, &mut self.agenda);
+            number
+        }
+
+        fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
+            self.until(Time(at));
+            self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
+        }
+
+        /// Lets everything happen that is due by then.
+        fn until(&mut self, end: Time) {
+            while let Some(i) = (0..self.agenda.dues.len()).min_by_key(|i| self.agenda.dues[*i])
+                && self.agenda.dues[i] <= end
+            {
+                self.agenda.now = self.agenda.dues.swap_remove(i);
+                self.router.due(self.agenda.now, &Explicit, &mut self.agenda);
+            }
+            self.now = end;
+            self.agenda.now = end;
+        }
+
+        fn starts(&self) -> Vec<(u64, u16)> {
+            self.agenda.departed.iter().map(|d| (d.0, d.1)).collect()
+        }
+    }
+
+    #[test]
+    fn the_first_of_a_queue_holds_up_those_behind_it_though_their_output_is_free() {
+        let mut bench = Bench::new(1_000_000);
+        bench.arrive(0, 1, 2, 100);
+        bench.arrive(0, 0, 2, 100);
+        bench.arrive(0, 0, 1, 100);
+        bench.until(Time(1_000_000));
+        // Input 0's second packet has output 1 for itself, and waits until the first has left.
+        assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 1)]);
+        assert_eq!(bench.router.waiting().count(), 0);
+    }
+
+    #[test]
+    fn an_input_sends_one_packet_at_a_time_whatever_the_channels() {
+        let mut bench = Bench::new(1_000_000);
+        bench.arrive_on(0, (0, 0), (1, source(0, Entry::Room)), 100);
+        bench.arrive_on(0, (0, 1), (2, source(0, Entry::Room)), 100);
+        bench.until(Time(1_000_000));
+        assert_eq!(bench.starts(), [(0, 1), (100_000, 2)]);
+    }
+
+    #[test]
+    fn a_saturated_link_carries_exactly_its_bandwidth() {
+        let mut bench = Bench::new(1_000_000);
+        for i in 0..100 {
+            bench.arrive(i * 60_000, 0, 2, 100);
+            bench.arrive(i * 60_000, 1, 2, 100);
+        }
+        bench.until(Time(20_000_000));
+        let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+        assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
+        let used = bench.router.used(2, Time(10_000_000));
+        assert_eq!(
+            (used.busy, used.packets),
+            (Time(10_000_000), 200),
+            "busy all the time, not more"
+        );
+        assert_eq!(used.buffer_full, Time::ZERO);
+    }
+
+    #[test]
+    fn round_robin_takes_inputs_in_turn_and_random_takes_all_equally_often() {
+        let shares = |arbiter| {
+            let mut bench = Bench::with(1_000_000, arbiter);
+            let mut inputs = std::collections::BTreeMap::new();
+            for _ in 0..600 {
+                for input in [0, 1, 3] {
+                    inputs.insert(bench.arrive(0, input, 2, 100), input);
+                }
+            }
+            bench.until(Time(60_000_000));
+            let order: Vec<u16> = bench.agenda.messages.iter().map(|m| inputs[m]).collect();
+            let share = |input| order.iter().filter(|i| **i == input).count();
+            (order[..7].to_vec(), [share(0), share(1), share(3)])
+        };
+        let (order, share) = shares(Arbiter::RoundRobin);
+        assert_eq!(order, [0, 1, 3, 0, 1, 3, 0]);
+        assert!(share.iter().all(|n| n.abs_diff(200) <= 1), "{share:?}");
+        let (order, share) = shares(Arbiter::Random);
+        assert_ne!(order, [0, 1, 3, 0, 1, 3, 0]);
+        // Four standard deviations of a third of 600.
+        assert!(share.iter().all(|n| n.abs_diff(200) <= 46), "{share:?}");
+    }
+
+    /// Karol's slots: whose tails leave together compete together, however their events are ordered.
+    #[test]
+    fn all_tails_of_a_moment_are_gone_before_an_output_chooses() {
+        let mut bench = Bench::new(1_000_000);
+        // Output 1's turn is at input 1 after it has taken one of input 0, so that of two, input 1 wins,
+        // though input 0's tail is the first to be seen to leave.
+        bench.arrive(0, 0, 1, 100);
+        bench.arrive(0, 1, 2, 100);
+        bench.arrive(0, 0, 1, 60);
+        bench.arrive(0, 1, 1, 70);
+        bench.until(Time(1_000_000));
+        let lengths: Vec<u64> = bench.agenda.departed.iter().map(|d| d.3 - d.0).collect();
+        assert_eq!(lengths, [100_000, 100_000, 70_000, 60_000]);
+    }
+
+    #[test]
+    fn a_channel_without_credit_holds_up_its_own_queue_only() {
+        let mut bench = Bench::new(150);
+        for _ in 0..2 {
+            bench.arrive(0, 0, 2, 100);
+        }
+        bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 100);
+        bench.until(Time(1_000_000));
+        // VC 0 has room for one packet; the second waits for credit, the other channel's does not.
+        let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+        assert_eq!(vcs, [(0, 0), (100_000, 1)]);
+        assert_eq!(bench.router.waiting().count(), 1);
+        bench.credit(1_000_000, 2, 0, 100);
+        bench.until(Time(2_000_000));
+        assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+        // Without room from 200 to 1000 ns.
+        assert_eq!(bench.router.used(2, Time(2_000_000)).buffer_full, Time(800_000));
+        bench.arrive(2_000_000, 0, 2, 100);
+        let used = bench.router.used(2, Time(2_300_000));
+        assert_eq!(used.buffer_full, Time(800_000 + 300_000), "and again at the end");
+    }
+
+    #[test]
+    fn places_are_given_back_when_the_tail_leaves() {
+        let mut bench = Bench::new(1000);
+        bench.arrive(0, 0, 2, 100);
+        bench.arrive(0, 1, 2, 50);
+        bench.until(Time(1_000_000));
+        assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+        assert_eq!(bench.router.credits(2, 0), 850);
+    }
+
+    #[test]
+    fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+        let mut bench = Bench::new(1000);
+        bench.arrive(0, 0, 3, 100);
+        bench.until(Time(1_000_000));
+        // It comes in over 100 ns and leaves in 50: the tails meet.
+        assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+    }
+
+    #[test]
+    fn congestion_counts_what_waits_and_what_has_no_credit_back() {
+        let mut bench = Bench::new(150);
+        bench.arrive(0, 0, 2, 100);
+        assert_eq!(Seen(&bench.router).room(Port(2), 0), 50);
+        bench.arrive(0, 1, 2, 100);
+        bench.arrive(0, 1, 2, 100);
+        let seen = |bench: &Bench| {
+            let seen = Seen(&bench.router);
+            (seen.load(Port(2)), seen.room(Port(2), 0))
+        };
+        // One has left, one waits for room, the third is not known yet.
+        assert_eq!(seen(&bench), (200, 0));
+        bench.credit(1_000_000, 2, 0, 100);
+        bench.until(Time(2_000_000));
+        assert_eq!(seen(&bench), (200, 0));
+        bench.credit(2_000_000, 2, 0, 100);
+        bench.until(Time(3_000_000));
+        bench.credit(3_000_000, 2, 0, 100);
+        assert_eq!(seen(&bench), (0, 150));
+    }
+
+    #[test]
+    fn room_that_is_kept_is_nobody_else_s() {
+        let mut bench = Bench::new(300);
+        bench.arrive(0, 0, 2, 50);
+        // Both want VC 1; the first has its room from now on, though the wire is taken.
+        bench.arrive_on(0, (1, 0), (2, source(1, Entry::Kept)), 200);
+        bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 150);
+        assert_eq!(Seen(&bench.router).room(Port(2), 1), 0, "the rest is waited for");
+        assert_eq!(bench.router.credits(2, 1), 300, "nothing has left yet");
+        bench.until(Time(1_000_000));
+        let ends: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.3, d.2)).collect();
+        assert_eq!(ends, [(50_000, 0), (250_000, 1)]);
+        assert_eq!(bench.router.credits(2, 1), 100);
+    }
+
+    #[test]
+    fn a_bubble_leaves_room_for_one_more_packet() {
+        for (credits, leaves) in [(100 + LARGEST - 1, 0), (100 + LARGEST, 1)] {
+            let mut bench = Bench::new(credits);
+            bench.arrive_on(0, (0, 0), (2, source(0, Entry::Bubble)), 100);
+            bench.until(Time(1_000_000));
+            assert_eq!(bench.agenda.departed.len(), leaves);
+            assert_eq!(bench.router.credits(2, 0), credits - 100 * leaves as u32);
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum Op {
+        Arrive(Arrival),
+        /// Also when none was asked for.
+        Due,
+        /// Also of what was never sent.
+        Credit(u16, u8, u32),
+    }
+
+    #[derive(Debug, PartialEq)]
+    pub(crate) enum Output {
+        Depart(u16, u8, Packet, Time),
+        Credit(u16, u8, u32, Time),
+        Due(Time),
+        Drawn(u32),
+    }
+
+    impl<const KEPT: bool> Random for Recorder<Undo, Output, KEPT> {
+        fn below(&mut self, bound: u32) -> u32 {
+            // The same numbers when an operation is done again.
+            let number = (self.outputs.len() as u32 * 5 + 3) % bound;
+            self.outputs.push(Output::Drawn(number));
+            number
+        }
+    }
+
+    impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
+        fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+            self.outputs.push(Output::Depart(port, vc, packet, serialization));
+        }
+        fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+            self.outputs.push(Output::Credit(port, vc, bytes, after));
+        }
+        fn due(&mut self, after: Time) {
+            self.outputs.push(Output::Due(after));
+        }
+    }
+
+    impl Reversible for Router {
+        type Op = Op;
+        type Step = Undo;
+        type Output = Output;
+        type State = RouterState;
+
+        /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
+        fn fresh() -> Router {
+            let mut router = Bench::with(300, Arbiter::Random).router;
+            router.setting.warmup = Time(1_000_000);
+            router
+        }
+
+        fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+            match *op {
+                Op::Arrive(arrival) => self.arrived(now, arrival, &Explicit, out),
+                Op::Due => self.due(now, &Explicit, out),
+                Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+            }
+        }
+
+        fn undo(&mut self, step: Undo) {
+            Router::undo(self, step);
+        }
+        fn state(&self) -> RouterState {
+            Router::state(self)
+        }
+        fn restore(&mut self, state: RouterState) -> Result<(), String> {
+            Router::restore(self, state)
+        }
+    }
+
+    fn arrivals() -> impl Strategy<Value = Arrival> {
+        let packet = (
+            any::<[u32; 3]>(),
+            0..=LARGEST,
+            any::<u64>(),
+            any::<u16>(),
+            any::<u8>(),
+        );
+        let route = (
+            any::<u32>(),
+            any::<u16>(),
+            any::<u8>(),
+            any::<u8>(),
+            any::<bool>(),
+        );
+        (0u16..4, 0u8..2, packet, route).prop_map(|(input, vc, packet, route)| {
+            let ([source, destination, message], bytes, born, job, hops) = packet;
+            let (source, destination) = (HostId(source), HostId(destination));
+            let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
+            let (via, path, phase, flags, alone) = route;
+            packet.route = RouteState {
+                via,
+                path,
+                phase,
+                flags,
+            };
+            packet.hops = hops;
+            packet.alone = alone;
+            Arrival { input, vc, packet }
+        })
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            6 => arrivals().prop_map(Op::Arrive),
+            4 => Just(Op::Due),
+            3 => (0u16..4, 0u8..2, 0u32..300).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+            1 => (0u16..4, 0u8..2, any::<u32>()).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+            check::<Router>(&script)?;
+        }
+    }
+
+    #[test]
+    fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
+        let mut bench = Bench::new(150);
+        for _ in 0..3 {
+            bench.arrive(0, 0, 2, 100);
+        }
+        bench.arrive(0, 1, 2, 100);
+        bench.until(Time(150_000));
+        let good = bench.router.state();
+        let mut fresh = Bench::new(150).router;
+        let untouched = fresh.state();
+        let mut refused = |change: fn(&mut RouterState), why: &str| {
+            let mut state = good.clone();
+            change(&mut state);
+            let error = fresh.restore(state).unwrap_err();
+            assert!(error.contains(why), "{error}");
+            assert_eq!(fresh.state(), untouched);
+        };
+        refused(
+            |s| s.outputs.truncate(3),
+            "4 ports, 8 queues and 8 buffers behind it, its saved state 3, 8 and 8",
+        );
+        refused(|s| s.lanes.truncate(7), "its saved state 4, 7 and 8");
+        refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
+        refused(|s| s.first = 4, "port 4 in the saved state is none");
+        refused(|s| s.lanes[0].want = None, "input 0, VC 0 contradicts itself");
+        refused(|s| s.lanes[0].packets.clear(), "input 0, VC 0 contradicts itself");
+        refused(
+            |s| s.lanes[0].want.as_mut().unwrap().output = 4,
+            "input 0, VC 0 contradicts itself",
+        );
+        refused(
+            |s| s.lanes[2].want.as_mut().unwrap().vc = 2,
+            "input 1, VC 0 contradicts itself",
+        );
+        refused(
+            |s| s.outputs[1].from = Some((0, 0)),
+            "input 0, VC 0 contradicts itself",
+        );
+        refused(
+            |s| s.outputs[1].from = Some((4, 0)),
+            "output 1 contradicts itself",
+        );
+        refused(
+            |s| {
+                s.outputs[0].from = Some((3, 0));
+                s.outputs[1].from = Some((3, 1));
+            },
+            "output 1 contradicts itself",
+        );
+        refused(|s| s.outputs[2].turn = 8, "output 2 contradicts itself");
+        refused(
+            |s| s.outputs[0].blocked_since = Some(Time(1)),
+            "output 0 contradicts itself",
+        );
+        assert_eq!(fresh.restore(good.clone()), Ok(()));
+        assert_eq!(fresh.state(), good);
+    }
+}

@@ -1,0 +1,144 @@
+//! Legs in any network that finds its shortest paths.
+//!
+//! The VC is the number of links that a packet has crossed, over all legs (K. D. Guenther, "Prevention of
+//! deadlocks in packet-switched data transport systems", IEEE Trans. Communications 29(4), 1981): a channel
+//! waits only for channels of the next VC. Two legs in a network of diameter d need 2d VCs, and 3d - 1 if
+//! they can begin anywhere on a minimal path but at its end.
+//!
+//! Which shortest path a first leg takes is drawn at every router from this router, the intermediate one and
+//! the destination; a last leg as in `minimal`, by where it begins and the destination. A packet that meets its
+//! destination's router on the first leg stays there.
+//!
+//! State: `path` counts the links. On the first leg `via` is the intermediate router, on a minimal path what
+//! is left of the draw.
+
+use std::sync::Arc;
+
+use config::{Error, Section};
+use topology::{Graph, HostId, Port, RouterId, Topology};
+
+use crate::{At, Hop, RouteState, spread};
+
+use super::places::{Ends, Places};
+use super::{FIRST_LEG, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
+
+pub(super) struct GraphLegs {
+    topology: Arc<dyn Topology>,
+    places: Places,
+    retractable: bool,
+    vcs: u8,
+}
+
+impl GraphLegs {
+    pub(super) fn new(
+        section: &Section,
+        topology: Arc<dyn Topology>,
+        retractable: bool,
+    ) -> Result<GraphLegs, Error> {
+        let places = Places::new(&*topology);
+        let graph = topology.shape().graph().expect("the registry checks the shape");
+        // Hosts of a single router exchange packets without any link.
+        let diameter = graph.diameter().max(1);
+        let longest = match (places.any(), retractable) {
+            (false, _) => u64::from(diameter),
+            (true, false) => 2 * u64::from(diameter),
+            (true, true) => 3 * u64::from(diameter) - 1,
+        };
+        let vcs = u8::try_from(longest).map_err(|_| {
+            let text = format!(
+                "paths of {longest} links need as many VCs; expected at most {}",
+                u8::MAX
+            );
+            section.error("algorithm", text)
+        })?;
+        Ok(GraphLegs {
+            topology,
+            places,
+            retractable,
+            vcs,
+        })
+    }
+
+    fn graph(&self) -> &dyn Graph {
+        let shape = self.topology.shape();
+        shape.graph().expect("the registry checks the shape")
+    }
+
+    /// One hop on a shortest path, and what is left of the draw.
+    fn step(&self, at: At, to: RouterId, draw: u32, state: &mut RouteState) -> (Hop, u32) {
+        let (port, left) = self.graph().shortest_path(at.router, to, draw);
+        let hop = Hop::new(port, state.path as u8);
+        state.path += 1;
+        (hop, left)
+    }
+
+    /// One hop towards the intermediate router, another one.
+    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+        let draw = spread(spread(at.router.0, state.via), at.destination.0);
+        self.step(at, RouterId(state.via), draw, state).0
+    }
+
+    /// One hop on the minimal path.
+    fn last_leg(&self, at: At, target: RouterId, draw: u32, state: &mut RouteState) -> Hop {
+        let hop;
+        (hop, state.via) = self.step(at, target, draw, state);
+        hop
+    }
+}
+
+impl Legs for GraphLegs {
+    type Ends = Ends;
+
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        self.topology.attachment(host)
+    }
+
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
+        self.places.without(here, target)
+    }
+
+    fn places(&self, ends: Ends) -> u32 {
+        self.places.left(ends)
+    }
+
+    fn place(&self, index: u32, ends: Ends) -> u32 {
+        self.places.nth(index, ends)
+    }
+
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        let draw = match state.phase {
+            UNDECIDED => spread(at.source.0, at.destination.0),
+            _ => state.via,
+        };
+        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
+        (self.last_leg(at, target, draw, &mut state), state)
+    }
+
+    fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<Start> {
+        (state.phase, state.via) = (FIRST_LEG, via);
+        Some((self.first_leg(at, &mut state), state))
+    }
+
+    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        if state.phase == FIRST_LEG {
+            if at.router.0 != state.via {
+                return self.first_leg(at, state);
+            }
+            (state.phase, state.via) = (LAST_LEG, spread(state.via, at.destination.0));
+        }
+        self.last_leg(at, target, state.via, state)
+    }
+
+    fn minimal_links(&self, at: At, target: RouterId, _: &Start) -> u32 {
+        self.topology.distance(at.router, target)
+    }
+
+    fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
+        let via = RouterId(via);
+        self.topology.distance(at.router, via) + self.topology.distance(via, target)
+    }
+}

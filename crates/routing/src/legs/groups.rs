@@ -1,0 +1,303 @@
+//! Legs in networks of groups, compiled for each topology: at most one global link in each.
+//!
+//! Intermediate places are in groups that are neither the source's nor the destination's: routers with
+//! hosts, or whole groups, which a packet leaves from whichever router it meets first. Traffic inside a group
+//! is always minimal.
+//!
+//! A leg has two VCs, one for local links before its global link, one from that on. To an intermediate router
+//! these are VC 0 and 1, from there 2 and 3. The leg to an intermediate group ends on its global link: VC 0
+//! and 1, from there 1 for local links, 2 from the global link on. Minimal paths use the VCs of the last leg,
+//! traffic inside a group the last VC. VCs only grow along a path, and within one VC local links wait for
+//! global ones and for later links of the same way through a group, or global ones for local ones: no cycle.
+//! If minimal paths can be left, all this is one VC higher, and VC 0 is for local links of minimal paths before
+//! their global link.
+//!
+//! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so legs
+//! begin and end at routers with hosts. A packet that meets an intermediate group at a spine goes on directly
+//! if this has a link to the destination's group; otherwise it goes down first, on the VC on which it came
+//! (up-links on that VC wait for global links only). A minimal path is left at a spine only for a place to which
+//! this has a global link itself.
+//!
+//! State: on the first leg `via` is the intermediate router or group; `path` is the index of the first global
+//! link where a way through a group may have several links (up to 65,536 links between two groups; more are
+//! not used by first legs). On a minimal path `via` is the index of the global link, `path` the path
+//! inside groups.
+
+use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
+
+use crate::groups::GroupNetwork;
+use crate::{At, Hop, RouteState, spread};
+
+use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
+
+/// Compiled with and without what it takes to leave minimal paths, too.
+pub(super) struct GroupLegs<T, const RETRACTABLE: bool> {
+    network: GroupNetwork<T>,
+    intermediate: Intermediate,
+    groups: u32,
+    /// Intermediate places in every group.
+    places: u32,
+    /// Routers with hosts in every group, if there are others.
+    leaves: Option<Divisor>,
+    /// First VC of the first leg.
+    first_vc: u8,
+    /// First VC of the last leg.
+    last_vc: u8,
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
+    pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
+        let groups = network.groups();
+        let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
+        let first_vc = u8::from(RETRACTABLE);
+        let (places, last_vc) = match intermediate {
+            Intermediate::Router => (leaves, first_vc + 2),
+            Intermediate::Group => (1, first_vc + 1),
+        };
+        GroupLegs {
+            intermediate,
+            groups: groups.groups(),
+            places,
+            leaves: (leaves < routers).then(|| Divisor::new(leaves)),
+            first_vc,
+            last_vc,
+            network,
+        }
+    }
+
+    fn has_hosts(&self, router: RouterId) -> bool {
+        let of_group = self.network.groups().routers_per_group();
+        self.leaves
+            .is_none_or(|leaves| router.0 % of_group < leaves.get())
+    }
+
+    /// Whether all routers of a group are linked to each other. Asked for each time: for topologies of which
+    /// this is always true the answer is compiled in.
+    #[inline]
+    fn all_to_all(&self) -> bool {
+        self.network.groups().local_diameter() <= 1
+    }
+
+    /// The link that a packet to an intermediate router takes. Where its way to the link is itself a
+    /// link, the next router finds a link of its own again; where it is longer, the link must stay the same.
+    #[inline]
+    fn first_link(&self, here: RouterId, via: RouterId, draw: u32, chosen: u16) -> u32 {
+        match self.all_to_all() {
+            true => self.network.groups().minimal_link(here, via, draw),
+            false => u32::from(chosen),
+        }
+    }
+
+    /// The link that a packet to an intermediate group takes.
+    #[inline]
+    fn link_to_group(&self, here: u32, via: u32, draw: u32) -> u32 {
+        pick(draw, self.network.groups().links_between(here, via)).0
+    }
+
+    /// One hop towards the intermediate place, or none if the packet is there.
+    #[inline]
+    fn first_leg(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
+        let draw = spread(via, at.destination.0);
+        let groups = self.network.groups();
+        match self.intermediate {
+            Intermediate::Router if at.router.0 == via => None,
+            Intermediate::Router => {
+                let (via, path) = (RouterId(via), self.network.local_path(draw));
+                let way = |_: &T, to_other_group| match to_other_group {
+                    true => (self.first_link(at.router, via, draw, chosen), path),
+                    false => (0, path),
+                };
+                Some(self.network.towards(at.router, via, self.first_vc, way))
+            }
+            Intermediate::Group => {
+                let here = groups.group(at.router);
+                (here != via).then(|| {
+                    let link = self.link_to_group(here, via, draw);
+                    let path = self.network.local_path(draw);
+                    self.network.through(at.router, via, self.first_vc, link, path)
+                })
+            }
+        }
+    }
+
+    /// In an intermediate group: a hop down to a router with hosts, if the packet has to begin the last leg
+    /// at one.
+    #[inline(never)]
+    fn to_leaf(&self, at: At, target: RouterId, via: u32, leaves: Divisor) -> Option<Hop> {
+        if self.has_hosts(at.router) {
+            return None;
+        }
+        let groups = self.network.groups();
+        let draw = spread(via, at.destination.0);
+        let link = groups.minimal_link(at.router, target, draw);
+        let group = groups.group(at.router);
+        if groups.gateway(group, groups.group(target), link).0 == at.router {
+            return None;
+        }
+        let (leaf, rest) = pick(spread(at.router.0, draw), leaves.get());
+        let leaf = RouterId(group * groups.routers_per_group() + leaf);
+        let port = groups.local_port(at.router, leaf, self.network.local_path(rest));
+        Some(Hop::new(port, self.first_vc + 1))
+    }
+
+    /// One hop on the minimal path to `target`, another router.
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        self.network
+            .towards(at.router, target, self.last_vc, |groups, to_other_group| {
+                if state.phase < LAST_LEG {
+                    let from = if state.phase == UNDECIDED {
+                        at.source.0
+                    } else {
+                        state.via
+                    };
+                    let draw = spread(from, at.destination.0);
+                    *state = RouteState {
+                        via: match to_other_group {
+                            true => groups.minimal_link(at.router, target, draw),
+                            false => 0,
+                        },
+                        path: self.network.local_path(draw),
+                        phase: LAST_LEG,
+                        flags: 0,
+                    };
+                }
+                (state.via, state.path)
+            })
+    }
+
+    /// Where a global link leads.
+    fn across(&self, gateway: RouterId, port: Port) -> RouterId {
+        match self.network.groups().peer(gateway, port) {
+            Peer::Router(router, _) => router,
+            _ => unreachable!("global links join routers"),
+        }
+    }
+
+    /// Links of the path between routers of different groups over the `link`-th link between these.
+    fn links(&self, from: RouterId, to: RouterId, link: u32) -> u32 {
+        let groups = self.network.groups();
+        let (gateway, port) = groups.gateway(groups.group(from), groups.group(to), link);
+        groups.distance(from, gateway) + 1 + groups.distance(self.across(gateway, port), to)
+    }
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRACTABLE> {
+    /// The groups of source and destination.
+    type Ends = (u32, u32);
+
+    fn vcs(&self) -> u8 {
+        self.last_vc + 2
+    }
+
+    #[inline]
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        self.network.attachment(host)
+    }
+
+    #[inline]
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
+        let groups = self.network.groups();
+        let ends = (groups.group(here), groups.group(target));
+        (ends.0 != ends.1 && self.groups > 2).then_some(ends)
+    }
+
+    #[inline]
+    fn places(&self, _: (u32, u32)) -> u32 {
+        (self.groups - 2) * self.places
+    }
+
+    /// Groups are counted without those of source and destination.
+    #[inline]
+    fn place(&self, index: u32, (source, destination): (u32, u32)) -> u32 {
+        let size = self.places;
+        let (low, high) = (source.min(destination), source.max(destination));
+        let without_high = if index >= low * size { index + size } else { index };
+        let place = if without_high >= high * size {
+            without_high + size
+        } else {
+            without_high
+        };
+        match (self.leaves, self.intermediate) {
+            (Some(leaves), Intermediate::Router) => {
+                let (group, leaf) = leaves.divide(place);
+                group * self.network.groups().routers_per_group() + leaf
+            }
+            _ => place,
+        }
+    }
+
+    #[inline]
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        let mut hop = self.last_leg(at, target, &mut state);
+        if RETRACTABLE {
+            let in_source_group = hop.vc == self.last_vc;
+            state.phase = if in_source_group { TENTATIVE } else { LAST_LEG };
+            hop.vc = if in_source_group { 0 } else { hop.vc };
+        }
+        (hop, state)
+    }
+
+    #[inline(always)]
+    fn through(&self, at: At, via: u32, _: RouteState) -> Option<Start> {
+        let mut state = RouteState {
+            via,
+            phase: FIRST_LEG,
+            ..RouteState::default()
+        };
+        if !self.all_to_all() && self.intermediate == Intermediate::Router {
+            let draw = spread(via, at.destination.0);
+            let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
+            state.path = link.min(u32::from(u16::MAX)) as u16;
+        }
+        let hop = self
+            .first_leg(at, via, state.path)
+            .expect("the place is in another group");
+        if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
+            return None;
+        }
+        Some((hop, state))
+    }
+
+    #[inline]
+    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        if state.phase == FIRST_LEG {
+            if let Some(hop) = self.first_leg(at, state.via, state.path) {
+                return hop;
+            }
+            state.phase = ARRIVED;
+            if let Some(leaves) = self.leaves
+                && let Some(hop) = self.to_leaf(at, target, state.via, leaves)
+            {
+                return hop;
+            }
+        }
+        self.last_leg(at, target, state)
+    }
+
+    #[inline(never)]
+    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32 {
+        self.links(at.router, target, start.1.via)
+    }
+
+    #[inline(never)]
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32 {
+        let groups = self.network.groups();
+        let draw = spread(via, at.destination.0);
+        let (met, before) = match self.intermediate {
+            Intermediate::Router => {
+                let via = RouterId(via);
+                let link = self.first_link(at.router, via, draw, start.1.path);
+                (via, self.links(at.router, via, link))
+            }
+            Intermediate::Group => {
+                let here = groups.group(at.router);
+                let link = self.link_to_group(here, via, draw);
+                let (gateway, port) = groups.gateway(here, via, link);
+                let met = self.across(gateway, port);
+                (met, groups.distance(at.router, gateway) + 1)
+            }
+        };
+        before + self.links(met, target, groups.minimal_link(met, target, draw))
+    }
+}

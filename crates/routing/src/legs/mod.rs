@@ -1,0 +1,156 @@
+//! Paths made of legs: minimal, or through one random intermediate place. What `valiant`, `ugal` and `par`
+//! are written over; each kind of network has its legs in a file here.
+//!
+//! A leg is a minimal path with VCs of its own, higher ones than the leg before it, so that legs never wait
+//! for each other in a circle. A minimal path is the last leg alone. If it can be taken back on its way (`par`),
+//! it has VCs below those of the first leg up to where that ends.
+//!
+//! State: `phase` as named below, in all networks; each of them says what the other fields mean.
+
+mod graph;
+mod groups;
+mod hyperx;
+mod places;
+
+use std::sync::Arc;
+
+use config::{Error, Section};
+use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
+
+use crate::groups::{GroupNetwork, PerTopology, compiled};
+use crate::registry::is_groups;
+use crate::{At, Hop, RouteState, Routing};
+
+use graph::GraphLegs;
+use groups::GroupLegs;
+use hyperx::DimensionLegs;
+
+/// Nothing decided yet.
+const UNDECIDED: u8 = 0;
+/// On the way to the intermediate place.
+const FIRST_LEG: u8 = 1;
+/// At the intermediate place, or behind it, with the way to the destination still to be chosen.
+const ARRIVED: u8 = 2;
+/// On a minimal path to the destination.
+const LAST_LEG: u8 = 3;
+/// On a minimal path to the destination that may still be left.
+const TENTATIVE: u8 = 4;
+
+/// Whether nothing can change a packet's path any more.
+#[inline]
+pub(crate) fn is_decided(state: &RouteState) -> bool {
+    !matches!(state.phase, UNDECIDED | TENTATIVE)
+}
+
+/// What non-minimal paths go through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intermediate {
+    Router,
+    Group,
+}
+
+/// How a path begins: the next hop, and the packet's state behind it.
+pub(crate) type Start = (Hop, RouteState);
+
+/// The legs of one network.
+pub(crate) trait Legs: Send + Sync {
+    /// Two ends with intermediate places between them.
+    type Ends: Copy;
+
+    /// Virtual channels of all legs together.
+    fn vcs(&self) -> u8;
+
+    /// The router and port of a host.
+    fn attachment(&self, host: HostId) -> (RouterId, Port);
+
+    /// The ends of a path from `here` to `target`, another router; none if it can only be minimal.
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<Self::Ends>;
+
+    /// How many intermediate places there are, at least one.
+    fn places(&self, ends: Self::Ends) -> u32;
+
+    /// The `index`-th of them, as `via` below.
+    fn place(&self, index: u32, ends: Self::Ends) -> u32;
+
+    /// The minimal path, of a packet that has not decided ([`is_decided`]).
+    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
+
+    /// A path through an intermediate place, of a packet that has not decided; none if it cannot begin at
+    /// this router, which never happens where a packet enters the network.
+    fn through(&self, at: At, via: u32, state: RouteState) -> Option<Start>;
+
+    /// The next hop of a path that has been decided on.
+    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
+
+    /// Links between routers on a path that [`Legs::minimal`] has begun.
+    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
+
+    /// Links between routers on a path that [`Legs::through`] has begun.
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
+}
+
+/// A routing algorithm written over legs, yet to be compiled for those of a network.
+pub(crate) trait OverLegs {
+    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing>;
+}
+
+/// The parameter of all algorithms over legs.
+pub(crate) const INTERMEDIATE: (&str, &str) = (
+    "intermediate",
+    "what a non-minimal path goes through: router or, in networks of groups, group (default: router)",
+);
+
+pub(crate) const WORKS_ON: &str =
+    "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly";
+
+pub(crate) fn routes(shape: &Shape<'_>) -> bool {
+    is_groups(shape) || shape.graph().is_some()
+}
+
+/// Compiles an algorithm for the legs of a topology; `RETRACTABLE` if it may leave minimal paths on the
+/// way.
+///
+/// # Errors
+/// An intermediate place that the network does not have, or paths that need too many VCs.
+pub(crate) fn build<const RETRACTABLE: bool>(
+    section: &Section,
+    topology: Arc<dyn Topology>,
+    algorithm: impl OverLegs,
+) -> Result<Box<dyn Routing>, Error> {
+    let intermediate = match section.choice("intermediate", "router", &["router", "group"])? {
+        "router" => Intermediate::Router,
+        _ => Intermediate::Group,
+    };
+    if is_groups(&topology.shape()) {
+        let in_groups = InGroups::<_, RETRACTABLE> {
+            intermediate,
+            algorithm,
+        };
+        return Ok(compiled(&*topology, in_groups));
+    }
+    if intermediate == Intermediate::Group {
+        let text = format!(
+            "this {} has no groups to go through; expected router",
+            topology.describe()
+        );
+        return Err(section.error("intermediate", text));
+    }
+    Ok(match topology.shape() {
+        Shape::HyperX(_) => algorithm.over(DimensionLegs::new(topology, RETRACTABLE)),
+        _ => algorithm.over(GraphLegs::new(section, topology, RETRACTABLE)?),
+    })
+}
+
+struct InGroups<A, const RETRACTABLE: bool> {
+    intermediate: Intermediate,
+    algorithm: A,
+}
+
+impl<A: OverLegs, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRACTABLE> {
+    type Built = Box<dyn Routing>;
+
+    fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
+        let legs = GroupLegs::<T, RETRACTABLE>::new(network, self.intermediate);
+        self.algorithm.over(legs)
+    }
+}

@@ -1,0 +1,120 @@
+//! Routers that a path can go through where there are no groups: all that have hosts.
+
+use topology::{RouterId, Topology};
+
+pub(super) struct Places {
+    /// Their numbers in ascending order; none if all routers have hosts.
+    some: Option<Vec<u32>>,
+    count: u32,
+}
+
+/// All places but one or two.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    /// Positions of the ends among the places in ascending order; a router that is none has `NOWHERE`.
+    low: u32,
+    high: u32,
+    /// Places left.
+    left: u32,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Places {
+    pub(super) fn new(topology: &dyn Topology) -> Places {
+        let mut has_hosts = vec![false; topology.routers() as usize];
+        for host in 0..topology.hosts() {
+            has_hosts[topology.attachment(topology::HostId(host)).0.0 as usize] = true;
+        }
+        let with_hosts = (0..topology.routers()).filter(|router| has_hosts[*router as usize]);
+        let some: Vec<u32> = with_hosts.collect();
+        Places {
+            count: some.len() as u32,
+            some: has_hosts.contains(&false).then_some(some),
+        }
+    }
+
+    /// Whether there are any between two of them.
+    pub(super) fn any(&self) -> bool {
+        self.count > 2
+    }
+
+    #[inline]
+    fn position(&self, router: RouterId) -> u32 {
+        match &self.some {
+            None => router.0,
+            Some(some) => match some.binary_search(&router.0) {
+                Ok(position) => position as u32,
+                Err(_) => NOWHERE,
+            },
+        }
+    }
+
+    /// What is left without two different routers.
+    #[inline]
+    pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<Ends> {
+        let (a, b) = (self.position(here), self.position(target));
+        let (low, high) = (a.min(b), a.max(b));
+        let taken = u32::from(low != NOWHERE) + u32::from(high != NOWHERE);
+        let left = self.count - taken;
+        (self.any() && left > 0).then_some(Ends { low, high, left })
+    }
+
+    #[inline]
+    pub(super) fn left(&self, ends: Ends) -> u32 {
+        ends.left
+    }
+
+    /// The `index`-th router of what is left.
+    #[inline]
+    pub(super) fn nth(&self, index: u32, ends: Ends) -> u32 {
+        let without_high = if index >= ends.low { index + 1 } else { index };
+        let position = if without_high >= ends.high {
+            without_high + 1
+        } else {
+            without_high
+        };
+        match &self.some {
+            None => position,
+            Some(some) => some[position as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(places: &Places, here: u32, target: u32) -> Vec<u32> {
+        let ends = places.without(RouterId(here), RouterId(target));
+        ends.map_or(Vec::new(), |ends| {
+            (0..places.left(ends))
+                .map(|index| places.nth(index, ends))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn every_place_but_the_ends_comes_once() {
+        let everywhere = Places { some: None, count: 5 };
+        assert_eq!(all(&everywhere, 0, 3), [1, 2, 4]);
+        assert_eq!(all(&everywhere, 4, 3), [0, 1, 2]);
+        let somewhere = Places {
+            some: Some(vec![1, 4, 6, 9]),
+            count: 4,
+        };
+        assert_eq!(all(&somewhere, 9, 4), [1, 6]);
+        // Router 5 has no hosts.
+        assert_eq!(all(&somewhere, 5, 1), [4, 6, 9]);
+    }
+
+    #[test]
+    fn two_places_leave_none_between_them() {
+        let two = Places {
+            some: Some(vec![0, 3]),
+            count: 2,
+        };
+        assert!(all(&two, 0, 3).is_empty());
+        assert!(all(&two, 1, 3).is_empty());
+    }
+}

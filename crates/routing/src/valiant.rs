@@ -1,0 +1,94 @@
+//! Valiant's routing: every packet through a random place, on a minimal path there and on one from there.
+//!
+//! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in
+//! dragonflies J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through
+//! a group).
+//!
+//! The place is drawn once, where the packet enters the network, evenly from all that there are between its
+//! two ends. Packets that have none are routed minimally: those that stay in a group, and all where there are
+//! fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+
+use topology::RouterId;
+
+use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
+use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "valiant",
+    works_on: legs::WORKS_ON,
+    summary: "every packet through a random router or group (Valiant 1982)",
+    parameters: &[INTERMEDIATE],
+    routes: legs::routes,
+    build: |section, topology| legs::build::<false>(section, topology, AnyValiant),
+};
+
+struct AnyValiant;
+
+impl OverLegs for AnyValiant {
+    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing> {
+        Box::new(Valiant { legs })
+    }
+}
+
+struct Valiant<L> {
+    legs: L,
+}
+
+impl<L: Legs> Valiant<L> {
+    fn through(&self, at: At, index: u32, ends: L::Ends, state: RouteState) -> Start {
+        let via = self.legs.place(index, ends);
+        let start = self.legs.through(at, via, state);
+        start.expect("every path can begin where its packet enters the network")
+    }
+
+    /// The path of a packet that has nothing left to draw.
+    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        if is_decided(&state) {
+            (self.legs.go_on(at, target, &mut state), state)
+        } else {
+            self.legs.minimal(at, target, state)
+        }
+    }
+
+    /// Between what to draw a place.
+    fn ends(&self, at: At, target: RouterId, state: RouteState) -> Option<L::Ends> {
+        if is_decided(&state) {
+            return None;
+        }
+        self.legs.ends(at.router, target)
+    }
+}
+
+impl<L: Legs> Routing for Valiant<L> {
+    fn vcs(&self) -> u8 {
+        self.legs.vcs()
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let (target, port) = self.legs.attachment(at.destination);
+        if target == at.router {
+            return Hop::new(port, 0);
+        }
+        let hop;
+        (hop, *state) = match self.ends(at, target, *state) {
+            Some(ends) => self.through(at, random.below(self.legs.places(ends)), ends, *state),
+            None => self.go_on(at, target, *state),
+        };
+        hop
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let (target, port) = self.legs.attachment(at.destination);
+        if target == at.router {
+            out.push((Hop::new(port, 0), state));
+            return;
+        }
+        match self.ends(at, target, state) {
+            Some(ends) => {
+                let places = 0..self.legs.places(ends);
+                out.extend(places.map(|index| self.through(at, index, ends, state)));
+            }
+            None => out.push(self.go_on(at, target, state)),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Flows: what oblivious routing makes of traffic, link by link, without simulating a packet.
+//!
+//! For one destination after the other, the situations are gathered that packets to it can be in (router, routing
+//! state, what the latency depends on), and the loads of all sources are pushed through them in topological order:
+//! a situation is left when all that enters it has come. Memory is that of all links and of the situations of one
+//! destination.
+
+use std::collections::HashMap;
+
+use routing::{RouteState, Routing};
+use topology::{HostId, Peer, Port, RouterId, Topology};
+
+use super::timing::{Behind, Timing};
+
+/// Numbers the links that leave routers by router and port.
+pub struct Channels {
+    first: Vec<u32>,
+}
+
+impl Channels {
+    /// Of a topology.
+    ///
+    /// # Errors
+    /// More than can be numbered.
+    pub fn new(topology: &dyn Topology) -> Result<Channels, String> {
+        let mut first = vec![0u32];
+        let mut sum = 0u32;
+        for router in (0..topology.routers()).map(RouterId) {
+            sum = sum
+                .checked_add(u32::from(topology.ports(router)))
+                .ok_or("too large: more than 2^32 ports")?;
+            first.push(sum);
+        }
+        Ok(Channels { first })
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        *self.first.last().expect("one more than routers") as usize
+    }
+
+    fn of(&self, router: RouterId, port: Port) -> usize {
+        self.first[router.0 as usize] as usize + usize::from(port.0)
+    }
+
+    /// The links between routers with their routers, ports and numbers.
+    pub fn between_routers<'a>(
+        &'a self,
+        topology: &'a dyn Topology,
+    ) -> impl Iterator<Item = (RouterId, Port, usize)> + 'a {
+        let ports = move |router| (0..topology.ports(router)).map(move |port| (router, Port(port)));
+        (0..topology.routers())
+            .map(RouterId)
+            .flat_map(ports)
+            .filter(move |(router, port)| matches!(topology.peer(*router, *port), Peer::Router(..)))
+            .map(move |(router, port)| (router, port, self.of(router, port)))
+    }
+}
+
+/// What came out, added up over destinations. Loads are in those of an injection link.
+pub struct Flow {
+    /// Load by channel; ejection links have none here.
+    pub loads: Vec<f64>,
+    /// Load of all packets together.
+    pub sent: f64,
+    /// The same, times the links between routers that they cross.
+    pub hops: f64,
+    /// The same, times the latency in picoseconds.
+    pub latency: f64,
+    /// Longest latency in picoseconds.
+    pub longest: f64,
+    /// By link class, links between routers on any one path, at most.
+    pub most: Vec<u32>,
+    /// Situations so far.
+    pub situations: u64,
+}
+
+/// Where a packet can be on its way to the destination.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Situation {
+    router: RouterId,
+    state: RouteState,
+    behind: Behind,
+}
+
+/// A way out of a situation.
+struct Step {
+    /// The next situation; none: delivered.
+    to: Option<u32>,
+    channel: usize,
+    class: usize,
+    chance: f64,
+    /// Time that it takes, mean and most, in picoseconds.
+    mean: f64,
+    max: f64,
+}
+
+/// What is walked for one destination; kept for the next one.
+pub struct Walk<'a> {
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+    channels: &'a Channels,
+    timing: &'a Timing,
+    index: HashMap<Situation, u32>,
+    situations: Vec<Situation>,
+    loads: Vec<f64>,
+    /// By situation, where its steps begin.
+    first: Vec<usize>,
+    steps: Vec<Step>,
+    chances: Vec<(Port, RouteState, f64)>,
+}
+
+impl<'a> Walk<'a> {
+    /// Nothing walked yet.
+    pub fn new(
+        topology: &'a dyn Topology,
+        routing: &'a dyn Routing,
+        channels: &'a Channels,
+        timing: &'a Timing,
+    ) -> Walk<'a> {
+        Walk {
+            topology,
+            routing,
+            channels,
+            timing,
+            index: HashMap::new(),
+            situations: Vec::new(),
+            loads: Vec::new(),
+            first: Vec::new(),
+            steps: Vec::new(),
+            chances: Vec::new(),
+        }
+    }
+
+    /// An empty result.
+    pub fn flow(&self) -> Flow {
+        Flow {
+            loads: vec![0.0; self.channels.count()],
+            sent: 0.0,
+            hops: 0.0,
+            latency: 0.0,
+            longest: 0.0,
+            most: vec![0; self.topology.link_classes().len()],
+            situations: 0,
+        }
+    }
+
+    /// Adds what the sources, routers with their loads, send to one destination.
+    ///
+    /// # Errors
+    /// More than `most` situations altogether, or a routing whose packets can go round for ever.
+    pub fn add(
+        &mut self,
+        sources: impl Iterator<Item = (RouterId, f64)>,
+        destination: HostId,
+        most: u64,
+        flow: &mut Flow,
+    ) -> Result<(), String> {
+        self.index.clear();
+        self.situations.clear();
+        self.loads.clear();
+        self.first.clear();
+        self.steps.clear();
+        let (behind, injection) = self.timing.injection();
+        for (router, load) in sources {
+            let start = self.number(Situation {
+                router,
+                state: RouteState::default(),
+                behind,
+            });
+            self.loads[start as usize] += load;
+            flow.sent += load;
+            flow.latency += load * injection as f64;
+        }
+        let starts = self.situations.len();
+        let mut next = 0;
+        while next < self.situations.len() {
+            flow.situations += 1;
+            if flow.situations > most {
+                return Err(format!("too large: more than {most} routing situations"));
+            }
+            self.explore(next as u32, destination)?;
+            next += 1;
+        }
+        self.first.push(self.steps.len());
+        let order = self.order()?;
+        for situation in &order {
+            self.push_on(*situation as usize, flow);
+        }
+        self.look_back(&order, starts, injection as f64, flow);
+        Ok(())
+    }
+
+    fn number(&mut self, situation: Situation) -> u32 {
+        let new = self.situations.len() as u32;
+        let number = *self.index.entry(situation).or_insert(new);
+        if number == new {
+            self.situations.push(situation);
+            self.loads.push(0.0);
+        }
+        number
+    }
+
+    /// Finds the ways out of a situation.
+    fn explore(&mut self, number: u32, destination: HostId) -> Result<(), String> {
+        let Situation {
+            router,
+            state,
+            behind,
+        } = self.situations[number as usize];
+        self.first.push(self.steps.len());
+        let mut chances = std::mem::take(&mut self.chances);
+        chances.clear();
+        self.routing.chances(router, destination, state, &mut chances);
+        for (port, state, chance) in &chances {
+            let class = self.topology.link_class(router, *port);
+            let step = match self.topology.peer(router, *port) {
+                Peer::Host(_) => {
+                    let tail = self.timing.ejection(behind);
+                    Step {
+                        to: None,
+                        channel: 0,
+                        class: 0,
+                        chance: *chance,
+                        mean: tail.mean,
+                        max: tail.max,
+                    }
+                }
+                Peer::Router(next, _) => {
+                    let (behind, time) = self.timing.link(behind, class);
+                    let next = Situation {
+                        router: next,
+                        state: *state,
+                        behind,
+                    };
+                    Step {
+                        to: Some(self.number(next)),
+                        channel: self.channels.of(router, *port),
+                        class: usize::from(class.0),
+                        chance: *chance,
+                        mean: time as f64,
+                        max: time as f64,
+                    }
+                }
+                Peer::Unwired => {
+                    return Err(format!(
+                        "routing sends packets to port {} of router {}, which is not wired",
+                        port.0, router.0
+                    ));
+                }
+            };
+            self.steps.push(step);
+        }
+        self.chances = chances;
+        Ok(())
+    }
+
+    fn steps(&self, situation: usize) -> &[Step] {
+        &self.steps[self.first[situation]..self.first[situation + 1]]
+    }
+
+    /// The situations, each after all that lead to it.
+    fn order(&self) -> Result<Vec<u32>, String> {
+        let mut before = vec![0u32; self.situations.len()];
+        for step in &self.steps {
+            if let Some(to) = step.to {
+                before[to as usize] += 1;
+            }
+        }
+        let mut order: Vec<u32> = (0..before.len() as u32)
+            .filter(|number| before[*number as usize] == 0)
+            .collect();
+        let mut next = 0;
+        while next < order.len() {
+            for step in self.steps(order[next] as usize) {
+                if let Some(to) = step.to {
+                    before[to as usize] -= 1;
+                    if before[to as usize] == 0 {
+                        order.push(to);
+                    }
+                }
+            }
+            next += 1;
+        }
+        if order.len() < before.len() {
+            return Err("packets can go round for ever with this routing".into());
+        }
+        Ok(order)
+    }
+
+    fn push_on(&mut self, situation: usize, flow: &mut Flow) {
+        let load = self.loads[situation];
+        for index in self.first[situation]..self.first[situation + 1] {
+            let step = &self.steps[index];
+            let load = load * step.chance;
+            flow.latency += load * step.mean;
+            if let Some(to) = step.to {
+                flow.loads[step.channel] += load;
+                flow.hops += load;
+                self.loads[to as usize] += load;
+            }
+        }
+    }
+
+    /// Longest ways, from their ends back to the first `starts` situations, which are those of the sources.
+    fn look_back(&self, order: &[u32], starts: usize, injection: f64, flow: &mut Flow) {
+        let classes = flow.most.len();
+        let mut longest = vec![0.0f64; self.situations.len()];
+        let mut most = vec![0u32; self.situations.len() * classes];
+        for situation in order.iter().rev().map(|number| *number as usize) {
+            for step in self.steps(situation) {
+                let mut time = step.max;
+                if let Some(to) = step.to.map(|to| to as usize) {
+                    time += longest[to];
+                    for class in 0..classes {
+                        let ahead = most[to * classes + class] + u32::from(class == step.class);
+                        let here = &mut most[situation * classes + class];
+                        *here = ahead.max(*here);
+                    }
+                }
+                longest[situation] = longest[situation].max(time);
+            }
+        }
+        for start in 0..starts {
+            flow.longest = flow.longest.max(injection + longest[start]);
+            for class in 0..classes {
+                flow.most[class] = flow.most[class].max(most[start * classes + class]);
+            }
+        }
+    }
+}

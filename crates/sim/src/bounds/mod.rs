@@ -1,0 +1,389 @@
+//! Bounds: what a network allows synthetic traffic at most, computed without simulating. What the numbers mean,
+//! and the conventions, stand in `docs/methods/bounds.md`.
+//!
+//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004, chapters 3
+//! and 23 (channel load, ideal throughput, zero-load latency). Knows nothing of queues: a run may stay below its
+//! bound, and with bad flow control will.
+
+mod demand;
+mod flow;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use results::{Bounds, JobBounds, ZeroLoad};
+use routing::Oblivious;
+use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
+use workload::traffic::Pattern;
+
+use crate::experiment::{Experiment, Network};
+use crate::placement::{Job, JobKind};
+use demand::Demand;
+use flow::{Channels, Flow, Walk};
+use timing::Timing;
+
+/// How much work the computation may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Routing situations that are walked for one job.
+    pub situations: u64,
+    /// Pairs of hosts for which a pattern is asked for one job.
+    pub shares: u64,
+}
+
+impl Effort {
+    /// Some seconds.
+    pub const CHECK: Effort = Effort {
+        situations: 20_000_000,
+        shares: 50_000_000,
+    };
+    /// Less than a second: beside a run, which takes longer on such networks.
+    pub const RUN: Effort = Effort {
+        situations: 1_000_000,
+        shares: 10_000_000,
+    };
+}
+
+/// Loads are equal if they differ by less than rounding can explain.
+const ROUNDING: f64 = 1e-9;
+
+/// A job of synthetic traffic.
+struct Traffic<'a> {
+    name: &'a str,
+    pattern: &'a dyn Pattern,
+    /// Its hosts in the order of their numbers in the job.
+    hosts: Vec<HostId>,
+    /// Of a message of mean size.
+    message_bytes: u64,
+    load: f64,
+}
+
+impl Traffic<'_> {
+    fn of(job: &Job) -> Option<Traffic<'_>> {
+        match &job.kind {
+            JobKind::Traffic(traffic) => Some(Traffic {
+                name: &job.name,
+                pattern: traffic.pattern(),
+                hosts: (0..traffic.host_count).map(|index| traffic.host(index)).collect(),
+                message_bytes: traffic.mean_bytes().round() as u64,
+                load: traffic.load,
+            }),
+            JobKind::Ranks(_) => None,
+        }
+    }
+}
+
+/// Loads of all links, in those of an injection link.
+struct Loads {
+    injection: Vec<f64>,
+    ejection: Vec<f64>,
+    /// By channel; none: not known.
+    routers: Option<Vec<f64>>,
+    /// By link class, links on any one path, at most.
+    most: Vec<u32>,
+}
+
+/// A link.
+#[derive(Clone, Copy)]
+enum Link {
+    Injection(HostId),
+    Ejection(HostId),
+    Router(RouterId, Port),
+}
+
+/// The links that are full first.
+struct Fullest {
+    /// At which factor on all loads.
+    factor: f64,
+    link: Link,
+    /// How many links are full at that factor.
+    count: u64,
+}
+
+/// The bounds of an experiment's synthetic traffic, with at most so much work; none if it has no such traffic.
+pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
+    let network = experiment.network.as_ref();
+    let traffic: Vec<Traffic> = experiment.jobs.iter().filter_map(Traffic::of).collect();
+    if traffic.is_empty() {
+        return None;
+    }
+    let hosts = network.topology.hosts() as usize;
+    let channels = Channels::new(network.topology.as_ref());
+    let mut total = Loads {
+        injection: vec![0.0; hosts],
+        ejection: vec![0.0; hosts],
+        routers: channels.as_ref().ok().map(|channels| vec![0.0; channels.count()]),
+        most: vec![0; network.links.len()],
+    };
+    let (mut jobs, mut offered, mut all_known) = (Vec::new(), 0.0, true);
+    for traffic in &traffic {
+        let (bounds, loads) = of_job(network, &channels, traffic, effort);
+        all_known &= bounds.not_computed.is_empty();
+        offered += traffic.load * loads.as_ref().map_or(traffic.hosts.len() as f64, Loads::sent);
+        if let Some(loads) = loads {
+            total.add(&loads, traffic.load);
+        }
+        jobs.push(bounds);
+    }
+    let fullest = match (&channels, all_known) {
+        (Ok(channels), true) => total.fullest(network, channels),
+        _ => None,
+    };
+    let alone = traffic.len() == experiment.jobs.len();
+    let accepted = alone.then(|| (offered - total.excess(network, channels.as_ref().ok())) / hosts as f64);
+    Some(Bounds {
+        jobs,
+        scale: fullest.as_ref().map(|fullest| fullest.factor),
+        scale_limited_by: fullest.map_or(String::new(), |fullest| fullest.name(network)),
+        accepted_load: accepted,
+    })
+}
+
+/// The bounds of a job by itself, and the loads if every host of it offers a load of 1.
+fn of_job(
+    network: &Network,
+    channels: &Result<Channels, String>,
+    traffic: &Traffic<'_>,
+    effort: Effort,
+) -> (JobBounds, Option<Loads>) {
+    let mut bounds = JobBounds {
+        name: traffic.name.into(),
+        ..JobBounds::default()
+    };
+    let oblivious = network.routing.oblivious();
+    let by_host = oblivious.is_some_and(|oblivious| oblivious.by_host);
+    let topology = network.topology.as_ref();
+    let demand = Demand::new(topology, traffic.pattern, &traffic.hosts, by_host, effort.shares);
+    let demand = match demand {
+        Ok(demand) => demand,
+        Err(why) => {
+            bounds.not_computed = why;
+            return (bounds, None);
+        }
+    };
+    let timing = Timing::new(network, traffic.message_bytes);
+    let flow = match (oblivious, channels) {
+        (None, _) => Err("where packets go depends on congestion: only links of hosts have a bound".into()),
+        (_, Err(why)) => Err(why.clone()),
+        (Some(oblivious), Ok(channels)) => flow(network, channels, &demand, oblivious, &timing, effort),
+    };
+    let mut loads = Loads {
+        injection: demand.injected,
+        ejection: demand.ejected,
+        routers: None,
+        most: vec![0; network.links.len()],
+    };
+    let hosts = loads.fullest_of_hosts();
+    bounds.host_throughput = hosts.as_ref().map(|fullest| fullest.factor);
+    let mut fullest = hosts;
+    match (flow, channels) {
+        (Ok(flow), Ok(channels)) => {
+            let links = flow.loads.iter().sum::<f64>() / network.topology.router_links().max(1) as f64;
+            bounds.mean_channel_load = Some(links);
+            bounds.max_channel_load = Some(flow.loads.iter().copied().fold(0.0, f64::max));
+            if flow.sent > 0.0 {
+                bounds.mean_hops = Some(2.0 + flow.hops / flow.sent);
+                bounds.zero_load_latency_ns = Some(ZeroLoad {
+                    mean: flow.latency / flow.sent / 1000.0,
+                    max: flow.longest / 1000.0,
+                });
+            }
+            loads.most = flow.most;
+            loads.routers = Some(flow.loads);
+            let routers = loads.fullest_of_routers(network, channels);
+            bounds.router_throughput = routers.as_ref().map(|fullest| fullest.factor);
+            fullest = Fullest::first(fullest, routers);
+        }
+        (Err(why), _) => bounds.not_computed = why,
+        (Ok(_), Err(why)) => bounds.not_computed = why.clone(),
+    }
+    bounds.throughput = fullest.as_ref().map(|fullest| fullest.factor);
+    bounds.limited_by = fullest.map_or(String::new(), |fullest| fullest.name(network));
+    (bounds, Some(loads))
+}
+
+/// Loads of links between routers, hops and latencies.
+fn flow(
+    network: &Network,
+    channels: &Channels,
+    demand: &Demand,
+    oblivious: Oblivious,
+    timing: &Timing,
+    effort: Effort,
+) -> Result<Flow, String> {
+    let topology = network.topology.as_ref();
+    let mut walk = Walk::new(topology, network.routing.as_ref(), channels, timing);
+    let mut flow = walk.flow();
+    let alike = oblivious.symmetric && topology.is_symmetric() && demand.is_even_over(topology);
+    let used: Vec<usize> = (0..demand.destinations.len())
+        .filter(|destination| demand.has(*destination))
+        .collect();
+    let wanted = if alike { 1 } else { used.len() };
+    for (done, destination) in used.iter().take(wanted).enumerate() {
+        let host = demand.destinations[*destination];
+        walk.add(demand.sources(*destination), host, effort.situations, &mut flow)?;
+        let expected = flow.situations.saturating_mul(wanted as u64);
+        if done == 0 && expected > effort.situations {
+            return Err(format!(
+                "too large: about {expected} routing situations, of which at most {} are walked",
+                effort.situations
+            ));
+        }
+    }
+    if alike {
+        spread_evenly(topology, channels, used.len(), &mut flow);
+    }
+    Ok(flow)
+}
+
+/// From the flows to one destination to those to all, where all destinations and all links of a class are alike.
+fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usize, flow: &mut Flow) {
+    let classes = topology.link_classes().len();
+    let (mut sums, mut links) = (vec![0.0; classes], vec![0u64; classes]);
+    for (router, port, channel) in channels.between_routers(topology) {
+        let class = usize::from(topology.link_class(router, port).0);
+        sums[class] += flow.loads[channel];
+        links[class] += 1;
+    }
+    for (router, port, channel) in channels.between_routers(topology) {
+        let class = usize::from(topology.link_class(router, port).0);
+        flow.loads[channel] = sums[class] * destinations as f64 / links[class] as f64;
+    }
+    for sum in [&mut flow.sent, &mut flow.hops, &mut flow.latency] {
+        *sum *= destinations as f64;
+    }
+}
+
+/// Bandwidth of a link, in those of an injection link.
+fn capacity(network: &Network, class: LinkClass) -> f64 {
+    let speed = |class: LinkClass| network.links[usize::from(class.0)].bandwidth.bits_per_s as f64;
+    speed(class) / speed(HOST_LINK)
+}
+
+impl Loads {
+    fn sent(&self) -> f64 {
+        self.injection.iter().sum()
+    }
+
+    fn add(&mut self, other: &Loads, factor: f64) {
+        let add = |to: &mut [f64], from: &[f64]| {
+            to.iter_mut()
+                .zip(from)
+                .for_each(|(to, from)| *to += factor * from);
+        };
+        add(&mut self.injection, &other.injection);
+        add(&mut self.ejection, &other.ejection);
+        if let (Some(to), Some(from)) = (&mut self.routers, &other.routers) {
+            add(to, from);
+        }
+        self.most
+            .iter_mut()
+            .zip(&other.most)
+            .for_each(|(to, from)| *to = (*to).max(*from));
+    }
+
+    fn fullest_of_hosts(&self) -> Option<Fullest> {
+        let injection = self
+            .injection
+            .iter()
+            .zip(0..)
+            .map(|(load, host)| (Link::Injection(HostId(host)), *load));
+        let ejection = self
+            .ejection
+            .iter()
+            .zip(0..)
+            .map(|(load, host)| (Link::Ejection(HostId(host)), *load));
+        Fullest::of(injection.chain(ejection))
+    }
+
+    fn fullest_of_routers(&self, network: &Network, channels: &Channels) -> Option<Fullest> {
+        let (loads, topology) = (self.routers.as_ref()?, network.topology.as_ref());
+        let links = channels.between_routers(topology).map(|(router, port, channel)| {
+            let room = capacity(network, topology.link_class(router, port));
+            (Link::Router(router, port), loads[channel] / room)
+        });
+        Fullest::of(links)
+    }
+
+    fn fullest(&self, network: &Network, channels: &Channels) -> Option<Fullest> {
+        Fullest::first(
+            self.fullest_of_hosts(),
+            self.fullest_of_routers(network, channels),
+        )
+    }
+
+    /// Of the load offered, how much cannot get through. A packet crosses one injection and one ejection link, and
+    /// a known number of links of each other class at most: what is more than the links of a class can carry, all
+    /// together, divided by that number, is lost at the least.
+    fn excess(&self, network: &Network, channels: Option<&Channels>) -> f64 {
+        let too_much = |loads: &[f64]| loads.iter().map(|load| (load - 1.0).max(0.0)).sum::<f64>();
+        let mut excess = too_much(&self.injection).max(too_much(&self.ejection));
+        let (Some(loads), Some(channels)) = (&self.routers, channels) else {
+            return excess;
+        };
+        let topology = network.topology.as_ref();
+        let mut sums = vec![0.0; self.most.len()];
+        for (router, port, channel) in channels.between_routers(topology) {
+            let class = topology.link_class(router, port);
+            let over = (loads[channel] - capacity(network, class)).max(0.0);
+            sums[usize::from(class.0)] += over;
+        }
+        for (sum, most) in sums.iter().zip(&self.most) {
+            excess = excess.max(sum / f64::from((*most).max(1)));
+        }
+        excess
+    }
+}
+
+impl Fullest {
+    /// Of links with their loads in units of what they can carry; none if nothing is sent over any.
+    fn of(links: impl Iterator<Item = (Link, f64)>) -> Option<Fullest> {
+        let mut fullest: Option<(f64, Link, u64)> = None;
+        for (link, load) in links.filter(|(_, load)| *load > 0.0) {
+            match &mut fullest {
+                Some((most, _, count)) if (load - *most).abs() <= ROUNDING * *most => *count += 1,
+                Some((most, ..)) if load < *most => {}
+                _ => fullest = Some((load, link, 1)),
+            }
+        }
+        fullest.map(|(load, link, count)| Fullest {
+            factor: 1.0 / load,
+            link,
+            count,
+        })
+    }
+
+    /// Of two, what is full first; of equals, the second.
+    fn first(one: Option<Fullest>, other: Option<Fullest>) -> Option<Fullest> {
+        match (one, other) {
+            (Some(one), Some(other)) if one.factor < other.factor => Some(one),
+            (one, None) => one,
+            (_, other) => other,
+        }
+    }
+
+    fn name(&self, network: &Network) -> String {
+        let topology = network.topology.as_ref();
+        let router = |router: RouterId| match topology.coordinates(router) {
+            grid if grid.starts_with('(') => format!("router {} {grid}", router.0),
+            words => format!("router {} ({words})", router.0),
+        };
+        let link = match self.link {
+            Link::Injection(host) => format!("injection link of host {}", host.0),
+            Link::Ejection(host) => format!("ejection link of host {}", host.0),
+            Link::Router(from, port) => {
+                let class = topology.link_classes()[usize::from(topology.link_class(from, port).0)];
+                let to = match topology.peer(from, port) {
+                    Peer::Router(to, _) => router(to),
+                    Peer::Host(_) | Peer::Unwired => unreachable!("links between routers only"),
+                };
+                format!("{class} link of {} to {to}", router(from))
+            }
+        };
+        match self.count {
+            1 => link,
+            2 => format!("{link}, and one more"),
+            count => format!("{link}, and {} more", count - 1),
+        }
+    }
+}

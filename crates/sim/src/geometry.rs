@@ -1,0 +1,202 @@
+//! A topology as the patterns of synthetic traffic see it.
+
+use topology::{HostId, Peer, Port, RouterId, Shape, Topology, Tree};
+use workload::traffic::{Geometry, Grid, GridKind};
+
+/// A topology. What the numbers of its hosts have in common is found out when it is asked for, by a look at all
+/// hosts.
+pub struct HostGeometry<'a>(pub &'a dyn Topology);
+
+impl HostGeometry<'_> {
+    fn sizes(&self) -> Option<(Vec<u32>, GridKind)> {
+        match self.0.shape() {
+            Shape::Cartesian(grid) if grid.wraps() => Some((grid.sizes().to_vec(), GridKind::Torus)),
+            Shape::Cartesian(grid) => Some((grid.sizes().to_vec(), GridKind::Mesh)),
+            Shape::HyperX(hyperx) => {
+                let sizes = (0..hyperx.dimensions()).map(|dimension| hyperx.size(dimension));
+                Some((sizes.collect(), GridKind::AllToAll))
+            }
+            Shape::Groups(_) | Shape::Tree(_) | Shape::Graph(_) => None,
+        }
+    }
+}
+
+/// The length of the runs of hosts with consecutive numbers that have the same owner, if they are all of the
+/// same length and each owner has one.
+fn block_size(hosts: u32, owner: impl Fn(u32) -> u64) -> Option<u32> {
+    let first = owner(0);
+    let size = (1..hosts).find(|host| owner(*host) != first).unwrap_or(hosts);
+    if !hosts.is_multiple_of(size) {
+        return None;
+    }
+    let (mut owners, mut start) = (Vec::with_capacity((hosts / size) as usize), 0);
+    while start < hosts {
+        let of = owner(start);
+        if (start + 1..start + size).any(|host| owner(host) != of) {
+            return None;
+        }
+        owners.push(of);
+        start += size;
+    }
+    owners.sort_unstable();
+    owners.windows(2).all(|pair| pair[0] != pair[1]).then_some(size)
+}
+
+/// What stands for the subtree below the top level that a host is in: the first router of the level below the
+/// top that one comes to on the first way up.
+fn below_top(topology: &dyn Topology, tree: &dyn Tree, host: u32) -> u64 {
+    let mut router = topology.attachment(HostId(host)).0;
+    while tree.level(router) + 2 < tree.levels() {
+        let mut up = tree.up_ports(router);
+        match up.next().map(|port| topology.peer(router, Port(port))) {
+            Some(Peer::Router(above, _)) => router = above,
+            _ => break,
+        }
+    }
+    u64::from(router.0)
+}
+
+impl Geometry for HostGeometry<'_> {
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn routers(&self) -> u32 {
+        self.0.routers()
+    }
+
+    fn router(&self, host: u32) -> u32 {
+        self.0.attachment(HostId(host)).0.0
+    }
+
+    fn first_host(&self, router: u32) -> Option<u32> {
+        let router = RouterId(router);
+        let hosts = (0..self.0.ports(router)).filter_map(|port| match self.0.peer(router, Port(port)) {
+            Peer::Host(host) => Some(host.0),
+            Peer::Router(..) | Peer::Unwired => None,
+        });
+        hosts.min()
+    }
+
+    fn neighbours(&self, router: u32, each: &mut dyn FnMut(u32)) {
+        let router = RouterId(router);
+        for port in 0..self.0.ports(router) {
+            if let Peer::Router(end, _) = self.0.peer(router, Port(port)) {
+                each(end.0);
+            }
+        }
+    }
+
+    fn hosts_per_router(&self) -> Option<u32> {
+        block_size(self.0.hosts(), |host| u64::from(self.router(host)))
+    }
+
+    fn hosts_per_group(&self) -> Option<u32> {
+        let group: &dyn Fn(u32) -> u64 = match self.0.shape() {
+            Shape::Groups(groups) => &|host| u64::from(groups.group(RouterId(self.router(host)))),
+            Shape::Tree(tree) => &|host| below_top(self.0, tree, host),
+            Shape::Cartesian(_) | Shape::HyperX(_) | Shape::Graph(_) => return None,
+        };
+        block_size(self.0.hosts(), group)
+    }
+
+    fn grid(&self) -> Option<Grid> {
+        let (sizes, kind) = self.sizes()?;
+        let hosts_per_router = self.hosts_per_router()?;
+        let every_router = u64::from(self.routers()) * u64::from(hosts_per_router);
+        (every_router == u64::from(self.0.hosts())).then_some(Grid {
+            sizes,
+            kind,
+            hosts_per_router,
+        })
+    }
+
+    fn is_graph(&self) -> bool {
+        matches!(self.0.shape(), Shape::Graph(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Section;
+
+    use super::*;
+
+    fn topology(text: &str) -> Box<dyn Topology> {
+        topology::build(&Section::from_toml(text, "x.toml").unwrap()).unwrap()
+    }
+
+    /// Every registered topology: hosts are where the blocks say, links have two ends, coordinates are those
+    /// of the topology.
+    #[test]
+    fn blocks_links_and_coordinates_are_those_of_the_topology() {
+        for kind in topology::REGISTRY {
+            let topology = topology(&format!("kind = \"{}\"\n{}", kind.name, kind.example));
+            let geometry = HostGeometry(topology.as_ref());
+            if let Some(size) = geometry.hosts_per_router() {
+                for host in 0..topology.hosts() {
+                    let router = geometry.router(host);
+                    assert_eq!(
+                        geometry.first_host(router),
+                        Some(host - host % size),
+                        "{}",
+                        kind.name
+                    );
+                }
+            }
+            for router in 0..geometry.routers() {
+                geometry.neighbours(router, &mut |end| {
+                    let mut back = 0;
+                    geometry.neighbours(end, &mut |other| back += u32::from(other == router));
+                    assert!(back > 0, "{}: {router} - {end}", kind.name);
+                });
+            }
+            let (Some(grid), shape) = (geometry.grid(), topology.shape()) else {
+                continue;
+            };
+            let mut stride = 1;
+            for (dimension, size) in grid.sizes.iter().enumerate() {
+                for router in (0..geometry.routers()).map(RouterId) {
+                    let x = router.0 / stride % size;
+                    match shape {
+                        Shape::Cartesian(cartesian) => assert_eq!(cartesian.coordinate(router, dimension), x),
+                        Shape::HyperX(hyperx) if x > 0 => {
+                            let from = RouterId(router.0 - x * stride);
+                            assert_eq!(hyperx.first_difference(from, router), Some((dimension, x)));
+                        }
+                        _ => {}
+                    }
+                }
+                stride *= size;
+            }
+        }
+    }
+
+    #[test]
+    fn groups_and_pods() {
+        let dragonfly =
+            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2";
+        let numbers = |text: &str| {
+            let topology = topology(text);
+            let geometry = HostGeometry(topology.as_ref());
+            (geometry.hosts_per_router(), geometry.hosts_per_group())
+        };
+        assert_eq!(numbers(dragonfly), (Some(2), Some(8)));
+        assert_eq!(numbers("kind = \"fat-tree\"\nradix = 4"), (Some(2), Some(4)));
+        assert_eq!(
+            numbers("kind = \"fat-tree\"\nradix = 4\nlevels = 2"),
+            (Some(2), Some(2))
+        );
+        assert_eq!(numbers("kind = \"torus\"\nsizes = [3, 3]"), (Some(1), None));
+    }
+
+    #[test]
+    fn blocks_of_different_length_are_none() {
+        let owners = |owners: &'static [u64]| block_size(owners.len() as u32, |host| owners[host as usize]);
+        assert_eq!(owners(&[5, 5, 1, 1]), Some(2));
+        assert_eq!(owners(&[5]), Some(1));
+        assert_eq!(owners(&[5, 5, 5, 1, 1]), None);
+        assert_eq!(owners(&[5, 5, 1, 2]), None);
+        assert_eq!(owners(&[5, 5, 1, 1, 5, 5]), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! Synthetic traffic in whole simulations: what is offered is what was asked for, and adverse patterns let
+//! through what their sources say.
+
+use std::collections::BTreeMap;
+
+use sim::{Experiment, JobKind};
+use topology::{HostId, Peer, Port, RouterId};
+
+use crate::support::{experiment, run};
+
+/// An experiment on a network with links of 100 Gbps, and buffers in which nothing waits for credits.
+fn on(topology: &str, routing: &str, traffic: &str, until_us: u32) -> Experiment {
+    experiment(&format!(
+        "[network]\n\
+         topology = {{ {topology} }}\n\
+         routing = {{ algorithm = \"{routing}\" }}\n\
+         link = {{ bandwidth = \"100 Gbps\", latency = \"20 ns\" }}\n\
+         router = {{ delay = \"20 ns\", buffer = \"256 KiB\" }}\n\
+         packet = \"256 B\"\n\
+         [[job]]\n\
+         traffic = {{ {traffic} }}\n\
+         [run]\n\
+         until = \"{until_us} us\"\n\
+         warmup = \"{} us\"\n",
+        until_us / 3
+    ))
+}
+
+/// What a saturated network accepts, as a fraction of the injection bandwidth of all hosts.
+fn accepted(topology: &str, routing: &str, pattern: &str) -> f64 {
+    let traffic = format!("pattern = {pattern}, load = 1.0, arrival = \"fixed\"");
+    let result = run(&on(topology, routing, &traffic, 60));
+    result.summary.network.accepted_load
+}
+
+fn assert_near(found: f64, expected: f64, tolerance: f64) {
+    let difference = (found / expected - 1.0).abs();
+    assert!(difference <= tolerance, "{found} is not {expected}");
+}
+
+/// All go three routers in the same direction: each link carries the traffic of three, and has room for no more
+/// than a third of what each could inject. (Far beyond saturation it is less: what a router injects takes turns
+/// with the two thirds that come through.)
+#[test]
+fn tornado_on_a_ring_of_eight() {
+    let ring = "kind = \"torus\", sizes = [8]";
+    for pattern in ["tornado", "adversarial"] {
+        let accepted = |load: f64| {
+            let traffic = format!("pattern = \"{pattern}\", load = {load}, arrival = \"fixed\"");
+            run(&on(ring, "dimension-order", &traffic, 60))
+                .summary
+                .network
+                .accepted_load
+        };
+        assert_near(accepted(0.33), 0.33, 0.01);
+        assert!(accepted(0.36) < 0.336, "{}", accepted(0.36));
+    }
+}
+
+/// The eight hosts of a group share one link.
+#[test]
+fn adversarial_on_a_dragonfly() {
+    let dragonfly =
+        "kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2";
+    assert_near(accepted(dragonfly, "minimal", "\"adversarial\""), 1.0 / 8.0, 0.01);
+    // Non-minimal paths are there for this.
+    assert!(accepted(dragonfly, "ugal", "\"adversarial\"") > 0.3);
+}
+
+/// 2 p flows share a link, but for the two routers of fifty that are left over.
+#[test]
+fn adversarial_on_a_slim_fly() {
+    for p in [2, 3] {
+        let slim_fly = format!("kind = \"slim-fly\", q = 5, hosts_per_router = {p}");
+        let found = accepted(&slim_fly, "minimal", "\"adversarial\"");
+        let bound = 1.0 / (2.0 * f64::from(p));
+        assert!(
+            found > bound * 0.98 && found < bound * 1.05,
+            "{found} is not {bound}"
+        );
+    }
+}
+
+/// Four routers meet in each link of the second dimension.
+#[test]
+fn adversarial_on_a_hyperx_of_three_dimensions() {
+    let hyperx = "kind = \"hyperx\", shape = [4, 4, 4]";
+    assert_near(
+        accepted(hyperx, "dimension-order", "\"adversarial\""),
+        1.0 / 4.0,
+        0.01,
+    );
+}
+
+/// Everything goes through the top, whose links are half as many as hosts.
+#[test]
+fn adversarial_on_a_tapered_tree() {
+    let tree = "kind = \"fat-tree\", radix = 6, levels = 2, tapering = \"2:1\"";
+    let found = accepted(tree, "adaptive", "\"adversarial\"");
+    assert!(found > 0.45 && found <= 0.501, "{found}");
+}
+
+/// One ejection link for all, and the target silent.
+#[test]
+fn incast_is_limited_by_the_target() {
+    let mesh = "kind = \"mesh\", sizes = [4, 4]";
+    assert_near(accepted(mesh, "dimension-order", "\"incast\""), 1.0 / 16.0, 0.01);
+}
+
+/// 12 of 16 hosts of a transpose are no fixed points, and the rest are silent.
+#[test]
+fn silent_hosts_do_not_make_the_others_send_more() {
+    let mesh = "kind = \"mesh\", sizes = [4, 4]";
+    let traffic = "pattern = \"transpose\", load = 0.2, arrival = \"fixed\"";
+    let result = run(&on(mesh, "dimension-order", traffic, 60));
+    assert_near(result.summary.network.offered_load, 0.2 * 12.0 / 16.0, 0.01);
+    assert_near(result.summary.network.accepted_load, 0.2 * 12.0 / 16.0, 0.01);
+}
+
+/// Whatever the arrivals and sizes are, the load counts bytes.
+#[test]
+fn the_load_is_that_of_bytes() {
+    let torus = "kind = \"torus\", sizes = [4, 4], hosts_per_router = 4";
+    let sizes = [
+        "\"333 B\"",
+        "{ distribution = \"uniform\", min = \"1 B\", max = \"999 B\" }",
+        "{ distribution = \"bimodal\", small = \"64 B\", large = \"2 KiB\", large_share = 0.1 }",
+        "{ distribution = \"geometric\", mean = \"500 B\" }",
+    ];
+    for size in sizes {
+        for arrival in ["bernoulli", "exponential", "fixed", "on-off"] {
+            let traffic =
+                format!("pattern = \"uniform\", load = 0.3, arrival = \"{arrival}\", message = {size}");
+            let result = run(&on(torus, "dimension-order", &traffic, 90));
+            // At least 60,000 messages; bursts of ten, each of which comes or not, vary more.
+            let tolerance = if arrival == "on-off" { 0.06 } else { 0.02 };
+            assert_near(result.summary.network.offered_load, 0.3, tolerance);
+        }
+    }
+}
+
+/// What the bounds of other tools are computed from: by hosts of the network, for a job on a part of it.
+#[test]
+fn shares_of_a_job_name_hosts_of_the_network() {
+    let text = "[network]\n\
+        topology = { kind = \"torus\", sizes = [8] }\n\
+        routing = { algorithm = \"dimension-order\" }\n\
+        [[job]]\n\
+        hosts = 3\n\
+        placement = \"random\"\n\
+        traffic = { pattern = \"uniform\", load = 0.25 }\n\
+        [run]\n\
+        until = \"1 us\"\n";
+    let experiment = experiment(text);
+    let JobKind::Traffic(job) = &experiment.jobs[0].kind else {
+        panic!("it is traffic")
+    };
+    assert_eq!((job.load, job.host_count), (0.25, 3));
+    let mut found = Vec::new();
+    job.shares(1, &mut |host, share| found.push((host, share)));
+    assert_eq!(found, [(job.host(0), 0.5), (job.host(2), 0.5)]);
+    assert!(
+        found
+            .iter()
+            .any(|(host, _)| *host != HostId(0) && *host != HostId(2)),
+        "placed at random"
+    );
+}
+
+/// Hosts in another order than the network's know nothing of it.
+#[test]
+fn patterns_of_the_network_want_all_of_it() {
+    for hosts in ["hosts = 7", "hosts = 8\nplacement = \"random\""] {
+        let text = format!(
+            "[network]\n\
+             topology = {{ kind = \"torus\", sizes = [8] }}\n\
+             routing = {{ algorithm = \"dimension-order\" }}\n\
+             [[job]]\n\
+             {hosts}\n\
+             traffic = {{ pattern = \"tornado\", load = 0.25 }}\n\
+             [run]\n\
+             until = \"1 us\"\n"
+        );
+        let error = Experiment::from_toml(&text, "x.toml", &[])
+            .err()
+            .expect("it is refused")
+            .to_string();
+        assert!(
+            error.contains("job.0.traffic.pattern: needs the coordinates of routers"),
+            "{error}"
+        );
+        let all = text.replace(hosts, "hosts = 8");
+        assert!(Experiment::from_toml(&all, "x.toml", &[]).is_ok());
+    }
+}
+
+/// The same seed, the same permutation, and not that of another job.
+#[test]
+fn permutations_come_from_the_seed_and_the_job() {
+    let partners = |seed: u32| {
+        let text = format!(
+            "[network]\n\
+             topology = {{ kind = \"torus\", sizes = [64] }}\n\
+             routing = {{ algorithm = \"dimension-order\" }}\n\
+             [[job]]\n\
+             traffic = {{ pattern = \"permutation\", load = 0.1 }}\n\
+             [[job]]\n\
+             traffic = {{ pattern = \"permutation\", load = 0.1 }}\n\
+             [run]\n\
+             until = \"1 us\"\n\
+             seed = {seed}\n"
+        );
+        let experiment = experiment(&text);
+        let of = |job: usize| {
+            let JobKind::Traffic(job) = &experiment.jobs[job].kind else {
+                panic!("it is traffic")
+            };
+            let mut partners = Vec::new();
+            (0..64).for_each(|source| job.shares(source, &mut |host, _| partners.push((source, host.0))));
+            partners
+        };
+        [of(0), of(1)]
+    };
+    let [first, second] = partners(1);
+    assert_ne!(first, second);
+    assert_eq!(partners(1), [first.clone(), second]);
+    assert_ne!(partners(2)[0], first);
+}
+
+/// On Slim Flies of all three forms, prime and not: how many routers go by the only way of two links, over a link
+/// that as many flows as can be share.
+#[test]
+fn nearly_all_routers_of_a_slim_fly_find_their_place() {
+    for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19] {
+        let slim_fly = format!("kind = \"slim-fly\", q = {q}, hosts_per_router = 1");
+        let experiment = on(&slim_fly, "minimal", "pattern = \"adversarial\", load = 1", 60);
+        let JobKind::Traffic(job) = &experiment.jobs[0].kind else {
+            panic!("it is traffic")
+        };
+        let topology = experiment.network.topology.as_ref();
+        let neighbours = |router: u32| {
+            let ports = 0..topology.ports(RouterId(router));
+            let peers = ports.map(move |port| topology.peer(RouterId(router), Port(port)));
+            peers.filter_map(|peer| match peer {
+                Peer::Router(router, _) => Some(router.0),
+                Peer::Host(_) | Peer::Unwired => None,
+            })
+        };
+        let mut ways = Vec::new();
+        let mut flows = BTreeMap::new();
+        let mut partners = vec![0; job.host_count as usize];
+        for source in 0..job.host_count {
+            job.shares(source, &mut |partner, _| {
+                partners[partner.0 as usize] += 1;
+                let (from, to) = (source, partner.0);
+                let beside: Vec<u32> = neighbours(to).collect();
+                let between: Vec<u32> = neighbours(from).filter(|via| beside.contains(via)).collect();
+                if let [via] = between[..]
+                    && !beside.contains(&from)
+                {
+                    let way = [(from, via), (via, to)];
+                    way.iter().for_each(|link| *flows.entry(*link).or_insert(0) += 1);
+                    ways.push(way);
+                }
+            });
+        }
+        assert!(partners.iter().all(|times| *times <= 1), "a permutation");
+        assert!(flows.values().all(|flows| *flows <= 2));
+        let slowed = ways
+            .iter()
+            .filter(|way| way.iter().any(|link| flows[link] == 2))
+            .count();
+        let left = job.host_count - slowed as u32;
+        // Rows are of four routers, and 2 q^2 is no multiple of four where q is odd.
+        assert!(
+            left <= 4,
+            "q = {q}: {left} of {} routers are left",
+            job.host_count
+        );
+    }
+}

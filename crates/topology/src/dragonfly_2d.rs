@@ -1,0 +1,392 @@
+//! Dragonfly whose groups are grids: all-to-all in every row and in every column of a group.
+//!
+//! Source: B. Alverson, E. Froese, L. Kaplan, D. Roweth, "Cray XC series network", Cray Inc. white paper
+//! WP-Aries01-1112, 2012: a group is 6 chassis (`rows`) of 16 routers (`columns`), one link between two
+//! routers of a chassis and three between the routers of two chassis at the same place, 4 hosts on a router;
+//! 96 routers and 384 hosts in a group.
+//!
+//! Router number in its group: row * columns + column. Ports of a router: its hosts; then cable by cable the
+//! other routers of its row in their order; then cable by cable those of its column; then the global ones,
+//! and `arrangement.rs` says where each of them leads.
+//!
+//! Inside a group paths go along the row first, then along the column: row links wait for column links only,
+//! and no column link for another.
+
+use std::any::Any;
+
+use config::{Error, Section};
+
+use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Place, SEED};
+use crate::dragonfly::NAMES;
+use crate::host_ports::HostPorts;
+use crate::size::{count, counted, ports, positive};
+use crate::{
+    Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "dragonfly-2d",
+    summary: "dragonfly whose groups are grids, all-to-all in every row and column (Cray XC)",
+    parameters: &[
+        ("hosts_per_router", "hosts on every router (default: 4)"),
+        ("rows", "rows of routers in every group (default: 6)"),
+        (
+            "columns",
+            "columns of routers in every group: how many a row has (default: 16)",
+        ),
+        (
+            "row_links",
+            "parallel links between two routers of a row (default: 1)",
+        ),
+        (
+            "column_links",
+            "parallel links between two routers of a column (default: 3)",
+        ),
+        ("global_links_per_router", "links of every router to other groups"),
+        LINKS_BETWEEN_GROUPS,
+        GROUPS,
+        ARRANGEMENT,
+        SEED,
+    ],
+    example: "hosts_per_router = 1\nrows = 2\ncolumns = 3\ncolumn_links = 2\nglobal_links_per_router = 1\n\
+              groups = 5\n",
+    build: |section| Ok(Box::new(Dragonfly2d::read(section)?)),
+};
+
+const ROW_LINK: LinkClass = LinkClass(1);
+const COLUMN_LINK: LinkClass = LinkClass(2);
+const GLOBAL_LINK: LinkClass = LinkClass(3);
+
+/// A dragonfly with grids for groups; see the module. Public so that routing can be compiled for it.
+#[derive(Clone, Debug)]
+pub struct Dragonfly2d {
+    hosts: u32,
+    routers: u32,
+    host_ports: HostPorts,
+    routers_per_group: Divisor,
+    rows: Line,
+    columns: Line,
+    local_paths: u16,
+    global: Arrangement,
+    first_global_port: u16,
+    ports: u16,
+}
+
+/// How a router is linked to the others of its row or column.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Routers of a row or column.
+    size: Divisor,
+    /// The others, size - 1; 1 where there are none, to divide by.
+    others: Divisor,
+    /// Parallel links between two of them.
+    cables: Divisor,
+    first_port: u32,
+}
+
+impl Line {
+    fn new(size: u32, cables: u32, first_port: u32) -> Line {
+        Line {
+            size: Divisor::new(size),
+            others: Divisor::new((size - 1).max(1)),
+            cables: Divisor::new(cables),
+            first_port,
+        }
+    }
+
+    /// The port at position `here` that leads to position `there`.
+    #[inline]
+    fn port(self, here: u32, there: u32, cable: u32) -> Port {
+        let index = if there < here { there } else { there - 1 };
+        Port((self.first_port + cable * self.others.get() + index) as u16)
+    }
+
+    /// The position to which a port at position `here` leads, and its cable.
+    fn lead(self, here: u32, port: Port) -> (u32, u32) {
+        let (cable, index) = self.others.divide(u32::from(port.0) - self.first_port);
+        (if index < here { index } else { index + 1 }, cable)
+    }
+}
+
+impl Dragonfly2d {
+    fn read(section: &Section) -> Result<Dragonfly2d, Error> {
+        let host_ports = HostPorts::read(section, "hosts_per_router", Some(4))?;
+        let p = host_ports.count();
+        let rows = positive(section, "rows", Some(6))?;
+        let columns = positive(section, "columns", Some(16))?;
+        let row_links = positive(section, "row_links", Some(1))?;
+        let column_links = positive(section, "column_links", Some(3))?;
+        let routers_per_group = count(section, "rows", "routers of a group", &[rows, columns])?;
+        let local_paths = count(section, "column_links", "paths", &[row_links, column_links])?;
+        let local_paths = u16::try_from(local_paths).map_err(|_| {
+            let text = format!(
+                "{row_links} x {column_links} paths inside a group are too many; expected at most {}",
+                u16::MAX
+            );
+            section.error("column_links", text)
+        })?;
+        let global = Arrangement::read(section, routers_per_group, &NAMES)?;
+        let (groups, h) = (global.groups(), global.ports_of_router());
+        let row_ports = count(section, "columns", "links", &[columns - 1, row_links])?;
+        let column_ports = count(section, "rows", "links", &[rows - 1, column_links])?;
+        let ports = ports(section, "columns", &[p, row_ports, column_ports, h])?;
+        Ok(Dragonfly2d {
+            routers: count(section, "groups", "routers", &[groups, routers_per_group])?,
+            hosts: count(section, "groups", "hosts", &[groups, routers_per_group, p])?,
+            host_ports,
+            routers_per_group: Divisor::new(routers_per_group),
+            // A row is as long as there are columns.
+            rows: Line::new(columns, row_links, p),
+            columns: Line::new(rows, column_links, p + row_ports),
+            local_paths,
+            global,
+            first_global_port: ports - h as u16,
+            ports,
+        })
+    }
+
+    #[inline]
+    fn place(&self, router: RouterId) -> Place {
+        let (group, router) = self.routers_per_group.divide(router.0);
+        Place { group, router }
+    }
+
+    /// Row and column of a router, by its number in the group.
+    #[inline]
+    fn spot(&self, router: u32) -> (u32, u32) {
+        self.rows.size.divide(router)
+    }
+
+    /// Local links between two routers of one group, by their numbers in it.
+    #[inline]
+    fn local_distance(&self, from: (u32, u32), to: u32) -> u8 {
+        let to = self.spot(to);
+        u8::from(from.0 != to.0) + u8::from(from.1 != to.1)
+    }
+
+    #[inline]
+    fn global_port(&self, at: Place, k: u32) -> (RouterId, Port) {
+        (
+            RouterId(at.group * self.routers_per_group.get() + at.router),
+            Port(self.first_global_port + k as u16),
+        )
+    }
+
+    /// A link between the groups of two routers with the fewest local links beside it, and how many these
+    /// are.
+    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
+        let (near, far) = (self.spot(from.router), self.spot(to.router));
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.local_distance(near, here) + self.local_distance(far, there)
+        })
+    }
+}
+
+impl Topology for Dragonfly2d {
+    fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn ports(&self, _: RouterId) -> u16 {
+        self.ports
+    }
+
+    fn peer(&self, router: RouterId, port: Port) -> Peer {
+        if let Some(host) = self.host_ports.peer(router.0, port) {
+            return host;
+        }
+        let at = self.place(router);
+        if port.0 >= self.first_global_port {
+            let k = u32::from(port.0 - self.first_global_port);
+            return match self.global.across(at, k) {
+                Some((to, k)) => {
+                    let (router, port) = self.global_port(to, k);
+                    Peer::Router(router, port)
+                }
+                None => Peer::Unwired,
+            };
+        }
+        let (row, column) = self.spot(at.router);
+        let first = router.0 - at.router;
+        if u32::from(port.0) < self.columns.first_port {
+            let (there, cable) = self.rows.lead(column, port);
+            let other = RouterId(first + row * self.rows.size.get() + there);
+            return Peer::Router(other, self.rows.port(there, column, cable));
+        }
+        let (there, cable) = self.columns.lead(row, port);
+        let other = RouterId(first + there * self.rows.size.get() + column);
+        Peer::Router(other, self.columns.port(there, row, cable))
+    }
+
+    #[inline]
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        self.host_ports.attachment(host)
+    }
+
+    /// Several global links can be shorter than one with the local links beside it, so this may be less than
+    /// minimal routing takes, which crosses one. Where that is possible the way is searched.
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let (here, there) = (self.place(from), self.place(to));
+        if here.group == there.group {
+            return u32::from(self.local_distance(self.spot(here.router), there.router));
+        }
+        let direct = self.nearest(here, there, 0).1 + 1;
+        // One link would be a direct one.
+        search::distance(self, from, to, 2, direct)
+    }
+
+    fn link_classes(&self) -> &'static [&'static str] {
+        &["host", "row", "column", "global"]
+    }
+
+    fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
+        if self.host_ports.has(port) {
+            HOST_LINK
+        } else if u32::from(port.0) < self.columns.first_port {
+            ROW_LINK
+        } else if port.0 < self.first_global_port {
+            COLUMN_LINK
+        } else {
+            GLOBAL_LINK
+        }
+    }
+
+    fn coordinates(&self, router: RouterId) -> String {
+        let at = self.place(router);
+        let (row, column) = self.spot(at.router);
+        format!("group {}, row {row}, column {column}", at.group)
+    }
+
+    fn describe(&self) -> String {
+        let (in_row, in_column) = (self.rows.cables.get(), self.columns.cables.get());
+        let mut text = format!(
+            "dragonfly of {} of {} x {} routers with {} each",
+            counted(self.global.groups(), "group"),
+            self.rows.size.get(),
+            self.columns.size.get(),
+            counted(self.host_ports.count(), "host"),
+        );
+        if in_row > 1 || in_column > 1 {
+            text += &format!(", {in_row} and {in_column} parallel links in rows and columns");
+        }
+        text + &self.global.describe()
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::Groups(self)
+    }
+
+    fn router_links(&self) -> u64 {
+        let local = u32::from(self.first_global_port) - self.host_ports.count();
+        u64::from(self.routers) * u64::from(local)
+            + u64::from(self.global.groups()) * u64::from(self.global.wired())
+    }
+}
+
+impl Groups for Dragonfly2d {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    #[inline]
+    fn groups(&self) -> u32 {
+        self.global.groups()
+    }
+
+    #[inline]
+    fn group(&self, router: RouterId) -> u32 {
+        self.routers_per_group.quotient(router.0)
+    }
+
+    fn routers_per_group(&self) -> u32 {
+        self.routers_per_group.get()
+    }
+
+    fn host_routers_per_group(&self) -> u32 {
+        self.routers_per_group.get()
+    }
+
+    #[inline]
+    fn links_between(&self, from: u32, to: u32) -> u32 {
+        self.global.links_between(from, to)
+    }
+
+    #[inline]
+    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
+        let (router, k) = self.global.gateway(from, to, index);
+        self.global_port(Place { group: from, router }, k)
+    }
+
+    /// Looks at every link between the two groups.
+    #[inline]
+    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
+        if self.global.is_single() {
+            return 0;
+        }
+        self.nearest(self.place(from), self.place(to), draw).0
+    }
+
+    fn local_diameter(&self) -> u32 {
+        let wide = |line: Line| u32::from(line.size.get() > 1);
+        (wide(self.rows) + wide(self.columns)).max(1)
+    }
+
+    #[inline]
+    fn local_paths(&self) -> u16 {
+        self.local_paths
+    }
+
+    #[inline]
+    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+        let from = self.spot(self.routers_per_group.remainder(from.0));
+        let to = self.spot(self.routers_per_group.remainder(to.0));
+        let (column_cable, row_cable) = self.rows.cables.divide(u32::from(path));
+        if from.1 != to.1 {
+            self.rows.port(from.1, to.1, row_cable)
+        } else {
+            self.columns.port(from.0, to.0, column_cable)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(parameters: &str) -> Dragonfly2d {
+        Dragonfly2d::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()
+    }
+
+    /// The group of the white paper: 96 routers, 384 hosts, 15 links in the row and 15 in the column.
+    #[test]
+    fn a_group_is_that_of_the_cray_xc() {
+        let network = built("global_links_per_router = 10\ngroups = 3");
+        assert_eq!(network.routers_per_group(), 96);
+        assert_eq!(network.hosts(), 3 * 384);
+        assert_eq!(network.ports, 4 + 15 + 15 + 10);
+        assert_eq!(network.links_between(0, 2), 480);
+        assert_eq!(
+            network.describe(),
+            "dragonfly of 3 groups of 16 x 6 routers with 4 hosts each, 1 and 3 parallel links in rows and \
+             columns, 480 links between any two groups"
+        );
+    }
+
+    #[test]
+    fn paths_go_along_the_row_first() {
+        let network = built("rows = 3\ncolumns = 4\nhosts_per_router = 2\nglobal_links_per_router = 1");
+        // From row 0, column 1 to row 2, column 3.
+        let (from, to) = (RouterId(1), RouterId(11));
+        let port = network.local_port(from, to, 2);
+        let Peer::Router(next, _) = network.peer(from, port) else {
+            panic!("not a link between routers")
+        };
+        assert_eq!(next, RouterId(3));
+        // Three links to each of two routers of the column; the third one to row 2.
+        assert_eq!(network.local_port(next, to, 2), Port(2 + 3 + 2 * 2 + 1));
+    }
+}

@@ -1,0 +1,331 @@
+//! Dragonfly+, or Megafly: groups of leaf routers, which have the hosts, and spine routers, which have the
+//! links to other groups; every leaf of a group is linked to every spine of it.
+//!
+//! Sources: A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology
+//! for scaling datacenters", HiPINEB 2017; M. Flajslik, E. Borch, M. A. Parker, "Megafly: a topology for
+//! exascale systems", ISC High Performance 2018.
+//!
+//! Router number in its group: leaves first, then spines. Ports of a leaf: its hosts, then the spines in
+//! their order. Ports of a spine: the leaves in their order, then the global ones, and `arrangement.rs` says
+//! where each of them leads.
+//!
+//! Inside a group paths go from leaf to spine to leaf: links up wait for links down, and these for none of
+//! the group. From spine to spine, which packets need that pass through a group, they go down and up, and
+//! links down wait for links up; on one VC the two kinds would close a circle, so routing has to keep them
+//! on different ones.
+
+use std::any::Any;
+
+use config::{Error, Section};
+
+use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Names, Place, SEED};
+use crate::host_ports::HostPorts;
+use crate::size::{count, counted, ports, positive};
+use crate::{
+    Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "dragonfly-plus",
+    summary: "groups of leaves with hosts and spines with global links (Dragonfly+, Megafly; Shpiner et al. 2017)",
+    parameters: &[
+        ("hosts_per_leaf", "hosts on every leaf"),
+        ("leaves_per_group", "leaf routers in every group"),
+        (
+            "spines_per_group",
+            "spine routers in every group, each linked to all of its leaves (default: leaves_per_group)",
+        ),
+        ("global_links_per_spine", "links of every spine to other groups"),
+        LINKS_BETWEEN_GROUPS,
+        GROUPS,
+        ARRANGEMENT,
+        SEED,
+    ],
+    example: "hosts_per_leaf = 2\nleaves_per_group = 3\nspines_per_group = 2\nglobal_links_per_spine = 2\n",
+    build: |section| Ok(Box::new(DragonflyPlus::read(section)?)),
+};
+
+const NAMES: Names = Names {
+    routers: "spines",
+    per_router: "global_links_per_spine",
+};
+
+const LOCAL_LINK: LinkClass = LinkClass(1);
+const GLOBAL_LINK: LinkClass = LinkClass(2);
+
+/// A Dragonfly+; see the module. Public so that routing can be compiled for it.
+#[derive(Clone, Debug)]
+pub struct DragonflyPlus {
+    hosts: u32,
+    routers: u32,
+    host_ports: HostPorts,
+    leaves: Divisor,
+    spines: Divisor,
+    /// Leaves and spines.
+    routers_per_group: Divisor,
+    local_paths: u16,
+    global: Arrangement,
+    leaf_ports: u16,
+    spine_ports: u16,
+}
+
+impl DragonflyPlus {
+    fn read(section: &Section) -> Result<DragonflyPlus, Error> {
+        let host_ports = HostPorts::read(section, "hosts_per_leaf", None)?;
+        let leaves = positive(section, "leaves_per_group", None)?;
+        let spines = positive(section, "spines_per_group", Some(leaves))?;
+        let global = Arrangement::read(section, spines, &NAMES)?;
+        let routers = leaves.checked_add(spines).ok_or_else(|| {
+            let text = format!("{leaves} leaves and {spines} spines of a group are too many");
+            section.error("spines_per_group", text)
+        })?;
+        let groups = global.groups();
+        Ok(DragonflyPlus {
+            routers: count(section, "groups", "routers", &[groups, routers])?,
+            hosts: count(section, "groups", "hosts", &[groups, leaves, host_ports.count()])?,
+            leaf_ports: ports(section, "hosts_per_leaf", &[host_ports.count(), spines])?,
+            spine_ports: ports(section, "leaves_per_group", &[leaves, global.ports_of_router()])?,
+            host_ports,
+            leaves: Divisor::new(leaves),
+            spines: Divisor::new(spines),
+            local_paths: local_paths(leaves, spines),
+            routers_per_group: Divisor::new(routers),
+            global,
+        })
+    }
+
+    /// The group of a router and its number in it, leaves first.
+    #[inline]
+    fn place(&self, router: RouterId) -> Place {
+        let (group, router) = self.routers_per_group.divide(router.0);
+        Place { group, router }
+    }
+
+    #[inline]
+    fn is_leaf(&self, router: u32) -> bool {
+        router < self.leaves.get()
+    }
+
+    /// The router of a group by the number of its spine, and a global port of it.
+    #[inline]
+    fn global_port(&self, group: u32, spine: u32, k: u32) -> (RouterId, Port) {
+        let leaves = self.leaves.get();
+        (
+            RouterId(group * self.routers_per_group.get() + leaves + spine),
+            Port((leaves + k) as u16),
+        )
+    }
+
+    /// Local links between a router, by its number in the group, and a spine of it.
+    #[inline]
+    fn to_spine(&self, router: u32, spine: u32) -> u8 {
+        match router.checked_sub(self.leaves.get()) {
+            None => 1,
+            Some(own) if own == spine => 0,
+            Some(_) => 2,
+        }
+    }
+
+    /// A link between the groups of two routers with the fewest local links beside it, and how many these
+    /// are.
+    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
+        if self.is_leaf(from.router) && self.is_leaf(to.router) {
+            let links = self.global.links_between(from.group, to.group);
+            return (crate::pick(draw, links).0, 2);
+        }
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.to_spine(from.router, here) + self.to_spine(to.router, there)
+        })
+    }
+}
+
+/// The least number that leaves and spines divide; the greater of both if that is too large for a path.
+fn local_paths(leaves: u32, spines: u32) -> u16 {
+    let most = leaves.max(spines);
+    let mut multiples = (1..=u32::from(u16::MAX) / most).map(|times| times * most);
+    let even = multiples.find(|n| n.is_multiple_of(leaves) && n.is_multiple_of(spines));
+    even.unwrap_or(most) as u16
+}
+
+impl Topology for DragonflyPlus {
+    fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+
+    fn ports(&self, router: RouterId) -> u16 {
+        if self.is_leaf(self.place(router).router) {
+            self.leaf_ports
+        } else {
+            self.spine_ports
+        }
+    }
+
+    fn peer(&self, router: RouterId, port: Port) -> Peer {
+        let at = self.place(router);
+        let (first, leaves) = (router.0 - at.router, self.leaves.get());
+        if self.is_leaf(at.router) {
+            let leaf = at.group * leaves + at.router;
+            let spine = |port: Port| {
+                let spine = u32::from(port.0) - self.host_ports.count();
+                Peer::Router(RouterId(first + leaves + spine), Port(at.router as u16))
+            };
+            return self.host_ports.peer(leaf, port).unwrap_or_else(|| spine(port));
+        }
+        let spine = at.router - leaves;
+        let Some(k) = u32::from(port.0).checked_sub(leaves) else {
+            let up = (self.host_ports.count() + spine) as u16;
+            return Peer::Router(RouterId(first + u32::from(port.0)), Port(up));
+        };
+        let at = Place { router: spine, ..at };
+        match self.global.across(at, k) {
+            Some((to, k)) => {
+                let (router, port) = self.global_port(to.group, to.router, k);
+                Peer::Router(router, port)
+            }
+            None => Peer::Unwired,
+        }
+    }
+
+    #[inline]
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        let (leaf, port) = self.host_ports.attachment(host);
+        let group = self.leaves.quotient(leaf.0);
+        (RouterId(leaf.0 + group * self.spines.get()), port)
+    }
+
+    /// Between leaves as minimal routing goes. From and to spines several global links can be shorter than
+    /// one with the local links beside it; where that is possible the way is searched.
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let (here, there) = (self.place(from), self.place(to));
+        let leaves = u32::from(self.is_leaf(here.router)) + u32::from(self.is_leaf(there.router));
+        if here.group == there.group {
+            return if leaves == 1 { 1 } else { 2 };
+        }
+        let direct = self.nearest(here, there, 0).1 + 1;
+        // A link between spines, and one from each leaf to a spine; one global link would be a direct one.
+        let least = if leaves == 0 { 2 } else { 1 + leaves };
+        search::distance(self, from, to, least, direct)
+    }
+
+    fn link_classes(&self) -> &'static [&'static str] {
+        &["host", "local", "global"]
+    }
+
+    fn link_class(&self, router: RouterId, port: Port) -> LinkClass {
+        let leaf = self.is_leaf(self.place(router).router);
+        if leaf && self.host_ports.has(port) {
+            HOST_LINK
+        } else if leaf || u32::from(port.0) < self.leaves.get() {
+            LOCAL_LINK
+        } else {
+            GLOBAL_LINK
+        }
+    }
+
+    fn coordinates(&self, router: RouterId) -> String {
+        let at = self.place(router);
+        match at.router.checked_sub(self.leaves.get()) {
+            None => format!("group {}, leaf {}", at.group, at.router),
+            Some(spine) => format!("group {}, spine {spine}", at.group),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let leaves = match self.leaves.get() {
+            1 => "1 leaf".to_string(),
+            n => format!("{n} leaves"),
+        };
+        format!(
+            "Dragonfly+ of {} of {leaves} with {} each and {}{}",
+            counted(self.global.groups(), "group"),
+            counted(self.host_ports.count(), "host"),
+            counted(self.spines.get(), "spine"),
+            self.global.describe(),
+        )
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::Groups(self)
+    }
+
+    fn router_links(&self) -> u64 {
+        let local = 2 * u64::from(self.leaves.get()) * u64::from(self.spines.get());
+        u64::from(self.global.groups()) * (local + u64::from(self.global.wired()))
+    }
+}
+
+impl Groups for DragonflyPlus {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    #[inline]
+    fn groups(&self) -> u32 {
+        self.global.groups()
+    }
+
+    #[inline]
+    fn group(&self, router: RouterId) -> u32 {
+        self.routers_per_group.quotient(router.0)
+    }
+
+    fn routers_per_group(&self) -> u32 {
+        self.routers_per_group.get()
+    }
+
+    fn host_routers_per_group(&self) -> u32 {
+        self.leaves.get()
+    }
+
+    #[inline]
+    fn links_between(&self, from: u32, to: u32) -> u32 {
+        self.global.links_between(from, to)
+    }
+
+    #[inline]
+    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
+        let (spine, k) = self.global.gateway(from, to, index);
+        self.global_port(from, spine, k)
+    }
+
+    #[inline]
+    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
+        if self.global.is_single() {
+            return 0;
+        }
+        self.nearest(self.place(from), self.place(to), draw).0
+    }
+
+    fn local_diameter(&self) -> u32 {
+        if self.routers_per_group.get() > 2 { 2 } else { 1 }
+    }
+
+    /// Over each spine or, between spines, over each leaf; several numbers stand for one path, so that all
+    /// are drawn equally often.
+    #[inline]
+    fn local_paths(&self) -> u16 {
+        self.local_paths
+    }
+
+    #[inline]
+    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+        let (from, to) = (self.place(from).router, self.place(to).router);
+        let leaves = self.leaves.get();
+        let spine = to.checked_sub(leaves);
+        if self.is_leaf(from) {
+            let spine = spine.unwrap_or_else(|| self.spines.remainder(u32::from(path)));
+            return Port((self.host_ports.count() + spine) as u16);
+        }
+        match spine {
+            None => Port(to as u16),
+            Some(_) => Port(self.leaves.remainder(u32::from(path)) as u16),
+        }
+    }
+}

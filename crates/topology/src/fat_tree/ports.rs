@@ -1,0 +1,334 @@
+//! The parameters of a fat tree: from a radix, or from the ports of every level, to the steps between levels.
+
+use config::{Error, OneOrEach, Section};
+
+use super::MOST_LEVELS;
+use crate::size::{counted, nonzero, ports, positive};
+
+pub(super) const PARAMETERS: &[(&str, &str)] = &[
+    ("radix", "ports of every router; even"),
+    ("levels", "levels of routers, 2 to 8 (default: 3)"),
+    (
+        "tapering",
+        "hosts per leaf : uplinks per leaf, such as \"2:1\"; both are then as large as the radix allows \
+         (default: \"1:1\")",
+    ),
+    (
+        "hosts_per_leaf",
+        "hosts on every leaf, with uplinks_per_leaf instead of tapering",
+    ),
+    (
+        "uplinks_per_leaf",
+        "uplinks of every leaf, with hosts_per_leaf instead of tapering",
+    ),
+    (
+        "leaves",
+        "number of leaves; the last pod has those that are left over (default: all that fit)",
+    ),
+    (
+        "pods",
+        "three or more levels: subtrees of the top level, at most the radix (default: the radix)",
+    ),
+    (
+        "down",
+        "instead of a radix: downward ports of a router, one number for each level, the first one hosts",
+    ),
+    (
+        "up",
+        "with down: upward ports of a router, one number for each level but the top",
+    ),
+    (
+        "cables",
+        "with down: how many of the upward ports go to one router above, one number or a list as for up \
+         (default: 1)",
+    ),
+];
+
+/// A tree, as far as its parameters say.
+pub(super) struct Plan {
+    pub(super) hosts_per_leaf: u32,
+    pub(super) leaves: u32,
+    /// From each level to the next.
+    pub(super) steps: Vec<Step>,
+    /// Ports of every router, if all have equally many.
+    pub(super) radix: Option<u16>,
+    /// The parameter to blame if the tree is too large.
+    pub(super) key: &'static str,
+}
+
+/// From one level to the next.
+pub(super) struct Step {
+    /// m, subtrees that make one of the next level.
+    pub(super) below: u32,
+    /// w, tops of the next level above each top.
+    pub(super) spread: u32,
+    /// p, cables between two routers.
+    pub(super) cables: u32,
+}
+
+pub(super) fn read(section: &Section) -> Result<Plan, Error> {
+    let down = section.optional::<Vec<u32>>("down")?;
+    let up = section.optional::<Vec<u32>>("up")?;
+    let cables = section.optional::<OneOrEach>("cables")?;
+    let Some(down) = down else {
+        for (key, given) in [("up", up.is_some()), ("cables", cables.is_some())] {
+            if given {
+                return Err(section.error(key, "needs down beside it"));
+            }
+        }
+        return from_radix(section);
+    };
+    for key in [
+        "radix",
+        "levels",
+        "tapering",
+        "hosts_per_leaf",
+        "uplinks_per_leaf",
+        "pods",
+    ] {
+        if section.has(key) {
+            let text = "is for trees of one radix; down and up say all about this one";
+            return Err(section.error(key, text));
+        }
+    }
+    let up = up.ok_or_else(|| section.error("down", "needs up beside it"))?;
+    from_ports(section, &down, &up, cables.unwrap_or(OneOrEach::One(1)))
+}
+
+fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) -> Result<Plan, Error> {
+    if !(2..=MOST_LEVELS).contains(&down.len()) {
+        let text = format!("{} levels; expected 2 to {MOST_LEVELS}", down.len());
+        return Err(section.error("down", text));
+    }
+    let steps = down.len() - 1;
+    let cables = match cables {
+        OneOrEach::One(cables) => vec![cables; steps],
+        OneOrEach::Each(cables) => cables,
+    };
+    for (key, numbers) in [("up", up), ("cables", &cables)] {
+        if numbers.len() != steps {
+            return Err(section.error(
+                key,
+                format!(
+                    "{} for {} levels; expected {steps}, one for each level but the top",
+                    counted(numbers.len() as u32, "number"),
+                    down.len()
+                ),
+            ));
+        }
+    }
+    for (key, numbers) in [("down", down), ("up", up), ("cables", &cables)] {
+        for number in numbers {
+            nonzero(section, key, *number)?;
+        }
+    }
+    for (level, down) in down.iter().enumerate() {
+        ports(section, "down", &[*down, up.get(level).copied().unwrap_or(0)])?;
+    }
+    let mut all = Vec::new();
+    for (level, cables) in cables.iter().enumerate() {
+        for (key, number) in [("up", up[level]), ("down", down[level + 1])] {
+            if !number.is_multiple_of(*cables) {
+                let text = format!(
+                    "{number} ports between levels {level} and {} do not make bundles of {cables} cables",
+                    level + 1
+                );
+                return Err(section.error(key, text));
+            }
+        }
+        all.push(Step {
+            below: down[level + 1] / cables,
+            spread: up[level] / cables,
+            cables: *cables,
+        });
+    }
+    let most = all
+        .iter()
+        .try_fold(1u32, |leaves, step| leaves.checked_mul(step.below));
+    let most = most.ok_or_else(|| section.error("down", "the leaves are too many"))?;
+    let leaves = positive(section, "leaves", Some(most))?;
+    if leaves > most {
+        let text = format!("{leaves} leaves do not fit below the top; expected 1 to {most}");
+        return Err(section.error("leaves", text));
+    }
+    // What the other kind of tree asks for, so that it counts as known.
+    for key in ["radix", "levels", "hosts_per_leaf", "uplinks_per_leaf", "pods"] {
+        section.optional::<u32>(key)?;
+    }
+    section.optional::<String>("tapering")?;
+    Ok(Plan {
+        hosts_per_leaf: down[0],
+        leaves,
+        steps: all,
+        radix: None,
+        key: "down",
+    })
+}
+
+/// Routers of one radix. With fewer pods or leaves than that, the fewest routers are built above them that
+/// carry all uplinks, with several cables in parallel.
+fn from_radix(section: &Section) -> Result<Plan, Error> {
+    let radix = read_radix(section)?;
+    let levels = section.or("levels", 3u32)?;
+    if !(2..=MOST_LEVELS as u32).contains(&levels) {
+        let text = format!("{levels} levels; expected 2 to {MOST_LEVELS}");
+        return Err(section.error("levels", text));
+    }
+    let (hosts_per_leaf, uplinks_per_leaf) = read_leaf(section, radix)?;
+    let (leaves, top) = read_breadth(section, levels, radix)?;
+    let mut steps = Vec::new();
+    let mut uplinks = uplinks_per_leaf;
+    for level in 1..levels {
+        let (below, own_uplinks) = match level + 1 == levels {
+            true => (top, 0),
+            false => (radix / 2, radix / 2),
+        };
+        let cables = most_cables(uplinks, below, radix - own_uplinks);
+        steps.push(Step {
+            below,
+            spread: uplinks / cables,
+            cables,
+        });
+        uplinks = own_uplinks;
+    }
+    Ok(Plan {
+        hosts_per_leaf,
+        leaves,
+        steps,
+        radix: Some(radix as u16),
+        key: "radix",
+    })
+}
+
+fn read_radix(section: &Section) -> Result<u32, Error> {
+    let radix = positive(section, "radix", None)?;
+    if !radix.is_multiple_of(2) {
+        return Err(section.error(
+            "radix",
+            format!("{radix} is odd; expected an even number of ports"),
+        ));
+    }
+    if radix > u32::from(u16::MAX) {
+        return Err(section.error(
+            "radix",
+            format!("{radix} ports are too many; expected at most {}", u16::MAX - 1),
+        ));
+    }
+    Ok(radix)
+}
+
+/// Hosts and uplinks of a leaf.
+fn read_leaf(section: &Section, radix: u32) -> Result<(u32, u32), Error> {
+    let hosts = section.optional::<u32>("hosts_per_leaf")?;
+    let uplinks = section.optional::<u32>("uplinks_per_leaf")?;
+    let (hosts, uplinks) = match (hosts, uplinks) {
+        (None, None) => return read_tapering(section, radix),
+        (Some(hosts), Some(uplinks)) => (hosts, uplinks),
+        (Some(_), None) => return Err(section.error("hosts_per_leaf", "needs uplinks_per_leaf beside it")),
+        (None, Some(_)) => return Err(section.error("uplinks_per_leaf", "needs hosts_per_leaf beside it")),
+    };
+    if section.optional::<String>("tapering")?.is_some() {
+        return Err(section.error(
+            "tapering",
+            "is given already by hosts_per_leaf and uplinks_per_leaf; expected one or the other",
+        ));
+    }
+    for (key, value) in [("hosts_per_leaf", hosts), ("uplinks_per_leaf", uplinks)] {
+        nonzero(section, key, value)?;
+    }
+    if u64::from(hosts) + u64::from(uplinks) > u64::from(radix) {
+        return Err(section.error(
+            "hosts_per_leaf",
+            format!("{hosts} hosts and {uplinks} uplinks do not fit a leaf of {radix} ports"),
+        ));
+    }
+    Ok((hosts, uplinks))
+}
+
+fn read_tapering(section: &Section, radix: u32) -> Result<(u32, u32), Error> {
+    let text = section.or("tapering", "1:1".to_string())?;
+    let number = |part: &str| part.trim().parse::<u32>().ok().filter(|n| *n > 0);
+    let ratio = text
+        .split_once(':')
+        .and_then(|(hosts, uplinks)| Some((number(hosts)?, number(uplinks)?)));
+    let Some((hosts, uplinks)) = ratio else {
+        return Err(section.error(
+            "tapering",
+            format!(
+                "\"{text}\" is not hosts : uplinks of a leaf; expected two whole numbers such as \"2:1\""
+            ),
+        ));
+    };
+    let common = greatest_common_divisor(hosts, uplinks);
+    let (hosts, uplinks) = (hosts / common, uplinks / common);
+    let parts = u64::from(hosts) + u64::from(uplinks);
+    match u32::try_from(u64::from(radix) / parts) {
+        Ok(times @ 1..) => Ok((hosts * times, uplinks * times)),
+        _ => Err(section.error(
+            "tapering",
+            format!("{hosts}:{uplinks} needs at least {parts} ports on a leaf; the radix is {radix}"),
+        )),
+    }
+}
+
+/// Number of leaves, and of subtrees of the top level.
+fn read_breadth(section: &Section, levels: u32, radix: u32) -> Result<(u32, u32), Error> {
+    let leaves = section.optional::<u32>("leaves")?;
+    let pods = section.optional::<u32>("pods")?;
+    for (key, number) in [("leaves", leaves), ("pods", pods)] {
+        nonzero(section, key, number.unwrap_or(1))?;
+    }
+    // Leaves of a subtree of the top level.
+    let of_pod = (2..levels).try_fold(1u32, |leaves, _| leaves.checked_mul(radix / 2));
+    let of_pod = of_pod.ok_or_else(|| section.error("levels", "the leaves are too many"))?;
+    if levels == 2 && pods.is_some() {
+        let text = "is for three levels; a tree of two levels is made smaller with leaves";
+        return Err(section.error("pods", text));
+    }
+    let needed = leaves.map(|leaves| leaves.div_ceil(of_pod));
+    let top = match (needed, pods) {
+        (Some(needed), Some(pods)) if needed != pods => {
+            let (leaves, pods) = (leaves.unwrap_or(0), pods);
+            let text = format!("{leaves} leaves fill {needed} pods of {of_pod}, not {pods}");
+            return Err(section.error("leaves", text));
+        }
+        (Some(needed), _) => needed,
+        (None, pods) => pods.unwrap_or(radix),
+    };
+    if top > radix {
+        let (key, number) = if pods.is_some() {
+            ("pods", top)
+        } else {
+            ("leaves", leaves.unwrap_or(top))
+        };
+        let most = if key == "pods" {
+            u64::from(radix)
+        } else {
+            u64::from(radix) * u64::from(of_pod)
+        };
+        let text =
+            format!("{number} {key} cannot all be linked by routers of {radix} ports; expected 1 to {most}");
+        return Err(section.error(key, text));
+    }
+    let all = top.checked_mul(of_pod);
+    let all = all.ok_or_else(|| section.error("levels", "the leaves are too many"))?;
+    Ok((leaves.unwrap_or(all), top))
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}
+
+/// The most parallel cables from each of `below` routers to each router above: they divide the uplinks
+/// evenly and fit its `ports` towards them.
+fn most_cables(uplinks: u32, below: u32, ports: u32) -> u32 {
+    (1..=ports / below)
+        .rev()
+        .find(|cables| uplinks.is_multiple_of(*cables))
+        .unwrap_or(1)
+        .min(uplinks.max(1))
+}

@@ -1,0 +1,108 @@
+//! Links between routers as two flat lists; built from cables, which it gives ports.
+
+/// Where a link leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) router: u32,
+    /// Port of that router.
+    pub(super) port: u16,
+}
+
+/// The links of all routers, those of each in the order of the routers they lead to.
+#[derive(Debug)]
+pub(super) struct Adjacency {
+    ends: Vec<End>,
+    /// Where each router's begin in `ends`, and where the last one's end.
+    first: Vec<usize>,
+}
+
+/// Parallel links from one router to another.
+struct Bundle {
+    from: u32,
+    to: u32,
+    count: u32,
+    /// The first one's place among the links of `from`.
+    offset: u32,
+}
+
+impl Adjacency {
+    /// `hosts`: of each router, which take its first ports. `cables`: two routers and a number each. All ports
+    /// of a router must fit 16 bits.
+    pub(super) fn new(hosts: &[u32], cables: &[([u32; 2], u32)]) -> Adjacency {
+        let both = |([a, b], count): ([u32; 2], u32)| [(a, b, count), (b, a, count)];
+        let mut links: Vec<(u32, u32, u32)> = cables.iter().copied().flat_map(both).collect();
+        links.sort_unstable();
+        let mut bundles: Vec<Bundle> = Vec::with_capacity(links.len());
+        for (from, to, count) in links {
+            match bundles.last_mut() {
+                Some(last) if (last.from, last.to) == (from, to) => last.count += count,
+                Some(last) if last.from == from => {
+                    let offset = last.offset + last.count;
+                    bundles.push(Bundle {
+                        from,
+                        to,
+                        count,
+                        offset,
+                    });
+                }
+                _ => bundles.push(Bundle {
+                    from,
+                    to,
+                    count,
+                    offset: 0,
+                }),
+            }
+        }
+        let place = |from, to| {
+            let found = bundles.binary_search_by_key(&(from, to), |bundle| (bundle.from, bundle.to));
+            bundles[found.expect("links lead both ways")].offset
+        };
+        let mut degrees = vec![0; hosts.len()];
+        let mut ends = Vec::new();
+        for bundle in &bundles {
+            degrees[bundle.from as usize] += bundle.count as usize;
+            let port = hosts[bundle.to as usize] + place(bundle.to, bundle.from);
+            ends.extend((0..bundle.count).map(|cable| End {
+                router: bundle.to,
+                port: (port + cable) as u16,
+            }));
+        }
+        let mut first = vec![0];
+        for degree in degrees {
+            first.push(first[first.len() - 1] + degree);
+        }
+        Adjacency { ends, first }
+    }
+
+    pub(super) fn routers(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// Links of all routers, each direction of a cable counted.
+    pub(super) fn count(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    #[inline]
+    pub(super) fn links(&self, router: u32) -> &[End] {
+        &self.ends[self.first[router as usize]..self.first[router as usize + 1]]
+    }
+
+    /// A router that cannot be reached from router 0.
+    pub(super) fn cut_off(&self) -> Option<u32> {
+        let mut reached = vec![false; self.first.len() - 1];
+        reached[0] = true;
+        let mut waiting = vec![0];
+        while let Some(router) = waiting.pop() {
+            for end in self.links(router) {
+                if !std::mem::replace(&mut reached[end.router as usize], true) {
+                    waiting.push(end.router);
+                }
+            }
+        }
+        reached
+            .iter()
+            .position(|reached| !reached)
+            .map(|router| router as u32)
+    }
+}

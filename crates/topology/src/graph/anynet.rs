@@ -1,0 +1,58 @@
+//! The network files of BookSim 2's topology `anynet`.
+//!
+//! Source: BookSim 2, src/examples/anynet/README. Each line begins with a router or a node (a host) and goes
+//! on with what it is linked to, each with the latency of the channel in cycles behind it, if not 1:
+//! `router 0 node 0 node 1 router 1 15`. A link leads both ways, and naming it again, from either side, does
+//! not make a second one; so there are no parallel links.
+
+use std::collections::HashSet;
+
+use super::plan::{Fault, Place, Plan, ROUTER, Role};
+
+/// `ignore_latencies`: otherwise a latency is refused, because links of a topology have none.
+pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
+    let mut plan = Plan::default();
+    let mut seen = HashSet::new();
+    for (index, line) in text.lines().enumerate() {
+        let place = Place::Line(index as u32 + 1);
+        let mut words = line.split_whitespace().peekable();
+        let Some(first) = words.next() else {
+            continue;
+        };
+        let head = end(&mut plan, first, words.next(), place)?;
+        while let Some(word) = words.next() {
+            let other = end(&mut plan, word, words.next(), place)?;
+            if let Some(latency) = words.next_if(|word| word.parse::<u32>().is_ok())
+                && !ignore_latencies
+            {
+                let message = format!(
+                    "the latency {latency} cannot be kept: latencies are those of network.link and \
+                     network.links; expected ignore_latencies = true, or a file without them"
+                );
+                return Err(Fault::new(place, message));
+            }
+            if seen.insert((head.min(other), head.max(other))) {
+                plan.link([head, other], 1, place)?;
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// A router or node, which have numbers of their own each.
+fn end(plan: &mut Plan, kind: &str, number: Option<&str>, place: Place) -> Result<usize, Fault> {
+    let kind = kind.to_ascii_lowercase();
+    if kind != "router" && kind != "node" {
+        let message = format!("'{kind}' is unknown here; expected 'router' or 'node' and its number");
+        return Err(Fault::new(place, message));
+    }
+    let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) else {
+        let found = number.map_or("the end of the line".into(), |word| format!("'{word}'"));
+        let message = format!("{found} behind '{kind}'; expected a whole number");
+        return Err(Fault::new(place, message));
+    };
+    Ok(match kind.as_str() {
+        "router" => plan.mention(&number.to_string(), ROUTER, place),
+        _ => plan.mention(&format!("node {number}"), Role::Host, place),
+    })
+}

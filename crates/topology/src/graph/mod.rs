@@ -1,0 +1,364 @@
+//! Any network, from a file or a list of edges.
+//!
+//! The cables are stored, and nothing else of the size of the network but 2 bits for each router and
+//! destination router in use (`distances`). Each format is a file of its own here that reads a text into a
+//! [`Plan`]; [`Network`] gives its routers, hosts and cables numbers and ports, and checks it. What the formats
+//! are: docs/formats/graph.md.
+//!
+//! Router numbers: in the order of their names if these are whole numbers, else in that of the file. Hosts are
+//! counted through the routers. Ports of a router: its hosts, then its links in the order of the routers to
+//! which they lead.
+
+mod adjacency;
+mod anynet;
+mod distances;
+mod edge_list;
+mod graphml;
+mod network;
+mod node_link;
+mod plan;
+
+use std::fs;
+use std::path::Path;
+
+use config::{Error, Parameter, Section, Value, nearest};
+use serde_json::{Value as Json, json};
+
+use crate::Kind;
+use crate::size::positive;
+use network::Network;
+use plan::{Fault, Place, Plan, ROUTER};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "graph",
+    summary: "any network, from an edge list, GraphML, node-link JSON or a BookSim anynet file",
+    parameters: &[
+        (
+            "file",
+            "file that describes the network, relative to the experiment's",
+        ),
+        (
+            "edges",
+            "instead of a file, its cables: pairs of router names, with a third number where they are several",
+        ),
+        (
+            "format",
+            "format of the file: edge-list, graphml, node-link, anynet (default: by its ending)",
+        ),
+        (
+            "hosts_per_router",
+            "hosts on every router, where the file names no hosts (default: 1)",
+        ),
+        (
+            "ignore_latencies",
+            "anynet only: pass over the latencies of the file instead of refusing them (default: false)",
+        ),
+    ],
+    example: "edges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2, 2], [3, \"leaf\"]]\nhosts_per_router = 2\n",
+    build: |section| Ok(Box::new(read(section)?)),
+};
+
+/// A format: its name, how its files end, and its reader, which may ignore latencies.
+struct Format {
+    name: &'static str,
+    endings: &'static [&'static str],
+    read: fn(text: &str, ignore_latencies: bool) -> Result<Plan, Fault>,
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "anynet",
+        endings: &["anynet"],
+        read: anynet::read,
+    },
+    Format {
+        name: "edge-list",
+        endings: &["edges", "edgelist", "txt"],
+        read: |text, _| edge_list::read(text),
+    },
+    Format {
+        name: "graphml",
+        endings: &["graphml", "xml"],
+        read: |text, _| graphml::read(text),
+    },
+    Format {
+        name: "node-link",
+        endings: &["json"],
+        read: |text, _| node_link::read(text),
+    },
+];
+
+fn read(section: &Section) -> Result<Network, Error> {
+    let file = section.optional_path("file")?;
+    let edges: Option<Vec<Edge>> = section.optional("edges")?;
+    let format: Option<String> = section.optional("format")?;
+    let hosts_per_router: Option<u32> = section.optional("hosts_per_router")?;
+    let ignore_latencies: Option<bool> = section.optional("ignore_latencies")?;
+    let (key, text, name, plan) = match (file, edges) {
+        (Some(path), None) => {
+            let name = path.display().to_string();
+            let format = choose_format(section, &path, format)?;
+            if ignore_latencies.is_some() && format.name != "anynet" {
+                let message = format!("is for format anynet; this file is read as {}", format.name);
+                return Err(section.error("ignore_latencies", message));
+            }
+            let text = fs::read_to_string(&path)
+                .map_err(|e| section.error("file", format!("{name}: cannot be read: {e}")))?;
+            // A byte order mark would be part of the first name.
+            let text = text.trim_start_matches('\u{feff}').to_string();
+            let ignore_latencies = format.name == "anynet" && section.or("ignore_latencies", false)?;
+            let plan = (format.read)(&text, ignore_latencies);
+            ("file", text, name, plan)
+        }
+        (None, Some(edges)) => {
+            for (key, given) in [
+                ("format", format.is_some()),
+                ("ignore_latencies", ignore_latencies.is_some()),
+            ] {
+                if given {
+                    return Err(section.error(key, "is for a file; expected it without edges"));
+                }
+            }
+            ("edges", String::new(), String::new(), listed(edges))
+        }
+        (Some(_), Some(_)) => {
+            return Err(section.error("edges", "are given beside file; expected one of the two"));
+        }
+        (None, None) => {
+            let message = "file: missing; expected the path of a file, or edges such as [[0, 1], [1, 2]]";
+            return Err(section.error("", message));
+        }
+    };
+    let fail = |fault: Fault| {
+        let message = fault.within(&text);
+        section.error(key, format!("{name}{message}").trim_start_matches(": "))
+    };
+    let plan = plan.map_err(fail)?;
+    let hosts_per_router = match (plan.names_hosts(), hosts_per_router) {
+        (true, None) => None,
+        (true, Some(_)) => {
+            let message = "is for files that name no hosts; this one says where they are";
+            return Err(section.error("hosts_per_router", message));
+        }
+        (false, _) => Some(positive(section, "hosts_per_router", Some(1))?),
+    };
+    Network::new(plan, hosts_per_router).map_err(fail)
+}
+
+/// The format that is asked for, or else that of the file's ending.
+fn choose_format(section: &Section, path: &Path, format: Option<String>) -> Result<&'static Format, Error> {
+    let names = || FORMATS.iter().map(|format| format.name);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let ending = ending.unwrap_or_default().to_lowercase();
+    let by_ending = FORMATS
+        .iter()
+        .find(|format| format.endings.contains(&ending.as_str()));
+    let name = match (format, by_ending) {
+        (Some(name), _) => name,
+        (None, Some(format)) => section.or("format", format.name.to_string())?,
+        (None, None) => {
+            let message = format!(
+                "missing, and '{}' does not end in a way that tells{}",
+                path.display(),
+                nearest("", names())
+            );
+            return Err(section.error("format", message));
+        }
+    };
+    let found = FORMATS.iter().find(|format| format.name == name);
+    found.ok_or_else(|| section.unknown_name("format", &name, names()))
+}
+
+/// An item of `edges`: two routers, by name or number, and how many cables there are between them.
+#[derive(Debug)]
+struct Edge {
+    routers: [String; 2],
+    cables: Option<u32>,
+}
+
+impl Parameter for Edge {
+    const EXPECTED: &'static str =
+        "two names of routers and, if not 1, a number of cables, such as [0, 1] or [\"a\", \"b\", 2]";
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let name = |value: &Value| match value {
+            Value::Integer(number) if *number >= 0 => Some(number.to_string()),
+            Value::String(name) => Some(name.clone()),
+            _ => None,
+        };
+        let edge = match value {
+            Value::List(items) => match &items[..] {
+                [a, b] => name(a).zip(name(b)).map(|(a, b)| ([a, b], None)),
+                [a, b, cables] => {
+                    let routers = name(a).zip(name(b));
+                    routers
+                        .zip(u32::read(cables).ok())
+                        .map(|((a, b), n)| ([a, b], Some(n)))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let (routers, cables) = edge.ok_or_else(|| format!("an item is not {}", Self::EXPECTED))?;
+        Ok(Edge { routers, cables })
+    }
+
+    fn show(&self) -> Json {
+        let [a, b] = self.routers.each_ref().map(|name| match name.parse::<i64>() {
+            Ok(number) if number.to_string() == *name => json!(number),
+            _ => json!(name),
+        });
+        match self.cables {
+            Some(cables) => json!([a, b, cables]),
+            None => json!([a, b]),
+        }
+    }
+}
+
+fn listed(edges: Vec<Edge>) -> Result<Plan, Fault> {
+    let mut plan = Plan::default();
+    for (index, edge) in edges.iter().enumerate() {
+        let place = Place::Item("edges", index);
+        let ends = edge
+            .routers
+            .each_ref()
+            .map(|name| plan.mention(name, ROUTER, place));
+        plan.link(ends, edge.cables.unwrap_or(1), place)?;
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network in every format, with hosts, parallel cables and unlinked names where the format has them.
+    const TEXTS: &[(&str, &str)] = &[
+        (
+            "anynet",
+            "router 0 node 0 node 1 router 1 15\nrouter 1 router 2 node 2\nnode 3 router 2 1\n",
+        ),
+        ("edge-list", "# three\na b 2\nb c # and back\nc a {}\n"),
+        (
+            "graphml",
+            r#"<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="kind" attr.type="string"><default>router</default></key>
+  <key id="d1" for="node" attr.name="hosts" attr.type="int" />
+  <key id="d2" for="edge" attr.name="count" attr.type="int" />
+  <graph edgedefault="undirected">
+    <node id="a"><data key="d1">2</data></node>
+    <node id="b" />
+    <node id="h"><data key="d0">host</data></node>
+    <edge source="a" target="b"><data key="d2">3</data></edge>
+    <edge source="h" target="b" />
+  </graph>
+</graphml>
+"#,
+        ),
+        (
+            "node-link",
+            r#"{"directed": false, "multigraph": false, "graph": {},
+"nodes": [{"id": "a", "hosts": 2}, {"id": [1, 2], "kind": "switch"}, {"id": 7, "type": "host"}],
+"links": [{"source": "a", "target": [1, 2], "count": 2}, {"source": 7, "target": "a"}]}"#,
+        ),
+    ];
+
+    fn format(name: &str) -> &'static Format {
+        FORMATS
+            .iter()
+            .find(|format| format.name == name)
+            .expect("a format")
+    }
+
+    fn built(format: &Format, text: &str) -> Result<Network, Fault> {
+        let plan = (format.read)(text, true)?;
+        let hosts_per_router = (!plan.names_hosts()).then_some(1);
+        Network::new(plan, hosts_per_router)
+    }
+
+    #[test]
+    fn formats_are_sorted_and_tested() {
+        assert!(FORMATS.is_sorted_by_key(|format| format.name));
+        let tested: Vec<&str> = TEXTS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        assert_eq!(tested, names);
+    }
+
+    /// Cut off anywhere, with any byte replaced, any line missing or twice: a network or an error, no panic.
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let (mut read, mut refused) = (0, 0);
+        for (name, text) in TEXTS {
+            let format = format(name);
+            assert!(built(format, text).is_ok(), "{name}");
+            let mut damaged: Vec<String> = Vec::new();
+            for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                damaged.push(text[..cut].into());
+                damaged.push(text[cut..].into());
+                for byte in [
+                    "0", "9", "-", " ", "\n", "\"", "<", ">", "/", "{", "]", "#", "a", "\u{e9}", "\0",
+                ] {
+                    damaged.push(format!("{}{byte}{}", &text[..cut], &text[cut + 1..]));
+                    damaged.push(format!("{}{byte}{}", &text[..cut], &text[cut..]));
+                }
+            }
+            let lines: Vec<&str> = text.lines().collect();
+            for index in 0..lines.len() {
+                let mut fewer = lines.clone();
+                let line = fewer.remove(index);
+                damaged.push(fewer.join("\n"));
+                fewer.splice(index..index, [line, line]);
+                damaged.push(fewer.join("\n"));
+            }
+            for text in damaged {
+                match built(format, &text) {
+                    Ok(_) => read += 1,
+                    Err(fault) => {
+                        refused += 1;
+                        assert!(fault.within(&text).starts_with(':'));
+                    }
+                }
+            }
+        }
+        assert!(read > 100 && refused > 1000, "{read} read, {refused} refused");
+    }
+
+    #[test]
+    fn deep_and_huge_files_are_refused() {
+        let deep = 100_000;
+        let xml = format!(
+            "<graphml><graph>{}{}</graph></graphml>",
+            "<node id=\"a\">".repeat(deep),
+            "</node>".repeat(deep)
+        );
+        let json = format!("{{\"nodes\": {}", "[".repeat(deep));
+        let huge = "a b 4294967295\na b 4294967295\n";
+        // Each name is a router: one more than there may be.
+        let many: String = (0..=65_536).map(|n| format!("{n} {}\n", n + 1)).collect();
+        let cables: String = (0..600).map(|n| format!("{n} {} 30000\n", n + 1)).collect();
+        for (name, text, expected) in [
+            ("graphml", xml.as_str(), ""),
+            ("node-link", &json, "recursion limit"),
+            ("edge-list", huge, "8589934591 ports on router 'a' are too many"),
+            (
+                "edge-list",
+                &many,
+                "65538 routers are too many; expected at most 65536",
+            ),
+            (
+                "edge-list",
+                &cables,
+                "18000000 cables between routers are too many; expected at most 16777216",
+            ),
+        ] {
+            match built(format(name), text) {
+                Ok(_) => assert_eq!(expected, "", "{name}"),
+                Err(fault) => {
+                    let message = fault.within(text);
+                    assert!(message.contains(expected), "{name}: {message}");
+                }
+            }
+        }
+    }
+}

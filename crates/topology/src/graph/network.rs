@@ -1,0 +1,317 @@
+//! The network that a plan describes: routers and hosts with numbers, cables with ports.
+
+use std::sync::OnceLock;
+
+use super::adjacency::Adjacency;
+use super::distances::{BLOCK, Block, Towards};
+use super::plan::{Fault, Place, Plan, Role};
+use crate::size::counted;
+use crate::{Graph, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology, pick};
+
+/// With all of them as destinations, what [`Block`]s hold is 1 GiB.
+const MOST_ROUTERS: usize = 1 << 16;
+const MOST_HOSTS: u64 = 1 << 24;
+const MOST_CABLES: u64 = 1 << 24;
+
+const ROUTER_LINK: LinkClass = LinkClass(1);
+
+pub(super) struct Network {
+    /// Of the routers.
+    names: Vec<String>,
+    adjacency: Adjacency,
+    /// Number of the first host of each router, and behind the last of all.
+    first_host: Vec<u32>,
+    /// Of each host.
+    router: Vec<u32>,
+    /// Found when a router of the block is asked for as destination; which does not depend on who asks first.
+    blocks: Box<[OnceLock<Block>]>,
+    diameter: OnceLock<u32>,
+}
+
+/// What the cables of a plan join.
+struct Wiring {
+    /// Hosts of each router.
+    hosts: Vec<u32>,
+    /// Two routers and a number each.
+    cables: Vec<([u32; 2], u32)>,
+    /// All ports of each router.
+    ports: Vec<u64>,
+}
+
+impl Wiring {
+    /// `order`: nodes that are routers. `hosts_per_router`: where the plan names no hosts.
+    fn new(plan: &Plan, order: &[usize], hosts_per_router: Option<u32>) -> Result<Wiring, Fault> {
+        let mut numbers = vec![0; plan.nodes.len()];
+        let mut hosts = Vec::with_capacity(order.len());
+        for (number, index) in order.iter().enumerate() {
+            numbers[*index] = number as u32;
+            let named = match plan.nodes[*index].role {
+                Role::Router { hosts } => hosts,
+                Role::Host => None,
+            };
+            hosts.push(hosts_per_router.or(named).unwrap_or(0));
+        }
+        let mut wiring = Wiring {
+            ports: hosts.iter().map(|hosts| u64::from(*hosts)).collect(),
+            hosts,
+            cables: Vec::new(),
+        };
+        let mut plugged: Vec<Option<usize>> = vec![None; plan.nodes.len()];
+        for cables in &plan.cables {
+            let [a, b] = cables.ends;
+            let [first, second] = [a, b].map(|index| &plan.nodes[index]);
+            let fail = |message| Err(Fault::new(cables.place, message));
+            let is_router = |role| matches!(role, Role::Router { .. });
+            let (host, router) = match [first, second].map(|node| is_router(node.role)) {
+                [true, true] if a == b => {
+                    return fail(format!("router '{}' is linked to itself", first.name));
+                }
+                [true, true] => {
+                    wiring.link([numbers[a], numbers[b]], cables.count);
+                    continue;
+                }
+                [false, false] => {
+                    return fail(format!(
+                        "'{}' and '{}' are both hosts; expected a router at one end",
+                        first.name, second.name
+                    ));
+                }
+                [true, false] => (b, a),
+                [false, true] => (a, b),
+            };
+            let name = &plan.nodes[host].name;
+            if let Some(before) = plugged[host].replace(router) {
+                return fail(format!(
+                    "host '{name}' is on router '{}' and on router '{}'; expected one cable",
+                    plan.nodes[before].name, plan.nodes[router].name
+                ));
+            }
+            if cables.count > 1 {
+                return fail(format!("host '{name}' has {} cables; expected one", cables.count));
+            }
+            let number = numbers[router] as usize;
+            // A router has at most as many hosts as its ports, which are checked.
+            wiring.hosts[number] = wiring.hosts[number].saturating_add(1);
+            wiring.ports[number] += 1;
+        }
+        let loose = plan.nodes.iter().zip(&plugged);
+        let mut loose = loose.filter(|(node, plugged)| node.role == Role::Host && plugged.is_none());
+        if let Some((host, _)) = loose.next() {
+            let message = format!("host '{}' is on no router; expected a cable", host.name);
+            return Err(Fault::new(host.place, message));
+        }
+        Ok(wiring)
+    }
+
+    fn link(&mut self, ends: [u32; 2], count: u32) {
+        self.cables.push((ends, count));
+        for end in ends {
+            self.ports[end as usize] += u64::from(count);
+        }
+    }
+
+    /// Whether all of it fits.
+    fn check(&self, plan: &Plan, order: &[usize]) -> Result<(), Fault> {
+        let fail = |message| Err(Fault::new(Place::Whole, message));
+        let cables: u64 = self.cables.iter().map(|(_, count)| u64::from(*count)).sum();
+        let hosts: u64 = self.hosts.iter().map(|hosts| u64::from(*hosts)).sum();
+        if let Some((index, ports)) = order
+            .iter()
+            .zip(&self.ports)
+            .find(|(_, ports)| **ports > u64::from(u16::MAX))
+        {
+            let node = &plan.nodes[*index];
+            let message = format!(
+                "{ports} ports on router '{}' are too many; expected at most {}",
+                node.name,
+                u16::MAX
+            );
+            return Err(Fault::new(node.place, message));
+        }
+        if cables > MOST_CABLES {
+            return fail(format!(
+                "{cables} cables between routers are too many; expected at most {MOST_CABLES}"
+            ));
+        }
+        match hosts {
+            0 => fail("no router has a host; expected at least one host".into()),
+            hosts if hosts > MOST_HOSTS => fail(format!(
+                "{hosts} hosts are too many; expected at most {MOST_HOSTS}"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Network {
+    /// Gives routers, hosts and cables of a plan their numbers and ports. `hosts_per_router`: where the plan
+    /// names no hosts.
+    pub(super) fn new(plan: Plan, hosts_per_router: Option<u32>) -> Result<Network, Fault> {
+        let order = plan.routers();
+        let fail = |message| Err(Fault::new(Place::Whole, message));
+        if order.is_empty() {
+            return fail("no router; expected at least one".into());
+        }
+        if order.len() > MOST_ROUTERS {
+            return fail(format!(
+                "{} routers are too many; expected at most {MOST_ROUTERS}",
+                order.len()
+            ));
+        }
+        let wiring = Wiring::new(&plan, &order, hosts_per_router)?;
+        wiring.check(&plan, &order)?;
+        let adjacency = Adjacency::new(&wiring.hosts, &wiring.cables);
+        let name = |number: u32| &plan.nodes[order[number as usize]].name;
+        if let Some(apart) = adjacency.cut_off() {
+            return fail(format!(
+                "no path leads from router '{}' to router '{}'; expected a connected network",
+                name(0),
+                name(apart)
+            ));
+        }
+        let mut first_host = vec![0];
+        let mut router = Vec::new();
+        for (number, hosts) in wiring.hosts.iter().enumerate() {
+            router.extend((0..*hosts).map(|_| number as u32));
+            first_host.push(router.len() as u32);
+        }
+        Ok(Network {
+            names: (0..adjacency.routers())
+                .map(|number| name(number).clone())
+                .collect(),
+            blocks: (0..adjacency.routers().div_ceil(BLOCK))
+                .map(|_| OnceLock::new())
+                .collect(),
+            adjacency,
+            first_host,
+            router,
+            diameter: OnceLock::new(),
+        })
+    }
+
+    #[inline]
+    fn towards(&self, to: RouterId) -> Towards<'_> {
+        let number = to.0 / BLOCK;
+        let search = || Block::search(&self.adjacency, number * BLOCK).0;
+        Towards {
+            adjacency: &self.adjacency,
+            block: self.blocks[number as usize].get_or_init(search),
+            destination: to.0,
+        }
+    }
+
+    fn hosts_of(&self, router: RouterId) -> u32 {
+        self.first_host[router.0 as usize + 1] - self.first_host[router.0 as usize]
+    }
+
+    /// The port of a router's link.
+    #[inline]
+    fn port(&self, router: RouterId, link: usize) -> Port {
+        Port((self.hosts_of(router) as usize + link) as u16)
+    }
+}
+
+impl Topology for Network {
+    fn hosts(&self) -> u32 {
+        self.router.len() as u32
+    }
+
+    fn routers(&self) -> u32 {
+        self.adjacency.routers()
+    }
+
+    fn ports(&self, router: RouterId) -> u16 {
+        self.port(router, self.adjacency.links(router.0).len()).0
+    }
+
+    fn peer(&self, router: RouterId, port: Port) -> Peer {
+        let (hosts, port) = (self.hosts_of(router), u32::from(port.0));
+        if port < hosts {
+            return Peer::Host(HostId(self.first_host[router.0 as usize] + port));
+        }
+        let end = self.adjacency.links(router.0)[(port - hosts) as usize];
+        Peer::Router(RouterId(end.router), Port(end.port))
+    }
+
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        let router = self.router[host.0 as usize];
+        let port = host.0 - self.first_host[router as usize];
+        (RouterId(router), Port(port as u16))
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        self.towards(to).distance(from.0)
+    }
+
+    fn link_classes(&self) -> &'static [&'static str] {
+        &["host", "router"]
+    }
+
+    fn link_class(&self, router: RouterId, port: Port) -> LinkClass {
+        if u32::from(port.0) < self.hosts_of(router) {
+            HOST_LINK
+        } else {
+            ROUTER_LINK
+        }
+    }
+
+    fn coordinates(&self, router: RouterId) -> String {
+        self.names[router.0 as usize].clone()
+    }
+
+    fn describe(&self) -> String {
+        let routers = counted(self.routers(), "router");
+        let cables = counted((self.adjacency.count() / 2) as u32, "cable");
+        let hosts = self.hosts_of(RouterId(0));
+        let hosts = if (0..self.routers()).all(|router| self.hosts_of(RouterId(router)) == hosts) {
+            format!("with {} each", counted(hosts, "host"))
+        } else {
+            format!("with {} in all", counted(self.hosts(), "host"))
+        };
+        format!("graph of {routers} {hosts}, {cables} between routers")
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::Graph(self)
+    }
+
+    fn router_links(&self) -> u64 {
+        self.adjacency.count()
+    }
+}
+
+impl Graph for Network {
+    /// From searches from all routers, of which nothing else is kept.
+    fn diameter(&self) -> u32 {
+        *self.diameter.get_or_init(|| {
+            let first = (0..self.routers()).step_by(BLOCK as usize);
+            let greatest = first.map(|first| Block::search(&self.adjacency, first).1);
+            greatest.max().unwrap_or(0)
+        })
+    }
+
+    fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
+        let towards = self.towards(to);
+        let choices = towards.closer(from.0).count() as u32;
+        let (chosen, draw) = pick(draw, choices);
+        let mut closer = towards.closer(from.0);
+        let (link, end) = closer.nth(chosen as usize).expect("the routers differ");
+        let left = if draw != 0 && towards.has_choice(end.router) {
+            draw
+        } else {
+            0
+        };
+        (self.port(from, link), left)
+    }
+
+    fn shortest_ports(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port)) {
+        for (link, _) in self.towards(to).closer(from.0) {
+            each(self.port(from, link));
+        }
+    }
+
+    /// Nothing is known of what stands together.
+    fn neighbourhood(&self) -> u32 {
+        1
+    }
+}

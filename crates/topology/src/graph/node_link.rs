@@ -1,0 +1,82 @@
+//! Node-link JSON, as networkx writes it (`networkx.node_link_data`): a list of nodes and a list of links,
+//! which newer versions call edges.
+//!
+//! Nodes may have the attributes `kind` or `type` (`"router"`, `"switch"`, `"host"`) and `hosts`, links the
+//! attribute `count`; others are passed over.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::plan::{Fault, Place, Plan, Role};
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    directed: bool,
+    nodes: Vec<Node>,
+    links: Option<Vec<Link>>,
+    edges: Option<Vec<Link>>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: Value,
+    kind: Option<String>,
+    #[serde(rename = "type")]
+    kind_elsewhere: Option<String>,
+    hosts: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    source: Value,
+    target: Value,
+    count: Option<u32>,
+}
+
+/// Nodes of networkx are anything: numbers, text, coordinates in a list.
+fn name(id: Value) -> String {
+    match id {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn read(text: &str) -> Result<Plan, Fault> {
+    let document: Document = serde_json::from_str(text)
+        .map_err(|e| Fault::new(Place::Whole, format!("not node-link JSON: {e}")))?;
+    if document.directed {
+        let message = "the graph is directed; expected an undirected one, whose links lead both ways";
+        return Err(Fault::new(Place::Whole, message));
+    }
+    let (list, links) = match (document.links, document.edges) {
+        (Some(links), None) => ("links", links),
+        (None, Some(edges)) => ("edges", edges),
+        (None, None) => {
+            return Err(Fault::new(
+                Place::Whole,
+                "neither 'links' nor 'edges'; expected one of them",
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Fault::new(
+                Place::Whole,
+                "both 'links' and 'edges'; expected one of them",
+            ));
+        }
+    };
+    let mut plan = Plan::default();
+    for (index, node) in document.nodes.into_iter().enumerate() {
+        let place = Place::Item("nodes", index);
+        let kind = node.kind.or(node.kind_elsewhere);
+        let role = Role::of(kind.as_deref(), node.hosts, place)?;
+        plan.declare(name(node.id), role, place)?;
+    }
+    for (index, link) in links.into_iter().enumerate() {
+        let place = Place::Item(list, index);
+        let a = plan.find(&name(link.source), place)?;
+        let b = plan.find(&name(link.target), place)?;
+        plan.link([a, b], link.count.unwrap_or(1), place)?;
+    }
+    Ok(plan)
+}

@@ -1,0 +1,368 @@
+//! Networks from files: one graph in every format, and what is refused, with its place.
+
+use std::path::Path;
+
+use config::Section;
+use fabricsim_topology::*;
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphs")
+}
+
+fn built_in(folder: &Path, parameters: &str) -> Result<Box<dyn Topology>, String> {
+    let text = format!("kind = \"graph\"\n{parameters}\n");
+    let section = Section::from_toml_in(folder, &text, "x.toml").expect("valid TOML");
+    let topology = build(&section).map_err(|e| e.to_string())?;
+    section.finish().expect("every key is known");
+    Ok(topology)
+}
+
+/// All ports of all routers, with where they lead.
+fn wiring(topology: &dyn Topology) -> Vec<(String, Vec<Peer>)> {
+    let routers = (0..topology.routers()).map(RouterId);
+    let ports = |router| (0..topology.ports(router)).map(Port).collect::<Vec<_>>();
+    let peers = |router| {
+        ports(router)
+            .into_iter()
+            .map(|port| topology.peer(router, port))
+            .collect()
+    };
+    routers
+        .map(|router| (topology.coordinates(router), peers(router)))
+        .collect()
+}
+
+#[test]
+fn the_petersen_graph_is_the_same_from_every_format() {
+    let inline = "edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [1, 6], [2, 7], [3, 8], [4, 9], \
+                  [5, 7], [6, 8], [7, 9], [8, 5], [9, 6]]\nhosts_per_router = 2";
+    let expected = built_in(&folder(), inline).unwrap();
+    assert_eq!(
+        expected.describe(),
+        "graph of 10 routers with 2 hosts each, 15 cables between routers"
+    );
+    assert_eq!((expected.hosts(), expected.router_links()), (20, 30));
+    // Every router has three neighbours and six at distance 2.
+    for from in (0..10).map(RouterId) {
+        let distances: u32 = (0..10).map(|to| expected.distance(from, RouterId(to))).sum();
+        assert_eq!(distances, 3 + 6 * 2);
+    }
+    assert_eq!(expected.shape().graph().unwrap().diameter(), 2);
+    for (parameters, name) in [
+        ("hosts_per_router = 2\n", "petersen.txt"),
+        ("", "petersen.graphml"),
+        ("", "petersen.json"),
+        ("", "petersen.anynet"),
+    ] {
+        let network = built_in(&folder(), &format!("{parameters}file = \"{name}\"")).unwrap();
+        assert_eq!(wiring(&*network), wiring(&*expected), "{name}");
+    }
+}
+
+#[test]
+fn routers_keep_names_and_hosts_follow_the_routers() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "names.txt",
+        "\u{feff}spine-1 leaf-9 2\r\nspine-1 leaf-10\r\n\r\n# end",
+    );
+    let network = built_in(folder.path(), "file = \"names.txt\"").unwrap();
+    let names = |network: &dyn Topology| -> Vec<String> {
+        (0..network.routers())
+            .map(|r| network.coordinates(RouterId(r)))
+            .collect()
+    };
+    assert_eq!(names(&*network), ["spine-1", "leaf-9", "leaf-10"]);
+    assert_eq!(
+        network.peer(RouterId(0), Port(3)),
+        Peer::Router(RouterId(2), Port(1))
+    );
+    assert_eq!(
+        network.peer(RouterId(0), Port(2)),
+        Peer::Router(RouterId(1), Port(2))
+    );
+    // Numbers are sorted as numbers; hosts follow the routers, whatever their own numbers.
+    write(
+        "any",
+        "router 10 node 0 router 9\nrouter 9 node 2 node 1 router 10\nnode 7 router 10",
+    );
+    let network = built_in(folder.path(), "file = \"any\"\nformat = \"anynet\"").unwrap();
+    assert_eq!(names(&*network), ["9", "10"]);
+    assert_eq!(network.router_links(), 2);
+    let routers: Vec<u32> = (0..4).map(|host| network.attachment(HostId(host)).0.0).collect();
+    assert_eq!(routers, [0, 0, 1, 1]);
+    // Hosts as nodes and as a number on one router, none on another one.
+    write(
+        "hosts.json",
+        r#"{"nodes": [{"id": "x", "hosts": 2}, {"id": "y"}, {"id": "z", "type": "host"}],
+        "edges": [{"source": "z", "target": "x", "weight": 3}, {"source": "y", "target": "x"}]}"#,
+    );
+    let network = built_in(folder.path(), "file = \"hosts.json\"").unwrap();
+    assert_eq!(
+        network.describe(),
+        "graph of 2 routers with 3 hosts in all, 1 cable between routers"
+    );
+    assert_eq!((network.ports(RouterId(0)), network.ports(RouterId(1))), (4, 1));
+    // A single router.
+    write("one.json", r#"{"nodes": [{"id": 1}], "links": []}"#);
+    let network = built_in(folder.path(), "file = \"one.json\"\nhosts_per_router = 4").unwrap();
+    assert_eq!(
+        (network.hosts(), network.shape().graph().unwrap().diameter()),
+        (4, 0)
+    );
+    // Latencies that may be passed over, and keywords as the BookSim README writes them.
+    write("slow.anynet", "Router 0 node 0 2 Router 1 15\nrouter 1 node 1");
+    assert!(built_in(folder.path(), "file = \"slow.anynet\"\nignore_latencies = true").is_ok());
+}
+
+#[test]
+fn errors_say_where_and_what() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphml = |inside: &str| {
+        format!(
+            "<graphml>\n<key id=\"k\" attr.name=\"kind\"/>\n<key id=\"n\" attr.name=\"hosts\"/>\n\
+             <graph edgedefault=\"undirected\">\n{inside}\n</graph></graphml>"
+        )
+    };
+    let (host, router) = (
+        "<node id=\"h\"><data key=\"k\">host</data></node>",
+        "<node id=\"a\"/>",
+    );
+    for (ending, text, expected) in [
+        ("txt", "", "file: {}: no router; expected at least one"),
+        (
+            "txt",
+            "a b\na",
+            "x.toml:2: file: {}:2: 'a' stands alone; expected two routers",
+        ),
+        ("txt", "a b 1.5", "{}:1: '1.5' is not a number of cables"),
+        ("txt", "a b 0", "{}:1: 0 cables; expected at least 1"),
+        (
+            "txt",
+            "a b {'weight': 2}",
+            "{}:1: '{'weight':' is not a number of cables",
+        ),
+        ("txt", "a b 1 x", "{}:1: 'x' is too much"),
+        ("txt", "a b\n# -\nb b", "{}:3: router 'b' is linked to itself"),
+        (
+            "txt",
+            "a b\nc d",
+            "{}: no path leads from router 'a' to router 'c'; expected a connected network",
+        ),
+        (
+            "txt",
+            "a b\nb c 65535",
+            "{}:1: 65537 ports on router 'b' are too many; expected at most 65535",
+        ),
+        (
+            "anynet",
+            "router 0 node 0 router 1 15",
+            "{}:1: the latency 15 cannot be kept",
+        ),
+        (
+            "anynet",
+            "switch 0",
+            "{}:1: 'switch' is unknown here; expected 'router' or 'node'",
+        ),
+        (
+            "anynet",
+            "router 0 node 0 router",
+            "{}:1: the end of the line behind 'router'",
+        ),
+        (
+            "anynet",
+            "router x",
+            "{}:1: 'x' behind 'router'; expected a whole number",
+        ),
+        (
+            "anynet",
+            "router 0 router 0",
+            "{}:1: router '0' is linked to itself",
+        ),
+        ("anynet", "router 0 router 1", ""),
+        (
+            "anynet",
+            "router 0 node 0 router 1\nrouter 1 node 0",
+            "{}:2: host 'node 0' is on router '0' and on router '1'; expected one cable",
+        ),
+        (
+            "anynet",
+            "router 0\nnode 0 node 1",
+            "{}:2: 'node 0' and 'node 1' are both hosts",
+        ),
+        (
+            "json",
+            "{\n\"nodes\": [",
+            "{}: not node-link JSON: EOF while parsing a list at line 2 column 10",
+        ),
+        (
+            "json",
+            "{\"nodes\": [{}], \"links\": []}",
+            "missing field `id` at line 1",
+        ),
+        ("json", "{\"nodes\": []}", "{}: neither 'links' nor 'edges'"),
+        (
+            "json",
+            "{\"nodes\": [], \"links\": [], \"edges\": []}",
+            "{}: both 'links' and 'edges'",
+        ),
+        (
+            "json",
+            "{\"directed\": true, \"nodes\": [], \"links\": []}",
+            "{}: the graph is directed",
+        ),
+        (
+            "json",
+            "{\"nodes\": [{\"id\": 1}, {\"id\": \"1\"}], \"links\": []}",
+            "{}: nodes[1]: a second node '1'; the first is nodes[0]",
+        ),
+        (
+            "json",
+            "{\"nodes\": [{\"id\": 1}], \"links\": [{\"source\": 1, \"target\": 2}]}",
+            "{}: links[0]: there is no node '2'",
+        ),
+        (
+            "json",
+            "{\"nodes\": [{\"id\": 1, \"kind\": \"hosts\"}], \"links\": []}",
+            "{}: nodes[0]: unknown kind of node 'hosts'; did you mean 'host'?",
+        ),
+        (
+            "json",
+            "{\"nodes\": [{\"id\": 1, \"hosts\": 0}], \"links\": []}",
+            "{}: no router has a host; expected at least one host",
+        ),
+        ("xml", "<graphml>\n<graph></node>", "{}:2: not XML: "),
+        ("xml", "<svg/>", "{}:1: <svg> is not GraphML"),
+        ("xml", "<graphml/>", "{}:1: no <graph>"),
+        (
+            "xml",
+            "<graphml><graph/>\n<graph/></graphml>",
+            "{}:2: a second <graph>",
+        ),
+        (
+            "xml",
+            "<graphml><graph edgedefault=\"directed\"/></graphml>",
+            "{}:1: edgedefault=\"directed\"",
+        ),
+        ("xml", &graphml("<node/>"), "{}:5: <node> has no id; expected one"),
+        (
+            "xml",
+            &graphml("<hyperedge/>"),
+            "{}:5: a hyperedge cannot be a cable",
+        ),
+        (
+            "xml",
+            &graphml(&format!("{router}\n{router}")),
+            "{}:6: a second node 'a'",
+        ),
+        (
+            "xml",
+            &graphml("<node id=\"a\">\n<graph/></node>"),
+            "{}:6: a graph inside a node",
+        ),
+        (
+            "xml",
+            &graphml(&format!("{router}\n<edge source=\"a\" target=\"q\"/>")),
+            "{}:6: there is no node 'q'",
+        ),
+        (
+            "xml",
+            &graphml(&format!("{host}\n{router}")),
+            "{}:5: host 'h' is on no router",
+        ),
+        (
+            "xml",
+            &graphml("<node id=\"a\"><data key=\"n\">some</data></node>"),
+            "{}:5: hosts: 'some' is not a whole number",
+        ),
+    ] {
+        let name = format!("net.{ending}");
+        std::fs::write(folder.path().join(&name), text).unwrap();
+        let parameters = format!("file = \"{name}\"");
+        let result = built_in(folder.path(), &parameters);
+        if expected.is_empty() {
+            assert!(result.is_ok(), "{text}");
+            continue;
+        }
+        let error = result.err().unwrap_or_else(|| panic!("{text}: was built"));
+        let expected = expected.replace("{}", &folder.path().join(&name).display().to_string());
+        assert!(error.contains(&expected), "{text}:\n{error}\nnot\n{expected}");
+    }
+}
+
+#[test]
+fn wrong_parameters_of_files_are_refused() {
+    for (parameters, expected) in [
+        ("file = \"nothing.txt\"", "graphs/nothing.txt: cannot be read: "),
+        ("file = \"petersen\"", "x.toml:1: format: missing, and '"),
+        (
+            "file = \"petersen.txt\"\nformat = \"edgelist\"",
+            "x.toml:3: format: unknown name 'edgelist'; did you mean 'edge-list'?",
+        ),
+        (
+            "file = \"petersen.json\"\nformat = \"graphml\"",
+            "petersen.json:1: not XML: ",
+        ),
+        (
+            "file = \"petersen.json\"\nhosts_per_router = 1",
+            "x.toml:3: hosts_per_router: is for files that name no hosts",
+        ),
+        (
+            "file = \"petersen.txt\"\nignore_latencies = true",
+            "x.toml:3: ignore_latencies: is for format anynet; this file is read as edge-list",
+        ),
+    ] {
+        let error = built_in(&folder(), parameters).err().expect(parameters);
+        assert!(error.contains(expected), "{parameters}: {error}");
+    }
+}
+
+/// How long it takes to find all distances: the figures of docs/methods/topologies/graph.md.
+#[test]
+#[ignore = "measures"]
+fn time_of_all_distances() {
+    let folder = tempfile::tempdir().unwrap();
+    for (routers, rings) in [
+        (1u32 << 10, 8u32),
+        (1 << 12, 1),
+        (1 << 12, 8),
+        (1 << 12, 32),
+        (1 << 14, 8),
+    ] {
+        // Rings with an odd step each, spread over the network: all routers have two links in each.
+        let step = |ring: u32| {
+            if ring == 0 {
+                1
+            } else {
+                (ring.wrapping_mul(0x9e37_79b1) % routers) | 1
+            }
+        };
+        let edges: String = (0..rings)
+            .flat_map(|ring| (0..routers).map(move |n| (n, (n + step(ring)) % routers)))
+            .map(|(a, b)| format!("{a} {b}\n"))
+            .collect();
+        std::fs::write(folder.path().join("net.txt"), edges).unwrap();
+        let start = std::time::Instant::now();
+        let network = built_in(folder.path(), "file = \"net.txt\"").unwrap();
+        let build = start.elapsed();
+        let graph = network.shape().graph().unwrap();
+        let start = std::time::Instant::now();
+        let diameter = graph.diameter();
+        let search = start.elapsed();
+        let start = std::time::Instant::now();
+        let far = RouterId(routers / 2);
+        let mut crossed = 0;
+        for draw in 0..100_000u32 {
+            let from = RouterId(draw % (routers / 2));
+            let (_, left) = graph.shortest_path(from, far, draw.wrapping_mul(0x9e37_79b1));
+            crossed += left & 1;
+        }
+        let each = start.elapsed() / 100_000;
+        println!(
+            "{routers} routers, {} links each: built in {build:.2?}, diameter {diameter} in {search:.2?}, \
+             a step in {each:.0?} ({crossed})",
+            2 * rings
+        );
+    }
+}

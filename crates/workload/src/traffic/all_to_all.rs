@@ -1,0 +1,47 @@
+//! All-to-all: every host goes round through all others in turn.
+//!
+//! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace no host is sent to
+//! by two at once: the linear shift of an all-to-all exchange.
+
+use super::{Pattern, PatternKind, Random};
+
+pub(super) const KIND: PatternKind = PatternKind {
+    name: "all-to-all",
+    summary: "each host to all others in turn, beginning with the next one",
+    parameters: &[],
+    example: "",
+    build: |_, _| Ok(Box::new(AllToAll)),
+};
+
+struct AllToAll;
+
+impl Pattern for AllToAll {
+    fn destination(&self, source: u32, hosts: u32, index: u64, _: &mut dyn Random) -> Option<u32> {
+        let others = u64::from(hosts - 1);
+        // A lone host has no others.
+        let step = 1 + index.checked_rem(others)?;
+        Some(((u64::from(source) + step) % u64::from(hosts)) as u32)
+    }
+
+    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
+        let share = 1.0 / f64::from(hosts - 1);
+        (0..hosts)
+            .filter(|host| *host != source)
+            .for_each(|host| each(host, share));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::tests::Script;
+    use super::*;
+
+    #[test]
+    fn in_turn() {
+        let to = |source, index| AllToAll.destination(source, 4, index, &mut Script(vec![]));
+        let found: Vec<_> = (0..5).map(|index| to(2, index)).collect();
+        assert_eq!(found, [3, 0, 1, 3, 0].map(Some));
+        assert_eq!(to(0, u64::MAX), Some(1), "2^64 - 1 is a multiple of 3");
+        assert_eq!(AllToAll.destination(0, 1, 0, &mut Script(vec![])), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! Diagonal: a step in every dimension at once.
+//!
+//! By one: the digit permutation d_x = s_x + 1 mod k of Dally and Towles 2004, table 3.1, which they and
+//! BookSim call `neighbor`; in n dimensions the partner is n links away. By half of each size: to the router
+//! that is farthest away on a torus, so that every message crosses as many links as any can.
+
+use super::PatternKind;
+use super::pair::Pair;
+
+pub(super) const KIND: PatternKind = PatternKind {
+    name: "diagonal",
+    summary: "a step in each dimension at once; on a torus, mesh or HyperX",
+    parameters: &[(
+        "step",
+        "\"one\" or \"half\": by how much each coordinate moves, modulo the size (default: \"one\")",
+    )],
+    example: "",
+    build: |section, place| {
+        let half = section.choice("step", "one", &["one", "half"])? == "half";
+        let grid = place.grid(section)?;
+        let step = move |size| if half { size / 2 } else { 1 };
+        let partner = move |source| grid.moved(source, |size, x| (x + step(size)) % size);
+        Ok(Box::new(Pair(partner)))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{FakeNetwork, partners_on};
+
+    #[test]
+    fn one_and_half() {
+        let torus = FakeNetwork::torus(&[4, 3], 1);
+        let one = partners_on("diagonal", "", &torus);
+        assert_eq!((one[0], one[3 + 4 * 2]), (Some(1 + 4), Some(0)));
+        let half = partners_on("diagonal", "step = \"half\"", &torus);
+        assert_eq!((half[0], half[3 + 4 * 2]), (Some(2 + 4), Some(1)));
+    }
+
+    #[test]
+    fn other_steps_are_refused() {
+        let error = FakeNetwork::torus(&[4, 3], 1).error("diagonal", "step = \"quarter\"");
+        assert!(error.contains("expected one of: one, half"), "{error}");
+    }
+}

@@ -1,0 +1,201 @@
+//! A traffic matrix from a file: how much of what each host sends goes where.
+//!
+//! CSV, one row for each pair of hosts that communicate: `source,destination,weight`, host numbers of the job
+//! and whole numbers such as bytes, in any order; pairs that come several times add up. A first line with
+//! these three words, empty lines and lines that begin with `#` are skipped. Memory is that of the rows,
+//! whatever the number of hosts.
+//!
+//! Weights divide what one source sends: each that has a row sends at the job's load, the others are silent.
+//! What a host sends to itself never enters the network: such rows are skipped.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use super::{Pattern, PatternKind, Random};
+
+pub(super) const KIND: PatternKind = PatternKind {
+    name: "matrix",
+    summary: "shares of each source's messages by destination, from a CSV file",
+    parameters: &[(
+        "file",
+        "rows source,destination,weight; relative to the experiment's file",
+    )],
+    example: "file = \"matrix.csv\"\n",
+    build: |section, place| {
+        let file: String = section.required("file")?;
+        let matrix = Matrix::read(&place.folder.join(&file), place.hosts)
+            .map_err(|message| section.error("file", format!("{file}{message}")))?;
+        Ok(Box::new(matrix) as Box<dyn Pattern>)
+    },
+};
+
+/// One row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    source: u32,
+    destination: u32,
+    weight: u64,
+}
+
+struct Matrix {
+    /// By source: where its destinations begin, and the number of all.
+    first: Box<[usize]>,
+    destinations: Box<[u32]>,
+    /// Sum of the weights of a source up to and with this destination.
+    cumulative: Box<[u64]>,
+}
+
+impl Matrix {
+    /// The error says what is wrong, after the name of the file.
+    fn read(path: &Path, hosts: u32) -> Result<Matrix, String> {
+        let file = File::open(path).map_err(|error| format!(": {error}"))?;
+        let mut entries = Vec::new();
+        for (index, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(|error| format!(":{}: {error}", index + 1))?;
+            let entry = entry(&line, index == 0, hosts);
+            entries.extend(entry.map_err(|message| format!(":{}: {message}", index + 1))?);
+        }
+        if entries.is_empty() {
+            return Err(": no row has a weight between two hosts; expected source,destination,weight".into());
+        }
+        Matrix::new(entries, hosts)
+    }
+
+    fn new(mut entries: Vec<Entry>, hosts: u32) -> Result<Matrix, String> {
+        entries.sort_unstable();
+        let mut cumulative = Vec::with_capacity(entries.len());
+        let (mut source, mut sum) = (u32::MAX, 0u64);
+        for entry in &entries {
+            if entry.source != source {
+                (source, sum) = (entry.source, 0);
+            }
+            let too_large = || format!(": the weights of source {source} add up to 2^64 or more");
+            sum = sum.checked_add(entry.weight).ok_or_else(too_large)?;
+            cumulative.push(sum);
+        }
+        let first = (0..=hosts).map(|host| entries.partition_point(|entry| entry.source < host));
+        Ok(Matrix {
+            first: first.collect(),
+            destinations: entries.iter().map(|entry| entry.destination).collect(),
+            cumulative: cumulative.into(),
+        })
+    }
+
+    fn row(&self, source: u32) -> (&[u32], &[u64]) {
+        let row = self.first[source as usize]..self.first[source as usize + 1];
+        (&self.destinations[row.clone()], &self.cumulative[row])
+    }
+}
+
+/// The entry of a line, if it has one that counts.
+fn entry(line: &str, is_first: bool, hosts: u32) -> Result<Option<Entry>, String> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let is_header = is_first && fields == ["source", "destination", "weight"];
+    if line.is_empty() || line.starts_with('#') || is_header {
+        return Ok(None);
+    }
+    let [source, destination, weight] = fields[..] else {
+        return Err(format!(
+            "{} values; expected three: source,destination,weight",
+            fields.len()
+        ));
+    };
+    let host = |text: &str| match text.parse::<u32>() {
+        Ok(host) if host < hosts => Ok(host),
+        _ => Err(format!(
+            "'{text}' is no host of the job; expected 0 to {}",
+            hosts - 1
+        )),
+    };
+    let (source, destination) = (host(source)?, host(destination)?);
+    let weight = weight
+        .parse::<u64>()
+        .map_err(|_| format!("weight '{weight}' is not a whole number below 2^64"))?;
+    let entry = Entry {
+        source,
+        destination,
+        weight,
+    };
+    Ok((weight > 0 && source != destination).then_some(entry))
+}
+
+impl Pattern for Matrix {
+    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+        let (destinations, cumulative) = self.row(source);
+        let drawn = random.below(*cumulative.last()?);
+        Some(destinations[cumulative.partition_point(|sum| *sum <= drawn)])
+    }
+
+    fn shares(&self, source: u32, _: u32, each: &mut dyn FnMut(u32, f64)) {
+        let (destinations, cumulative) = self.row(source);
+        let mut before = 0;
+        for (destination, sum) in destinations.iter().zip(cumulative) {
+            each(
+                *destination,
+                (sum - before) as f64 / cumulative[cumulative.len() - 1] as f64,
+            );
+            before = *sum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{check_shares, shares};
+    use super::*;
+
+    fn read(text: &str) -> Result<Matrix, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("matrix.csv");
+        std::fs::write(&path, text).unwrap();
+        Matrix::read(&path, 6)
+    }
+
+    #[test]
+    fn weights_are_shares() {
+        let text =
+            "source,destination,weight\n# a comment\n5,0,3\n\n 0 , 1 , 2 \n0,2,5\n0,1,1\n3,3,9\n4,1,0\n";
+        let matrix = read(text).unwrap();
+        let sum = |source| {
+            let mut sums = std::collections::BTreeMap::new();
+            shares(&matrix, source, 6).iter().for_each(|(host, share)| {
+                *sums.entry(*host).or_insert(0.0) += share;
+            });
+            sums.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(sum(0), [(1, 0.375), (2, 0.625)]);
+        assert_eq!(sum(5), [(0, 1.0)]);
+        for silent in [1, 2, 3, 4] {
+            assert_eq!(sum(silent), []);
+        }
+        check_shares(&matrix, 6);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let error = |text: &str| read(text).map(|_| ()).unwrap_err();
+        assert_eq!(
+            error("0,1,2\n0,6,1\n"),
+            ":2: '6' is no host of the job; expected 0 to 5"
+        );
+        assert!(error("0,1\n").starts_with(":1: 2 values; expected three"));
+        assert!(error("0,1,2\n0,1,1.5\n").starts_with(":2: weight '1.5' is not a whole number"));
+        assert!(error("0,1,2\n\n0,1,-1\n").starts_with(":3: weight '-1'"));
+        assert!(error("0,1,2\nsource,destination,weight\n").starts_with(":2: 'source' is no host"));
+        assert!(error("0,1,0\n2,2,7\n").contains("no row has a weight"));
+        let half = u64::MAX / 2 + 1;
+        assert!(error(&format!("1,0,{half}\n1,2,{half}\n")).contains("source 1 add up to 2^64"));
+        let none = Matrix::read(Path::new("no/such/file.csv"), 6)
+            .map(|_| ())
+            .unwrap_err();
+        assert!(none.starts_with(": "), "{none}");
+    }
+
+    #[test]
+    fn weights_as_large_as_can_be() {
+        let matrix = read(&format!("1,0,{}\n1,2,1\n", u64::MAX - 1)).unwrap();
+        check_shares(&matrix, 6);
+    }
+}

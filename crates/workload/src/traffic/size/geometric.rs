@@ -1,0 +1,84 @@
+//! Geometrically distributed sizes: the discrete form of the exponential distribution, many short messages and
+//! few long ones.
+
+use config::Bytes;
+
+use super::super::geometric::Geometric as Trials;
+use super::super::{MeanBytes, Random};
+use super::{Size, SizeKind};
+
+/// With it, no size that can be drawn (44.4 times the mean) is beyond the largest message.
+const LARGEST_MEAN: Bytes = Bytes { bytes: 1 << 30 };
+
+pub(super) const KIND: SizeKind = SizeKind {
+    name: "geometric",
+    summary: "the discrete form of the exponential distribution",
+    parameters: &[("mean", "mean size, at most 1 GiB")],
+    example: "mean = \"1 KiB\"\n",
+    build: |section, _| {
+        let mean: Bytes = section.required("mean")?;
+        if mean.bytes == 0 || mean > LARGEST_MEAN {
+            let message = format!("{mean} is out of range; expected 1 B to {LARGEST_MEAN}");
+            return Err(section.error("mean", message));
+        }
+        Ok(Box::new(Geometric {
+            trials: Trials::new(1, mean.bytes),
+            mean: MeanBytes::whole(mean.bytes),
+        }))
+    },
+};
+
+struct Geometric {
+    trials: Trials,
+    mean: MeanBytes,
+}
+
+impl Size for Geometric {
+    fn bytes(&self, random: &mut dyn Random) -> u64 {
+        self.trials.draw(random)
+    }
+
+    fn mean(&self) -> MeanBytes {
+        self.mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::tests::{draw, error, read};
+
+    #[test]
+    fn the_law_is_geometric() {
+        let size = read(
+            "{ distribution = \"geometric\", mean = \"1000 B\" }",
+            Path::new("."),
+        )
+        .unwrap();
+        let drawn = draw(size.as_ref(), 200_000);
+        for bytes in [1i32, 100, 1000, 5000] {
+            let longer = drawn.iter().filter(|drawn| **drawn > bytes as u64).count() as f64 / 200_000.0;
+            let expected = 0.999f64.powi(bytes);
+            assert!((longer - expected).abs() < 4.0 * 0.5 / 447.0, "{bytes}: {longer}");
+        }
+    }
+
+    #[test]
+    fn the_largest_sizes_fit() {
+        let size = read(
+            "{ distribution = \"geometric\", mean = \"1 GiB\" }",
+            Path::new("."),
+        )
+        .unwrap();
+        draw(size.as_ref(), 100_000);
+        let one = read("{ distribution = \"geometric\", mean = \"1 B\" }", Path::new(".")).unwrap();
+        assert!(draw(one.as_ref(), 1000).iter().all(|bytes| *bytes == 1));
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        assert!(error("{ distribution = \"geometric\", mean = \"2 GiB\" }").contains("1 B to 1 GiB"));
+        assert!(error("{ distribution = \"geometric\" }").contains("message.mean: missing"));
+    }
+}

@@ -1,0 +1,156 @@
+//! How large messages are: all the same, or each drawn from a distribution.
+//!
+//! Loads count mean sizes, which are therefore known exactly: to 2^-16 byte.
+
+mod bimodal;
+mod file;
+mod geometric;
+mod uniform;
+
+use std::path::Path;
+
+use config::{Bytes, Error, Section};
+
+use super::{Kind, MeanBytes, Random, named};
+
+/// Largest message.
+const LARGEST: Bytes = Bytes { bytes: 1 << 40 };
+
+/// Chooses sizes.
+pub trait Size: Send + Sync {
+    /// Bytes of the next message, at least 1.
+    fn bytes(&self, random: &mut dyn Random) -> u64;
+
+    /// The mean.
+    fn mean(&self) -> MeanBytes;
+}
+
+/// A kind of distribution.
+pub type SizeKind = Kind<fn(&Section, &Path) -> Result<Box<dyn Size>, Error>>;
+
+/// All distributions, in alphabetical order.
+pub static SIZES: &[SizeKind] = &[bimodal::KIND, file::KIND, geometric::KIND, uniform::KIND];
+
+/// The size of messages that `traffic` (`job.traffic`) gives: its `message` is a size, by default
+/// `default` bytes, or a table that names a `distribution`. Paths are relative to `folder`.
+///
+/// # Errors
+/// Neither of the two, an unknown distribution, or parameters that make no sense.
+pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn Size>, Error> {
+    if traffic.has("message")
+        && let Ok(section) = traffic.section("message")
+    {
+        let kind = named(section, "distribution", section.required("distribution")?, SIZES)?;
+        return (kind.build)(section, folder);
+    }
+    let bytes = in_range(
+        traffic,
+        "message",
+        traffic.or("message", Bytes { bytes: default })?,
+    )?;
+    Ok(Box::new(Constant { bytes }))
+}
+
+/// The bytes of a size that a message can have.
+fn in_range(section: &Section, key: &str, size: Bytes) -> Result<u64, Error> {
+    if size.bytes == 0 || size > LARGEST {
+        let message = format!("{size} is out of range; expected 1 B to {LARGEST}");
+        return Err(section.error(key, message));
+    }
+    Ok(size.bytes)
+}
+
+struct Constant {
+    bytes: u64,
+}
+
+impl Size for Constant {
+    fn bytes(&self, _: &mut dyn Random) -> u64 {
+        self.bytes
+    }
+
+    fn mean(&self) -> MeanBytes {
+        MeanBytes::whole(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::tests::{Script, SplitMix};
+    use super::*;
+
+    /// The sizes of `message = VALUE`.
+    pub(super) fn read(value: &str, folder: &Path) -> Result<Box<dyn Size>, Error> {
+        let section = Section::from_toml(&format!("message = {value}"), "x.toml")?;
+        let size = size(&section, 256, folder)?;
+        section.finish()?;
+        Ok(size)
+    }
+
+    pub(super) fn error(value: &str) -> String {
+        match read(value, Path::new(".")) {
+            Ok(_) => panic!("it was built"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// Draws so many sizes, whose mean has to be what the distribution says it is.
+    pub(super) fn draw(size: &dyn Size, n: usize) -> Vec<u64> {
+        let mut random = SplitMix(8);
+        let drawn: Vec<u64> = (0..n).map(|_| size.bytes(&mut random)).collect();
+        let mean = drawn.iter().sum::<u64>() as f64 / n as f64;
+        let square = |bytes: &u64| (*bytes as f64 - mean).powi(2);
+        let variance = drawn.iter().map(square).sum::<f64>() / n as f64;
+        let difference = (mean - size.mean().as_f64()).abs();
+        let error = (variance / n as f64).sqrt();
+        assert!(
+            difference <= 4.5 * error + 1e-4,
+            "{mean} is not {}",
+            size.mean().as_f64()
+        );
+        assert!(drawn.iter().all(|bytes| (1..=LARGEST.bytes).contains(bytes)));
+        drawn
+    }
+
+    #[test]
+    fn one_size_draws_nothing() {
+        let size = read("\"2 KiB\"", Path::new(".")).unwrap();
+        assert_eq!(size.bytes(&mut Script(vec![])), 2048);
+        assert_eq!(size.mean(), MeanBytes::whole(2048));
+        let section = Section::from_toml("", "x.toml").unwrap();
+        let default = super::size(&section, 77, Path::new(".")).unwrap();
+        assert_eq!(default.bytes(&mut Script(vec![])), 77);
+        assert_eq!(section.finish().unwrap().to_string(), r#"{"message":"77 B"}"#);
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        assert!(error("\"0 B\"").contains("expected 1 B to 1 TiB"));
+        assert!(error("\"2 TiB\"").contains("expected 1 B to 1 TiB"));
+        assert!(error("12").contains("12 has no unit"));
+        assert!(
+            error("{ distribution = \"normal\" }")
+                .contains("expected one of: bimodal, file, geometric, uniform")
+        );
+        assert!(error("{ }").contains("message.distribution: missing"));
+    }
+
+    #[test]
+    fn the_registry_is_sorted_and_every_entry_builds() {
+        assert!(SIZES.is_sorted_by_key(|k| k.name));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("sizes.csv"), "100,0\n2000,1\n").unwrap();
+        for kind in SIZES {
+            let text = format!("[message]\ndistribution = \"{}\"\n{}", kind.name, kind.example);
+            let section = Section::from_toml(&text, "x.toml").unwrap();
+            draw(size(&section, 1, folder.path()).unwrap().as_ref(), 10_000);
+            let asked = section.section("message").unwrap().asked();
+            assert!(
+                kind.parameters
+                    .iter()
+                    .all(|(name, _)| asked.iter().any(|key| key == name))
+            );
+            section.finish().unwrap();
+        }
+    }
+}
