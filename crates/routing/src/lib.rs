@@ -15,6 +15,7 @@ mod legs;
 mod minimal;
 mod minimal_adaptive;
 mod par;
+mod piggyback;
 mod registry;
 mod reports;
 mod rings;

@@ -40,9 +40,8 @@ impl Reports {
         };
         for router in 0..routers_per_group {
             // Groups differ in which of these ports are wired, not in which ports they are.
-            let ports = (0..network.groups()).map(|group| {
-                outward_ports(network, RouterId(group * routers_per_group + router))
-            });
+            let ports = (0..network.groups())
+                .map(|group| outward_ports(network, RouterId(group * routers_per_group + router)));
             let ports = ports
                 .filter(|ports| !ports.is_empty())
                 .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))

@@ -69,6 +69,17 @@ const VARIANTS: &[(&str, &str, Knows)] = &[
         "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
         is_groups,
     ),
+    (
+        "piggyback",
+        "intermediate = \"group\"\nthreshold = \"0 B\"",
+        is_groups,
+    ),
+    ("ugal", "information = \"group\"\nbias = \"0 B\"", is_groups),
+    (
+        "ugal",
+        "information = \"group\"\nintermediate = \"group\"",
+        is_groups,
+    ),
     ("ugal", "intermediate = \"group\"", is_groups),
     ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
     (
@@ -119,7 +130,7 @@ fn is_minimal(algorithm: &str, shape: &Shape<'_>) -> bool {
         | "minimal-adaptive"
         | "scatter"
         | "source-destination-hashed" => true,
-        "dal" | "doal" | "par" | "ugal" | "valiant" => false,
+        "dal" | "doal" | "par" | "piggyback" | "ugal" | "valiant" => false,
         other => panic!("say here whether '{other}' is minimal"),
     }
 }
@@ -129,6 +140,10 @@ struct Load<F: Fn(Port) -> u64>(F);
 impl<F: Fn(Port) -> u64> Congestion for Load<F> {
     fn load(&self, port: Port) -> u64 {
         (self.0)(port)
+    }
+
+    fn told(&self, slot: usize) -> u64 {
+        (self.0)(Port(slot as u16 + 1))
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
@@ -323,7 +338,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "",
             &dragonfly,
             "'dimension-order' works on torus, mesh, hyperx, express-mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
-             hosts each; expected one of: minimal, par, ugal, valiant",
+             hosts each; expected one of: minimal, par, piggyback, ugal, valiant",
         ),
         (
             "ugal",
@@ -385,6 +400,18 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "",
             &torus,
             "'doal' works on hyperx, not on this torus of 4 x 4 routers",
+        ),
+        (
+            "ugal",
+            "information = \"group\"",
+            &slim_fly,
+            "has no groups; expected router",
+        ),
+        (
+            "piggyback",
+            "period = \"0 ns\"",
+            &dragonfly,
+            "x.toml:2: period: 0 is no interval; expected a time such as \"100 ns\"",
         ),
         (
             "valiant",

@@ -42,6 +42,11 @@ pub enum HearsayUndo {
     },
 }
 
+/// A load as it is told.
+fn in_units(bytes: u64) -> u16 {
+    bytes.div_ceil(Reports::UNIT).min(u64::from(u16::MAX)) as u16
+}
+
 impl Hearsay {
     /// Nothing told yet.
     pub fn new(reports: &Reports) -> Hearsay {
@@ -56,15 +61,33 @@ impl Hearsay {
         &self.told
     }
 
-    /// The load of a port has changed.
+    /// Brings it into the state of one of the same network.
+    ///
+    /// # Errors
+    /// It is of another network.
+    pub fn restore(&mut self, saved: Hearsay) -> Result<(), String> {
+        if saved.told.len() != self.told.len() {
+            let (here, there) = (self.told.len(), saved.told.len());
+            return Err(format!(
+                "a router is told {here} loads, in its saved state {there}"
+            ));
+        }
+        *self = saved;
+        Ok(())
+    }
+
+    /// Asks for a report if the load of a port that is told has changed.
     #[inline]
-    pub fn changed<C: Context<Simulation>>(
+    pub fn look<C: Context<Simulation>>(
         &mut self,
         reports: &Reports,
-        (router, port): (RouterId, Port),
+        router: RouterId,
+        load: impl Fn(Port) -> u64,
         context: &mut C,
     ) {
-        if self.due || !reports.ports(router).contains(&port.0) {
+        let told = &self.told[reports.first_slot(router)..];
+        let mut ports = reports.ports(router).zip(told);
+        if self.due || ports.all(|(port, told)| in_units(load(Port(port))) == *told) {
             return;
         }
         self.due = true;
@@ -95,7 +118,7 @@ impl Hearsay {
             let part_ports = first..ports.end.min(first + LOADS_PER_FACT as u16);
             let count = part_ports.len() as u8;
             for (told, port) in loads.iter_mut().zip(part_ports) {
-                *told = load(Port(port)).div_ceil(Reports::UNIT).min(u64::from(u16::MAX)) as u16;
+                *told = in_units(load(Port(port)));
             }
             let slot = (reports.first_slot(router) + part * LOADS_PER_FACT) as u16;
             if self.told[usize::from(slot)..][..usize::from(count)] == loads[..usize::from(count)] {

@@ -26,7 +26,7 @@
 use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
 
 use crate::groups::GroupNetwork;
-use crate::{At, Hop, RouteState, spread};
+use crate::{At, Hop, Reports, RouteState, spread};
 
 use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
 
@@ -273,6 +273,31 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
             }
         }
         self.last_leg(at, target, state)
+    }
+
+    #[inline(never)]
+    fn way_out(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+        let groups = self.network.groups();
+        let here = groups.group(at.router);
+        let (there, link) = match (state.phase, self.intermediate) {
+            (FIRST_LEG, Intermediate::Router) => {
+                let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
+                (
+                    groups.group(via),
+                    self.first_link(at.router, via, draw, state.path),
+                )
+            }
+            (FIRST_LEG, Intermediate::Group) => {
+                let draw = spread(state.via, at.destination.0);
+                (state.via, self.link_to_group(here, state.via, draw))
+            }
+            _ => (groups.group(target), state.via),
+        };
+        (here != there).then(|| groups.gateway(here, there, link))
+    }
+
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        Some(Reports::in_groups(self.network.groups(), period_ps))
     }
 
     #[inline(never)]

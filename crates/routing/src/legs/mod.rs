@@ -19,7 +19,7 @@ use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
-use crate::{At, Hop, RouteState, Routing};
+use crate::{At, Hop, Reports, RouteState, Routing};
 
 use graph::GraphLegs;
 use groups::GroupLegs;
@@ -81,6 +81,19 @@ pub(crate) trait Legs: Send + Sync {
 
     /// The next hop of a path that has been decided on.
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
+
+    /// The first link to another group of a path that has been begun, as its router and port; none without
+    /// groups.
+    fn way_out(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
+        let _ = (at, target, start);
+        None
+    }
+
+    /// What routers tell each other of the links to other groups; none without groups.
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        let _ = period_ps;
+        None
+    }
 
     /// Links between routers on a path that [`Legs::minimal`] has begun.
     fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
