@@ -7,7 +7,7 @@ use topology::{
     Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
 };
 
-use crate::Hop;
+use crate::{Chance, Hop};
 
 /// A topology of groups, with the queries that routing makes. Compiled for each such topology, as a
 /// decision takes several of them.
@@ -115,5 +115,70 @@ impl<T: Topology + Groups> GroupNetwork<T> {
             }
         }
         links * paths
+    }
+
+    /// The chances of one hop on the minimal path to another router, by [`Groups::minimal_link`] and
+    /// [`GroupNetwork::local_path`] with one draw, or as `chosen` before. `each` is told the global link (0: none
+    /// is ahead) and the path inside groups.
+    pub(crate) fn minimal_chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        chosen: Option<(u32, u16)>,
+        mut each: impl FnMut(Port, (u32, u16), f64),
+    ) {
+        let groups = self.groups();
+        let to_other_group = groups.group(router) != groups.group(target);
+        let ways = match chosen {
+            Some(_) => 1,
+            None => self.minimal_ways(router, target),
+        };
+        for draw in even_draws(ways) {
+            let (link, path) = match (chosen, to_other_group) {
+                (Some((link, path)), true) => (link, path),
+                (Some((_, path)), false) => (0, path),
+                (None, true) => (groups.minimal_link(router, target, draw), self.local_path(draw)),
+                (None, false) => (0, self.local_path(draw)),
+            };
+            let hop = self.towards(router, target, 0, |_, _| (link, path));
+            each(hop.port, (link, path), 1.0 / f64::from(ways));
+        }
+    }
+
+    /// The chances of one hop to another group, over a link that is drawn from all, or `chosen` before. `each` is
+    /// told the link.
+    pub(crate) fn chances_to_group(
+        &self,
+        router: RouterId,
+        group: u32,
+        chosen: Option<u32>,
+        mut each: impl FnMut(Port, u32, f64),
+    ) {
+        let groups = self.groups();
+        let paths = u32::from(groups.local_paths()).max(1);
+        let links = groups.links_between(groups.group(router), group);
+        let ways = match chosen {
+            Some(_) => paths,
+            None => links * paths,
+        };
+        for draw in even_draws(ways) {
+            let link = chosen.unwrap_or_else(|| pick(draw, links).0);
+            let hop = self.through(router, group, 0, link, self.local_path(draw));
+            each(hop.port, link, 1.0 / f64::from(ways));
+        }
+    }
+}
+
+/// As many draws in equal steps: if there are as many choices, or a divisor of that, they meet each as often as
+/// all draws do.
+fn even_draws(count: u32) -> impl Iterator<Item = u32> {
+    (0..count).map(move |i| (((2 * u64::from(i) + 1) << 31) / u64::from(count)) as u32)
+}
+
+/// Adds up to `out`: a hop that several draws lead to is one.
+pub(crate) fn add(out: &mut Vec<Chance>, (port, state, chance): Chance) {
+    match out.last_mut() {
+        Some(last) if (last.0, last.1) == (port, state) => last.2 += chance,
+        _ => out.push((port, state, chance)),
     }
 }

@@ -23,7 +23,7 @@
 use config::{Bytes, Error, Section};
 use topology::{RouterId, Topology};
 
-use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
+use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, ROUTER_OR_GROUP, Start, is_decided};
 use crate::registry::is_groups;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -35,7 +35,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     routes: legs::routes,
     build: |section, topology| {
         let rule = Rule::read(section, &*topology)?;
-        legs::build::<false>(section, topology, rule)
+        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };
 
