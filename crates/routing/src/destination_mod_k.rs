@@ -47,9 +47,10 @@ pub(crate) fn tree(topology: &dyn Topology) -> &dyn Tree {
     }
 }
 
-/// What ways depend on if packets go upwards through any port, by chance or by a hash of both ends.
+/// What ways depend on if packets go upwards through any port, by chance or by a hash of both ends: of parallel
+/// links down the destination's number picks one.
 pub(crate) const EVEN_UPWARDS: Oblivious = Oblivious {
-    by_host: false,
+    by_host: true,
     symmetric: false,
 };
 

@@ -45,6 +45,13 @@ pub(super) struct GroupLegs<T, const RETRACTABLE: bool> {
     last_vc: u8,
 }
 
+/// What picks the last leg behind an intermediate place: not what has picked the first one, on which depends where
+/// the last one begins.
+#[inline]
+fn last_draw(via: u32, destination: HostId) -> u32 {
+    spread(!via, destination.0)
+}
+
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
     pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
         let groups = network.groups();
@@ -128,7 +135,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
             return None;
         }
         let groups = self.network.groups();
-        let draw = spread(via, at.destination.0);
+        let draw = last_draw(via, at.destination);
         let link = groups.minimal_link(at.router, target, draw);
         let group = groups.group(at.router);
         if groups.gateway(group, groups.group(target), link).0 == at.router {
@@ -146,12 +153,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
         self.network
             .towards(at.router, target, self.last_vc, |groups, to_other_group| {
                 if state.phase < LAST_LEG {
-                    let from = if state.phase == UNDECIDED {
-                        at.source.0
-                    } else {
-                        state.via
+                    let draw = match state.phase {
+                        UNDECIDED => spread(at.source.0, at.destination.0),
+                        _ => last_draw(state.via, at.destination),
                     };
-                    let draw = spread(from, at.destination.0);
                     *state = RouteState {
                         via: match to_other_group {
                             true => groups.minimal_link(at.router, target, draw),
@@ -395,7 +400,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
                 (met, groups.distance(at.router, gateway) + 1)
             }
         };
-        before + self.links(met, target, groups.minimal_link(met, target, draw))
+        let last = last_draw(via, at.destination);
+        before + self.links(met, target, groups.minimal_link(met, target, last))
     }
     fn oblivious(&self) -> Oblivious {
         Oblivious {
