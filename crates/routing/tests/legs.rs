@@ -141,7 +141,8 @@ fn valiant_can_go_through_any_router() {
         valiant.options(at, RouteState::default(), &mut options);
         minimal.options(at, RouteState::default(), &mut direct);
         // On VC 2 and 3, as the last leg.
-        let (there, elsewhere): (Vec<_>, Vec<_>) = options.iter().partition(|(hop, _)| hop.vc > 1);
+        let (there, elsewhere): (Vec<(Hop, RouteState)>, Vec<_>) =
+            options.iter().partition(|(hop, _)| hop.vc > 1);
         assert_eq!((there.len(), there[0].0.port), (1, direct[0].0.port));
         let mut places: Vec<u32> = elsewhere.iter().map(|(_, state)| state.via).collect();
         places.sort();
@@ -152,9 +153,10 @@ fn valiant_can_go_through_any_router() {
             path.iter()
                 .any(|(router, _)| ![0, destination.0 / 8].contains(&(router.0 / 4)))
         });
-        // Through 28 of 36 routers between two groups, through 32 within one.
+        // Between two groups through 28 of 36 routers. Within one through 24: the way to the other 8 passes the
+        // destination, and ends there.
         let (left, expected) = match destination {
-            HostId(7) => (left_groups.count(), 889),
+            HostId(7) => (left_groups.count(), 667),
             _ => (left_groups.count(), 778),
         };
         assert!(left.abs_diff(expected) < 60, "{left}, not {expected}");
