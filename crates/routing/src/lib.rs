@@ -193,6 +193,9 @@ pub trait Routing: Send + Sync {
     }
 }
 
+/// A port that a packet can take, its next state, and the probability.
+type Chance = (Port, RouteState, f64);
+
 /// What the ways of packets depend on, if not on congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oblivious {

@@ -17,7 +17,7 @@
 use config::Bytes;
 
 use crate::Algorithm;
-use crate::legs;
+use crate::legs::{self, ROUTER_OR_GROUP};
 use crate::registry::is_groups;
 use crate::ugal::{PARAMETERS, PERIOD, Rule, Told, read_period};
 
@@ -43,6 +43,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         let rule = Rule::read(section, &*topology)?;
         let threshold = section.or("threshold", Bytes { bytes: 1280 })?.bytes;
         let rule = rule.informed(Told::Congestion(threshold), read_period(section)?);
-        legs::build::<false>(section, topology, rule)
+        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

@@ -27,7 +27,7 @@
 use config::{Bytes, Duration, Error, Section};
 use topology::{Port, RouterId, Topology};
 
-use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
+use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, ROUTER_OR_GROUP, Start, is_decided};
 use crate::registry::is_groups;
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
@@ -48,7 +48,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             }
             rule = rule.informed(Told::Loads, period);
         }
-        legs::build::<false>(section, topology, rule)
+        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };
 
