@@ -315,8 +315,8 @@ struct LaneState {
     packets: Vec<(Packet, Time)>,
 }
 
-/// The congestion that routing sees.
-struct Seen<'a>(&'a Router);
+/// The congestion that the routing of a packet of so many bytes sees.
+struct Seen<'a>(&'a Router, u32);
 
 impl Congestion for Seen<'_> {
     fn load(&self, port: Port) -> u64 {
@@ -324,8 +324,9 @@ impl Congestion for Seen<'_> {
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let room = &self.0.rooms[self.0.lane(port.0, vc)];
-        if room.awaited == 0 {
+        let Seen(router, bytes) = *self;
+        let room = &router.rooms[router.lane(port.0, vc)];
+        if room.awaited == 0 && room.credits >= bytes {
             u64::from(room.credits)
         } else {
             0
@@ -465,7 +466,7 @@ impl Router {
         };
         let before = packet.route;
         let mut route = before;
-        let hop = routing.route(at, &mut route, &Seen(self), out);
+        let hop = routing.route(at, &mut route, &Seen(self, packet.bytes), out);
         self.pool[head].packet.route = route;
         let want = Want {
             output: hop.port.0,
@@ -1341,11 +1342,13 @@ mod tests {
     fn congestion_counts_what_waits_and_what_has_no_credit_back() {
         let mut bench = Bench::new(150);
         bench.arrive(0, 0, 2, 100);
-        assert_eq!(Seen(&bench.router).room(Port(2), 0), 50);
+        let room = |bytes| Seen(&bench.router, bytes).room(Port(2), 0);
+        assert_eq!(room(50), 50);
+        assert_eq!(room(51), 0, "too little for the packet that asks");
         bench.arrive(0, 1, 2, 100);
         bench.arrive(0, 1, 2, 100);
         let seen = |bench: &Bench| {
-            let seen = Seen(&bench.router);
+            let seen = Seen(&bench.router, 1);
             (seen.load(Port(2)), seen.room(Port(2), 0))
         };
         // One has left, one waits for room, the third is not known yet.
@@ -1366,7 +1369,11 @@ mod tests {
         // Both want VC 1; the first has its room from now on, though the wire is taken.
         bench.arrive_on(0, (1, 0), (2, source(1, Entry::Kept)), 200);
         bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 150);
-        assert_eq!(Seen(&bench.router).room(Port(2), 1), 0, "the rest is waited for");
+        assert_eq!(
+            Seen(&bench.router, 1).room(Port(2), 1),
+            0,
+            "the rest is waited for"
+        );
         assert_eq!(bench.router.credits(2, 1), 300, "nothing has left yet");
         bench.until(Time(1_000_000));
         let ends: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.3, d.2)).collect();
