@@ -10,7 +10,7 @@ use fabric::Rate;
 use fabric::router::input_queued::Arbiter;
 use routing::Routing;
 use serde::{Deserialize, Serialize};
-use topology::{Port, RouterId, Topology};
+use topology::{Peer, Port, RouterId, Shape, Topology};
 
 use crate::Error;
 use crate::placement::{self, Job, JobKind};
@@ -384,6 +384,25 @@ impl Network {
         } else {
             0
         }
+    }
+
+    /// How long a report takes from one router to another of its group: as long as a packet's head on a shortest
+    /// way inside the group, through idle routers.
+    pub fn report_delay(&self, from: RouterId, to: RouterId) -> Time {
+        let Shape::Groups(groups) = self.topology.shape() else {
+            unreachable!("only routers of groups tell each other of loads")
+        };
+        let (mut at, mut delay) = (from, Time::ZERO);
+        while at != to {
+            let port = groups.local_port(at, to, 0);
+            let class = self.topology.link_class(at, port);
+            delay = delay + self.links[usize::from(class.0)].latency + self.router_delay;
+            at = match self.topology.peer(at, port) {
+                Peer::Router(next, _) => next,
+                _ => unreachable!("local links join routers"),
+            };
+        }
+        delay
     }
 
     /// Least delay of anything that one router or host can do to another: the shortest cable.
