@@ -163,9 +163,10 @@ const TOLERANCE: f64 = 0.02;
 
 /// Networks with links of one kind that are loaded differently: what does not cross the full ones gets through
 /// whole, and adds up to more than the load at which the first link is full.
-const UNEVEN: [&str; 4] = [
+const UNEVEN: [&str; 5] = [
     "dragonfly-minimal-uneven-groups.toml",
     "fat-tree-destination-mod-k.toml",
+    "graph-file-valiant.toml",
     "mesh-dimension-order.toml",
     // Two of its 50 routers are in no row of four, and send to each other over a link of their own.
     "traffic-slim-fly-adversarial.toml",
@@ -174,7 +175,7 @@ const UNEVEN: [&str; 4] = [
 /// No run of the corpus accepts more than its bound, at its own loads and at the greatest ones.
 #[test]
 fn no_run_exceeds_its_bound() {
-    let (mut compared, mut saturated) = (0, 0);
+    let (mut compared, mut saturated, mut beyond) = (0, 0, Vec::new());
     for entry in std::fs::read_dir(root().join("tests/corpus")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -232,15 +233,13 @@ fn no_run_exceeds_its_bound() {
                     "{name}: carries {offered} of {throughput}"
                 );
             }
-            if !UNEVEN.contains(&name.as_str()) {
-                assert!(
-                    accepted <= throughput * (1.0 + TOLERANCE),
-                    "{name}: {accepted} of {throughput}"
-                );
+            if accepted > throughput * (1.0 + TOLERANCE) && !UNEVEN.contains(&name.as_str()) {
+                beyond.push(format!("{name}: {accepted} of {throughput}"));
             }
             saturated += u32::from(asked > throughput);
         }
     }
+    assert!(beyond.is_empty(), "{}", beyond.join("\n"));
     assert!(
         compared >= 40 && saturated >= 5,
         "{compared} runs, {saturated} beyond the bound"

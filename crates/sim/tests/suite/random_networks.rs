@@ -46,7 +46,20 @@ fn groups() -> impl Strategy<Value = Drawn> {
             "algorithm = \"ugal\", cost = \"load-hops\", candidates = 3, bias = \"0 B\"",
             4,
         ),
+        (
+            "algorithm = \"ugal\", information = \"group\", period = \"70 ns\", bias = \"0 B\"",
+            4,
+        ),
+        (
+            "algorithm = \"piggyback\", threshold = \"64 B\", bias = \"0 B\"",
+            4,
+        ),
+        (
+            "algorithm = \"piggyback\", intermediate = \"group\", period = \"300 ns\", bias = \"64 B\"",
+            3,
+        ),
         ("algorithm = \"valiant\"", 4),
+        ("algorithm = \"valiant\", intermediate = \"any-router\"", 4),
         ("algorithm = \"valiant\", intermediate = \"group\"", 3),
         ("algorithm = \"par\", bias = \"64 B\"", 5),
         (
