@@ -9,10 +9,12 @@ mod destination_mod_k;
 mod dimension_order;
 mod groups;
 mod minimal;
+mod planes;
 mod registry;
 mod ugal;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
+pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
 
 use topology::{HostId, Port, RouterId};

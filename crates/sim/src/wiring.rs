@@ -105,17 +105,7 @@ impl Numbering {
     /// little balance: groups of a dragonfly, planes of a torus or HyperX, columns of a Slim Fly; and a router
     /// with its hosts.
     pub fn partition(&self, topology: &dyn Topology, parts: usize) -> Partition {
-        let neighbourhood = match topology.shape() {
-            Shape::Groups(groups) => groups.routers_per_group(),
-            Shape::Cartesian(grid) => {
-                // Routers are numbered with the first coordinate fastest.
-                let sizes = grid.sizes();
-                sizes.iter().take(sizes.len().saturating_sub(1)).product()
-            }
-            Shape::HyperX(hyperx) => hyperx.neighbourhood(),
-            Shape::Graph(graph) => graph.neighbourhood(),
-            Shape::Tree(_) => 1,
-        };
+        let neighbourhood = neighbourhood(topology);
         let border = |lp| match self.identity(lp) {
             Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
             Identity::Router(_) => 1,
@@ -174,5 +164,21 @@ impl Numbering {
             arrival: latency + network.router_delay,
             credit: latency,
         }
+    }
+}
+
+/// How many routers with consecutive numbers, beginning with a multiple of it, to keep together.
+fn neighbourhood(topology: &dyn Topology) -> u32 {
+    match topology.shape() {
+        Shape::Groups(groups) => groups.routers_per_group(),
+        Shape::Cartesian(grid) => {
+            // Routers are numbered with the first coordinate fastest.
+            let sizes = grid.sizes();
+            sizes.iter().take(sizes.len().saturating_sub(1)).product()
+        }
+        Shape::HyperX(hyperx) => hyperx.neighbourhood(),
+        Shape::Graph(graph) => graph.neighbourhood(),
+        Shape::Tree(_) => 1,
+        Shape::Planes(planes) => planes.count() * neighbourhood(planes.plane()).max(1),
     }
 }

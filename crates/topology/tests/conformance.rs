@@ -210,6 +210,7 @@ fn check(topology: &dyn Topology) {
             check_graph(topology, hyperx);
         }
         Shape::Graph(graph) => check_graph(topology, graph),
+        Shape::Planes(_) => unreachable!("a topology of the registry is one plane"),
     }
 }
 
