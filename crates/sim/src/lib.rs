@@ -18,13 +18,15 @@ mod outcome;
 mod overseer;
 mod placement;
 mod process;
+mod rails;
 mod run;
 mod wiring;
 
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
-pub use experiment::{Experiment, LinkSetting, Network, RunSetting};
+pub use experiment::{Experiment, LinkSetting, Network, Plane, RunSetting};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
+pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};

@@ -262,7 +262,7 @@ pub fn read_jobs(
     if sections.len() > usize::from(u16::MAX) {
         return Err(root.error("job", "more than 65535 jobs").into());
     }
-    let hosts = network.topology.hosts() as usize;
+    let hosts = network.hosts() as usize;
     let mut rooms = Rooms {
         taken: vec![false; hosts],
         seed,
@@ -378,9 +378,7 @@ impl Rooms {
                 )
                 .into());
         }
-        let injection = network.links[usize::from(topology::HOST_LINK.0)]
-            .bandwidth
-            .bits_per_s;
+        let injection = network.injection_bits_per_s();
         Ok(JobKind::Traffic(TrafficJob {
             pattern,
             arrival,

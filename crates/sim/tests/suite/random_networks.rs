@@ -85,6 +85,30 @@ struct Network {
     hosts_gbps: u64,
 }
 
+/// NIC ports in each plane, and the rest of the keys of rails.
+fn rails() -> impl Strategy<Value = (u32, String)> {
+    let spread = prop_oneof![Just("adjacent"), Just("spread")];
+    let choice = prop_oneof![
+        Just("rail_choice = \"round-robin\""),
+        Just("rail_choice = \"least-loaded\""),
+        Just("rail_choice = \"by-destination\""),
+        Just("rail_choice = \"round-robin\"\nrail_per = \"packet\""),
+        Just("rail_choice = \"least-loaded\"\nrail_per = \"packet\""),
+    ];
+    let several = (1u32..4, 1u32..4, spread, choice).prop_map(|(in_plane, planes, spread, choice)| {
+        let rails = in_plane * planes;
+        let keys = format!("rails = {rails}\nplanes = {planes}\nrail_arrangement = \"{spread}\"\n{choice}\n");
+        (rails, keys)
+    });
+    prop_oneof![1 => Just((1, String::new())), 1 => several]
+}
+
+/// Whether this is a network of two hosts or more.
+fn can_be_built(network: &str) -> bool {
+    let job = "[[job]]\ntraffic = { pattern = \"uniform\", load = 0.5 }\n[run]\nuntil = \"1 us\"\n";
+    Experiment::from_toml(&format!("{network}\n{job}"), "test.toml", &[]).is_ok()
+}
+
 /// Links, routers and packets of at least `least_packet` bytes; buffers from one packet per VC on.
 fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     let speeds = (
@@ -95,7 +119,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1u64..400,
         0u64..200,
     );
-    (network(), speeds).prop_map(|((network, vcs), speeds)| {
+    (network(), speeds, rails()).prop_map(|((network, vcs), speeds, (rails, keys))| {
         let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
         let buffer = packet * room * vcs + room - 1;
         let text = format!(
@@ -105,11 +129,17 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
              router = {{ delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\n"
         );
+        // Not every network can be shared out among such hosts.
+        let with_rails = text.replacen("[network]\n", &format!("[network]\n{keys}"), 1);
+        let (text, rails) = match can_be_built(&with_rails) {
+            true => (with_rails, rails),
+            false => (text, 1),
+        };
         Network {
-            hosts: jobs_on(&text, vec![]).network.topology.hosts(),
+            hosts: jobs_on(&text, vec![]).network.hosts(),
             text,
             packet,
-            hosts_gbps,
+            hosts_gbps: hosts_gbps * u64::from(rails),
         }
     })
 }
