@@ -249,7 +249,7 @@ impl Host {
         (&mut port.nic, cable)
     }
 
-    /// Hands a message to the NIC, its `destination` still the number of a host; its number is taken.
+    /// Hands a message to the NIC, its `destination` still the number of a host.
     #[inline]
     fn inject<C: Context<Simulation>>(
         &mut self,
@@ -257,7 +257,6 @@ impl Host {
         message: Outgoing<Injected>,
         context: &mut C,
     ) {
-        self.next_message = message.number.wrapping_add(1);
         if self.more.is_some() {
             return self.deal_out(simulation, message, context);
         }
@@ -354,13 +353,15 @@ impl Host {
             let of = &mut self.sources[usize::from(source)];
             let (job, index) = (of.job, of.index);
             of.sent += 1;
+            let number = self.next_message;
+            self.next_message = number.wrapping_add(1);
             if C::REVERSIBLE {
                 context.undo(Undo::Host(HostUndo::SourceSent { source }));
             }
             let (sent, traffic) = (of.sent, traffic(simulation, of));
             let message = Outgoing {
                 destination: traffic.destination(index, &mut Random(context)),
-                number: self.next_message,
+                number,
                 bytes: traffic.message_bytes,
                 job,
                 alone: true,
@@ -505,7 +506,8 @@ impl Host {
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         self.count_message(simulation, job, bytes, destination != self.id, context);
         self.under_way = self.under_way.wrapping_add(1);
-        let numbered = destination != self.id;
+        let (number, numbered) = (self.next_message, destination != self.id);
+        self.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageSent { numbered }));
         }
@@ -522,7 +524,6 @@ impl Host {
             }
             return;
         }
-        let number = self.next_message;
         let outgoing = Outgoing {
             destination,
             number,
