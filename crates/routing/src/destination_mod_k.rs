@@ -14,7 +14,7 @@ use std::sync::Arc;
 use topology::{Divisor, HostId, Port, RouterId, Shape, Topology, Tree};
 
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "destination-mod-k",
@@ -44,6 +44,32 @@ pub(crate) fn tree(topology: &dyn Topology) -> &dyn Tree {
     match topology.shape() {
         Shape::Tree(tree) => tree,
         _ => unreachable!("the registry checks the shape"),
+    }
+}
+
+/// What ways depend on if packets go upwards through any port, by chance or by a hash of both ends: of parallel
+/// links down the destination's number picks one.
+pub(crate) const EVEN_UPWARDS: Oblivious = Oblivious {
+    by_host: true,
+    symmetric: false,
+};
+
+/// The chances of these: all upward ports are equal. What is left of a hash is as good as another one.
+pub(crate) fn even_upwards(
+    topology: &dyn Topology,
+    router: RouterId,
+    destination: HostId,
+    state: RouteState,
+    out: &mut Vec<Chance>,
+) {
+    let tree = tree(topology);
+    match tree.down_port(router, destination) {
+        Some(port) => out.push((port, state, 1.0)),
+        None => {
+            let up = tree.up_ports(router);
+            let share = 1.0 / f64::from(up.end - up.start);
+            out.extend(up.map(|port| (Port(port), state, share)));
+        }
     }
 }
 

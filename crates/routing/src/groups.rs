@@ -7,7 +7,7 @@ use topology::{
     Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
 };
 
-use crate::Hop;
+use crate::{Chance, Hop};
 
 /// A topology of groups, with the queries that routing makes. Compiled for each such topology, as a
 /// decision takes several of them.
@@ -54,10 +54,11 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         self.topology.attachment(host)
     }
 
-    /// One of the paths inside a group, by any number.
+    /// One of the paths inside a group, by any number. It has nothing to do with what the upper bits of that number
+    /// pick, such as a global link: otherwise all who take the same link would take the same path to it.
     #[inline]
     pub(crate) fn local_path(&self, draw: u32) -> u16 {
-        pick(draw, u32::from(self.groups().local_paths())).0 as u16
+        pick(draw.rotate_left(16), u32::from(self.groups().local_paths())).0 as u16
     }
 
     /// One hop from `router` towards another router, `target`, on VC `first_vc` before the global link, on
@@ -92,15 +93,10 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         Hop::new(groups.local_port(router, gateway, path), first_vc)
     }
 
-    /// In how many equally likely ways [`Groups::minimal_link`] and [`GroupNetwork::local_path`] can choose
-    /// between two different routers, or a multiple of that.
-    pub(crate) fn minimal_ways(&self, from: RouterId, to: RouterId) -> u32 {
+    /// From how many links of two groups [`Groups::minimal_link`] chooses, evenly, between routers of theirs.
+    fn minimal_links(&self, from: RouterId, to: RouterId) -> u32 {
         let groups = self.groups();
-        let paths = u32::from(groups.local_paths()).max(1);
         let (here, there) = (groups.group(from), groups.group(to));
-        if here == there {
-            return paths;
-        }
         let (mut least, mut links) = (u32::MAX, 0);
         for index in 0..groups.links_between(here, there) {
             let (near, port) = groups.gateway(here, there, index);
@@ -114,6 +110,77 @@ impl<T: Topology + Groups> GroupNetwork<T> {
                 Ordering::Greater => {}
             }
         }
-        links * paths
+        links
+    }
+
+    /// The chances of one hop on the minimal path to another router, with a link by [`Groups::minimal_link`] and a
+    /// path by [`GroupNetwork::local_path`], or as `chosen` before. `each` is told the global link (0: none is
+    /// ahead) and the path inside groups.
+    pub(crate) fn minimal_chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        chosen: Option<(u32, u16)>,
+        mut each: impl FnMut(Port, (u32, u16), f64),
+    ) {
+        let groups = self.groups();
+        let to_other_group = groups.group(router) != groups.group(target);
+        let mut take = |link: u32, path: u16, chance: f64| {
+            let hop = self.towards(router, target, 0, |_, _| (link, path));
+            each(hop.port, (link, path), chance);
+        };
+        if let Some((link, path)) = chosen {
+            return take(if to_other_group { link } else { 0 }, path, 1.0);
+        }
+        let (links, paths) = match to_other_group {
+            true => (self.minimal_links(router, target), self.local_paths()),
+            false => (1, self.local_paths()),
+        };
+        let chance = 1.0 / (f64::from(links) * f64::from(paths));
+        for index in 0..links {
+            // Draws in equal steps, as many as there are links, meet each once.
+            let draw = ((2 * u64::from(index) + 1) << 31) / u64::from(links);
+            let link = match to_other_group {
+                true => groups.minimal_link(router, target, draw as u32),
+                false => 0,
+            };
+            (0..paths).for_each(|path| take(link, path, chance));
+        }
+    }
+
+    /// The chances of one hop to another group, over a link that is drawn from all, or `chosen` before. `each` is
+    /// told the link.
+    pub(crate) fn chances_to_group(
+        &self,
+        router: RouterId,
+        group: u32,
+        chosen: Option<u32>,
+        mut each: impl FnMut(Port, u32, f64),
+    ) {
+        let groups = self.groups();
+        let paths = self.local_paths();
+        let links = match chosen {
+            Some(link) => link..link + 1,
+            None => 0..groups.links_between(groups.group(router), group),
+        };
+        let chance = 1.0 / (links.len() as f64 * f64::from(paths));
+        for link in links {
+            for path in 0..paths {
+                let hop = self.through(router, group, 0, link, path);
+                each(hop.port, link, chance);
+            }
+        }
+    }
+
+    fn local_paths(&self) -> u16 {
+        self.groups().local_paths().max(1)
+    }
+}
+
+/// Adds up to `out`: a hop that several draws lead to is one.
+pub(crate) fn add(out: &mut Vec<Chance>, (port, state, chance): Chance) {
+    match out.last_mut() {
+        Some(last) if (last.0, last.1) == (port, state) => last.2 += chance,
+        _ => out.push((port, state, chance)),
     }
 }

@@ -15,8 +15,10 @@ mod legs;
 mod minimal;
 mod minimal_adaptive;
 mod par;
+mod piggyback;
 mod planes;
 mod registry;
+mod reports;
 mod rings;
 mod scatter;
 mod source_destination_hashed;
@@ -26,6 +28,7 @@ mod valiant;
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
 pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
+pub use reports::Reports;
 
 use topology::{HostId, Port, RouterId};
 
@@ -120,6 +123,13 @@ pub trait Congestion {
     /// for: what a packet with [`Entry::Kept`] can have. 0 if that is too little for the packet that asks, so
     /// that any room will do.
     fn room(&self, port: Port, vc: u8) -> u64;
+
+    /// A load as the router has been told it, in bytes, rounded up to units of [`Reports::UNIT`]; see
+    /// [`Routing::reports`]. 0 for what nobody has told.
+    fn told(&self, slot: usize) -> u64 {
+        let _ = slot;
+        0
+    }
 }
 
 /// A stream of random numbers of the router that asks.
@@ -132,6 +142,11 @@ pub trait Random {
 pub trait Routing: Send + Sync {
     /// Number of virtual channels it needs on links between routers.
     fn vcs(&self) -> u8;
+
+    /// What routers are to tell each other; none for most algorithms.
+    fn reports(&self) -> Option<&Reports> {
+        None
+    }
 
     /// Packets of the largest size for which every VC must have room: 2 if hops need bubbles
     /// ([`Entry::Bubble`]). Buffers between routers are then divided into slots of that size.
@@ -179,6 +194,9 @@ pub trait Routing: Send + Sync {
         unreachable!("only oblivious algorithms are asked for their chances")
     }
 }
+
+/// A port that a packet can take, its next state, and the probability.
+type Chance = (Port, RouteState, f64);
 
 /// What the ways of packets depend on, if not on congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Graph, Groups, HostId, Port, RouterId, Shape, Topology};
 
-use crate::groups::{GroupNetwork, PerTopology, compiled};
+use crate::groups::{GroupNetwork, PerTopology, add, compiled};
 use crate::registry::is_groups;
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
 
@@ -122,29 +122,17 @@ impl<T: Topology + Groups> Routing for Minimal<T> {
             out.push((port, state, 1.0));
             return;
         }
-        let groups = self.network.groups();
-        let to_other_group = groups.group(router) != groups.group(target);
-        // Draws in equal steps, as many as there are choices, meet each as often as all draws do.
-        let draws = match state.phase {
-            WAY_CHOSEN => 1,
-            _ => self.network.minimal_ways(router, target),
-        };
-        for draw in (0..draws).map(|i| (((2 * u64::from(i) + 1) << 31) / u64::from(draws)) as u32) {
-            let mut next = state;
-            if state.phase != WAY_CHOSEN {
-                next.phase = WAY_CHOSEN;
-                next.path = self.network.local_path(draw);
-            }
-            next.via = match (to_other_group, state.phase) {
-                (false, _) => 0,
-                (true, WAY_CHOSEN) => state.via,
-                (true, _) => groups.minimal_link(router, target, draw),
-            };
-            let hop = self
-                .network
-                .towards(router, target, 0, |_, _| (next.via, next.path));
-            out.push((hop.port, next, 1.0 / f64::from(draws)));
-        }
+        let chosen = (state.phase == WAY_CHOSEN).then_some((state.via, state.path));
+        self.network
+            .minimal_chances(router, target, chosen, |port, (via, path), chance| {
+                let next = RouteState {
+                    via,
+                    path,
+                    phase: WAY_CHOSEN,
+                    ..state
+                };
+                add(out, (port, next, chance));
+            });
     }
 }
 

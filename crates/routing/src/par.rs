@@ -10,7 +10,7 @@
 //! those of the others as long as they can be left; how many that takes is said in the legs.
 
 use crate::Algorithm;
-use crate::legs;
+use crate::legs::{self, ROUTER_OR_GROUP};
 use crate::ugal::{PARAMETERS, Rule};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -21,6 +21,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     routes: legs::routes,
     build: |section, topology| {
         let rule = Rule::read(section, &*topology)?;
-        legs::build::<true>(section, topology, rule)
+        legs::build::<true>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

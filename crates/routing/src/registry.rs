@@ -7,7 +7,7 @@ use topology::{Shape, Topology};
 
 use crate::{
     Routing, adaptive, dal, destination_mod_k, dimension_order, doal, minimal, minimal_adaptive, par,
-    scatter, source_destination_hashed, ugal, valiant,
+    piggyback, scatter, source_destination_hashed, ugal, valiant,
 };
 
 /// One routing algorithm.
@@ -39,6 +39,7 @@ pub static REGISTRY: &[Algorithm] = &[
     minimal::ALGORITHM,
     minimal_adaptive::ALGORITHM,
     par::ALGORITHM,
+    piggyback::ALGORITHM,
     scatter::ALGORITHM,
     source_destination_hashed::ALGORITHM,
     ugal::ALGORITHM,

@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use topology::{Port, Topology};
+use topology::{HostId, Port, RouterId, Topology};
 
-use crate::destination_mod_k::tree;
+use crate::destination_mod_k::{EVEN_UPWARDS, even_upwards, tree};
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "scatter",
@@ -50,5 +50,18 @@ impl Routing for Scatter {
                 out.extend(up.map(|port| (Hop::new(Port(port), 0), state)));
             }
         }
+    }
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(EVEN_UPWARDS)
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        even_upwards(&*self.topology, router, destination, state, out);
     }
 }

@@ -11,11 +11,11 @@
 
 use std::sync::Arc;
 
-use topology::{Port, Topology, pick};
+use topology::{HostId, Port, RouterId, Topology, pick};
 
-use crate::destination_mod_k::tree;
+use crate::destination_mod_k::{EVEN_UPWARDS, even_upwards, tree};
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "source-destination-hashed",
@@ -63,5 +63,18 @@ impl Routing for Hashed {
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         out.push((self.hop(at, &mut state), state));
+    }
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(EVEN_UPWARDS)
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        even_upwards(&*self.topology, router, destination, state, out);
     }
 }

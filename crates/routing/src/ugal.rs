@@ -17,27 +17,69 @@
 //! of BookSim 2 for its dragonfly, the second Singh's, and with `weight` c_SF and `candidates` n_i that of
 //! Kathareios et al.
 //!
+//! UGAL-L takes for the load of a path that of its first port. With `information = "group"` (UGAL-G of Kim et
+//! al.) the source router knows the loads of all links that leave its group, as far as they were told
+//! ([`Reports`]), and takes the load of the path's first such link, if that is greater.
+//!
 //! Packets that have no place to go through are routed minimally: those that stay in a group, and all where
 //! there are fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
 
-use config::{Bytes, Error, Section};
-use topology::{RouterId, Topology};
+use config::{Bytes, Duration, Error, Section};
+use topology::{Port, RouterId, Topology};
 
-use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
+use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, ROUTER_OR_GROUP, Start, is_decided};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "ugal",
     works_on: legs::WORKS_ON,
     summary: "minimal, or through a random router or group if that is less congested (UGAL-L)",
-    parameters: PARAMETERS,
+    parameters: PARAMETERS_AND_INFORMATION,
     routes: legs::routes,
     build: |section, topology| {
-        let rule = Rule::read(section, &*topology)?;
-        legs::build::<false>(section, topology, rule)
+        let mut rule = Rule::read(section, &*topology)?;
+        let information = section.choice("information", "router", &["router", "group"])?;
+        let period = read_period(section)?;
+        if information == "group" {
+            if !is_groups(&topology.shape()) {
+                let text = format!("this {} has no groups; expected router", topology.describe());
+                return Err(section.error("information", text));
+            }
+            rule = rule.informed(Told::Loads, period);
+        }
+        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };
+
+const PARAMETERS_AND_INFORMATION: &[(&str, &str)] = &[
+    PARAMETERS[0],
+    PARAMETERS[1],
+    PARAMETERS[2],
+    PARAMETERS[3],
+    PARAMETERS[4],
+    (
+        "information",
+        "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links \
+         that leave it, too (UGAL-G) (default: router)",
+    ),
+    PERIOD,
+];
+
+/// The parameter of algorithms that want to be told loads.
+pub(crate) const PERIOD: (&str, &str) = (
+    "period",
+    "time between two reports of a router to its group, where loads are told (default: 100 ns)",
+);
+
+/// The time between two reports, in ps.
+pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
+    let period = section.or("period", Duration { ps: 100_000 })?;
+    match period.ps {
+        0 => Err(section.error("period", "0 is no interval; expected a time such as \"100 ns\"")),
+        ps => Ok(ps),
+    }
+}
 
 /// Parameters of a decision between the minimal path and others.
 pub(crate) const PARAMETERS: &[(&str, &str)] = &[
@@ -73,6 +115,18 @@ pub(crate) struct Rule {
     candidates: u32,
     /// Whether one random path is compared by load alone.
     simple: bool,
+    /// What is told, and how often, in ps.
+    told: Option<(Told, u64)>,
+}
+
+/// How a decision uses loads that other routers have told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The load of a path is that of its link to another group, if it is greater than that of its first port.
+    Loads,
+    /// A path whose link to another group is congested gives way to one whose link is not. So many bytes
+    /// above twice the mean of its router's links to other groups, a link is congested.
+    Congestion(u64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,13 +162,28 @@ impl Rule {
             cost,
             candidates,
             simple: cost == Cost::Load && candidates == 1,
+            told: None,
         })
+    }
+
+    /// The same rule with loads told so often.
+    pub(crate) fn informed(self, told: Told, period_ps: u64) -> Rule {
+        Rule {
+            simple: false,
+            told: Some((told, period_ps)),
+            ..self
+        }
     }
 }
 
 impl OverLegs for Rule {
     fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing> {
-        Box::new(Ugal { legs, rule: self })
+        let reports = self.told.and_then(|(_, period_ps)| legs.reports(period_ps));
+        Box::new(Ugal {
+            legs,
+            rule: self,
+            reports,
+        })
     }
 }
 
@@ -122,6 +191,8 @@ impl OverLegs for Rule {
 struct Ugal<L> {
     legs: L,
     rule: Rule,
+    /// What routers are to tell each other.
+    reports: Option<Reports>,
 }
 
 /// How loaded a path is, as far as its first router can tell: what its first port holds.
@@ -171,6 +242,46 @@ impl<L: Legs> Ugal<L> {
         }
     }
 
+    /// How loaded a path is, as far as its first router can tell and has been told.
+    fn load(&self, at: At, target: RouterId, start: &Start, congestion: &dyn Congestion) -> u64 {
+        let first = load(start, congestion);
+        match (&self.reports, self.rule.told) {
+            (Some(reports), Some((Told::Loads, _))) => match self.legs.way_out(at, target, start) {
+                Some((gateway, port)) if gateway != at.router => {
+                    first.max(congestion.told(reports.slot(gateway, port)))
+                }
+                _ => first,
+            },
+            _ => first,
+        }
+    }
+
+    /// Whether the link of a path to another group is congested, by what its router has told.
+    fn is_congested(
+        &self,
+        (at, target, start): (At, RouterId, &Start),
+        threshold: u64,
+        congestion: &dyn Congestion,
+    ) -> bool {
+        let (Some(reports), Some((gateway, port))) = (&self.reports, self.legs.way_out(at, target, start))
+        else {
+            return false;
+        };
+        // A router sees its own ports as they are.
+        let load = |port: Port| match gateway == at.router {
+            true => congestion.load(port),
+            false => congestion.told(reports.slot(gateway, port)),
+        };
+        let ports = reports.ports(gateway);
+        let count = ports.len() as u64;
+        // What a timeline that is taken back has made of a load can be any number.
+        let all = ports.fold(0u64, |all, port| all.saturating_add(load(Port(port))));
+        load(port).saturating_mul(count)
+            > all
+                .saturating_mul(2)
+                .saturating_add(threshold.saturating_mul(count))
+    }
+
     /// The better one of the minimal path and the cheapest of some random paths.
     #[inline(never)]
     fn weigh(
@@ -192,7 +303,9 @@ impl<L: Legs> Ugal<L> {
                 Cost::Load => 1,
                 Cost::LoadHops => self.legs.links_through(at, target, via, &other),
             };
-            let cost = load(&other, congestion).saturating_mul(u64::from(links));
+            let cost = self
+                .load(at, target, &other, congestion)
+                .saturating_mul(u64::from(links));
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, other));
             }
@@ -204,7 +317,15 @@ impl<L: Legs> Ugal<L> {
             Cost::Load => 1,
             Cost::LoadHops => self.legs.minimal_links(at, target, &minimal),
         };
-        let excess = load(&minimal, congestion).saturating_sub(bias);
+        if let Some((Told::Congestion(threshold), _)) = self.rule.told {
+            let congested = |start| self.is_congested((at, target, start), threshold, congestion);
+            match (congested(&minimal), congested(&other)) {
+                (true, false) => return other,
+                (false, true) => return minimal,
+                _ => {}
+            }
+        }
+        let excess = self.load(at, target, &minimal, congestion).saturating_sub(bias);
         if excess.saturating_mul(u64::from(links)) <= cost.saturating_mul(weight) {
             minimal
         } else {
@@ -216,6 +337,10 @@ impl<L: Legs> Ugal<L> {
 impl<L: Legs> Routing for Ugal<L> {
     fn vcs(&self) -> u8 {
         self.legs.vcs()
+    }
+
+    fn reports(&self) -> Option<&Reports> {
+        self.reports.as_ref()
     }
 
     fn route(

@@ -7,20 +7,29 @@
 //! The place is drawn once, where the packet enters the network, evenly from all that there are between its
 //! two ends. Packets that have none are routed minimally: those that stay in a group, and all where there are
 //! fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+//!
+//! With `intermediate = "any-router"` (Valiant's own scheme) it is drawn from all routers with hosts, wherever
+//! packets come from and go to; the path is minimal if it is one of the two ends.
 
-use topology::RouterId;
+use topology::{HostId, Port, RouterId};
 
-use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, Start, is_decided};
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::legs::{self, Legs, OverLegs, Start, is_decided};
+use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "valiant",
     works_on: legs::WORKS_ON,
     summary: "every packet through a random router or group (Valiant 1982)",
-    parameters: &[INTERMEDIATE],
+    parameters: &[(
+        "intermediate",
+        "what a path goes through: router or, in networks of groups, group; there router is one in a group that is \
+         neither the source's nor the destination's, and any-router any one (default: router)",
+    )],
     routes: legs::routes,
-    build: |section, topology| legs::build::<false>(section, topology, AnyValiant),
+    build: |section, topology| legs::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
 };
+
+const INTERMEDIATES: &[&str] = &["router", "group", "any-router"];
 
 struct AnyValiant;
 
@@ -35,10 +44,10 @@ struct Valiant<L> {
 }
 
 impl<L: Legs> Valiant<L> {
-    fn through(&self, at: At, index: u32, ends: L::Ends, state: RouteState) -> Start {
+    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> Start {
         let via = self.legs.place(index, ends);
         let start = self.legs.through(at, via, state);
-        start.expect("every path can begin where its packet enters the network")
+        start.unwrap_or_else(|| self.legs.minimal(at, target, state))
     }
 
     /// The path of a packet that has nothing left to draw.
@@ -51,11 +60,11 @@ impl<L: Legs> Valiant<L> {
     }
 
     /// Between what to draw a place.
-    fn ends(&self, at: At, target: RouterId, state: RouteState) -> Option<L::Ends> {
+    fn ends(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<L::Ends> {
         if is_decided(&state) {
             return None;
         }
-        self.legs.ends(at.router, target)
+        self.legs.ends(router, target)
     }
 }
 
@@ -70,8 +79,11 @@ impl<L: Legs> Routing for Valiant<L> {
             return Hop::new(port, 0);
         }
         let hop;
-        (hop, *state) = match self.ends(at, target, *state) {
-            Some(ends) => self.through(at, random.below(self.legs.places(ends)), ends, *state),
+        (hop, *state) = match self.ends(at.router, target, *state) {
+            Some(ends) => {
+                let index = random.below(self.legs.places(ends));
+                self.through(at, target, index, ends, *state)
+            }
             None => self.go_on(at, target, *state),
         };
         hop
@@ -83,12 +95,38 @@ impl<L: Legs> Routing for Valiant<L> {
             out.push((Hop::new(port, 0), state));
             return;
         }
-        match self.ends(at, target, state) {
+        match self.ends(at.router, target, state) {
             Some(ends) => {
                 let places = 0..self.legs.places(ends);
-                out.extend(places.map(|index| self.through(at, index, ends, state)));
+                out.extend(places.map(|index| self.through(at, target, index, ends, state)));
             }
             None => out.push(self.go_on(at, target, state)),
+        }
+    }
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(self.legs.oblivious())
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        let (target, port) = self.legs.attachment(destination);
+        if target == router {
+            out.push((port, state, 1.0));
+            return;
+        }
+        let Some(ends) = self.ends(router, target, state) else {
+            return self.legs.chances(router, target, state, 1.0, out);
+        };
+        let places = self.legs.places(ends);
+        let share = 1.0 / f64::from(places);
+        for index in 0..places {
+            let via = self.legs.place(index, ends);
+            self.legs.chances_through(router, target, via, share, out);
         }
     }
 }

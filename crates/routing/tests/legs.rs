@@ -127,6 +127,42 @@ fn valiant_takes_two_legs_between_groups() {
     }
 }
 
+/// Source and destination in one group and in two: every router is offered once, that of the source as the minimal
+/// path.
+#[test]
+fn valiant_can_go_through_any_router() {
+    let topology = network(SMALL);
+    let valiant = routing("valiant", "intermediate = \"any-router\"", &topology);
+    let minimal = routing("minimal", "", &topology);
+    assert_eq!(valiant.vcs(), 4);
+    for destination in [HostId(7), HostId(71)] {
+        let at = start(&*topology, HostId(0), destination);
+        let (mut options, mut direct) = (Vec::new(), Vec::new());
+        valiant.options(at, RouteState::default(), &mut options);
+        minimal.options(at, RouteState::default(), &mut direct);
+        // On VC 2 and 3, as the last leg.
+        let (there, elsewhere): (Vec<(Hop, RouteState)>, Vec<_>) =
+            options.iter().partition(|(hop, _)| hop.vc > 1);
+        assert_eq!((there.len(), there[0].0.port), (1, direct[0].0.port));
+        let mut places: Vec<u32> = elsewhere.iter().map(|(_, state)| state.via).collect();
+        places.sort();
+        assert!(places.iter().copied().eq(1..36), "{places:?}");
+        let mut draws = Draws(1);
+        let left_groups = (0..1000).filter(|_| {
+            let path = path(&*topology, &*valiant, at, &Load(|_| 0), &mut draws);
+            path.iter()
+                .any(|(router, _)| ![0, destination.0 / 8].contains(&(router.0 / 4)))
+        });
+        // Between two groups through 28 of 36 routers. Within one through 24: the way to the other 8 passes the
+        // destination, and ends there.
+        let (left, expected) = match destination {
+            HostId(7) => (left_groups.count(), 667),
+            _ => (left_groups.count(), 778),
+        };
+        assert!(left.abs_diff(expected) < 60, "{left}, not {expected}");
+    }
+}
+
 #[test]
 fn slim_fly_takes_four_links_with_four_vcs_at_most() {
     let topology = network("kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2");

@@ -10,7 +10,7 @@ use fabric::Rate;
 use fabric::router::input_queued::Arbiter;
 use routing::{InPlanes, Routing};
 use serde::{Deserialize, Serialize};
-use topology::{HostId, Planes, Port, RouterId, Topology};
+use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 
 use crate::Error;
 use crate::placement::{self, Job, JobKind};
@@ -322,6 +322,11 @@ impl Network {
         let rails = Rails::read(section, plane.topology.as_ref(), planes)?;
         let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
         if planes > 1 {
+            if routing.reports().is_some() {
+                let message = "routers tell each other their loads in one plane only; expected planes = 1 with such \
+                               routing, or routing without such reports";
+                return Err(section.error("planes", message));
+            }
             let copies = Planes::new(topology, planes).map_err(|message| section.error("planes", message))?;
             routing = Arc::new(InPlanes::new(routing, &copies));
             topology = Arc::new(copies);
@@ -422,6 +427,25 @@ impl Network {
         } else {
             0
         }
+    }
+
+    /// How long a report takes from one router to another of its group: as long as a packet's head on a shortest
+    /// way inside the group, through idle routers.
+    pub fn report_delay(&self, from: RouterId, to: RouterId) -> Time {
+        let Shape::Groups(groups) = self.topology.shape() else {
+            unreachable!("only routers of groups tell each other of loads")
+        };
+        let (mut at, mut delay) = (from, Time::ZERO);
+        while at != to {
+            let port = groups.local_port(at, to, 0);
+            let class = self.topology.link_class(at, port);
+            delay = delay + self.links[usize::from(class.0)].latency + self.router_delay;
+            at = match self.topology.peer(at, port) {
+                Peer::Router(next, _) => next,
+                _ => unreachable!("local links join routers"),
+            };
+        }
+        delay
     }
 
     /// Least delay of anything that one router or host can do to another: the shortest cable.

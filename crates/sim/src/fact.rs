@@ -5,6 +5,8 @@ use fabric::Packet;
 use routing::Entry;
 use serde::{Deserialize, Serialize};
 
+use crate::hearsay::Loads;
+
 /// A fact that a router, a host or the overseer learns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Fact {
@@ -34,6 +36,17 @@ pub enum Fact {
     },
     /// Router, from itself: a tail has left, or a packet may go on to a faster link.
     SwitchDue,
+    /// Router, from itself: it is time to tell others of its loads.
+    ReportDue,
+    /// Router: another one of its group tells loads, see [`routing::Reports`].
+    LoadsTold {
+        /// Where they begin in the group's table.
+        slot: u16,
+        /// How many there are.
+        count: u8,
+        /// The loads.
+        loads: Loads,
+    },
     /// There is room in the buffer at the far end of a link.
     CreditReturned {
         /// Output port; at a host, the rail.

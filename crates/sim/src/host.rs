@@ -230,6 +230,8 @@ impl Host {
             Fact::ProgressAsked => self.tell_progress(simulation, context),
             Fact::PacketReady { .. }
             | Fact::SwitchDue
+            | Fact::ReportDue
+            | Fact::LoadsTold { .. }
             | Fact::RankFinished
             | Fact::RoundDue
             | Fact::ProgressTold { .. } => {

@@ -13,6 +13,7 @@ mod error;
 mod experiment;
 mod fact;
 mod geometry;
+mod hearsay;
 mod host;
 mod listing;
 mod model;

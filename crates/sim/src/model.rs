@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, RankDone};
+use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::overseer::Overseer;
 use crate::placement::{Job, JobKind, Seats};
@@ -45,6 +46,8 @@ pub enum Undo {
     Router(packet::Undo),
     /// Of a router of the model `input-queued`.
     InputQueued(input_queued::Undo),
+    /// Of what a router has been told.
+    Hearsay(HearsayUndo),
     /// Of a host.
     Host(HostUndo),
     /// Of the overseer: what it was.
@@ -135,7 +138,7 @@ impl Model for Simulation {
 
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
-            (Process::Router(router), step) => router.switch.undo(step),
+            (Process::Router(router), step) => router.undo(step),
             (Process::Host(host), Undo::Host(step)) => host.undo(step),
             (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
             _ => unreachable!("a process takes back its own steps"),
@@ -144,7 +147,7 @@ impl Model for Simulation {
 
     fn save(&self, process: &Process, bytes: &mut Vec<u8>) {
         match process {
-            Process::Router(router) => router.switch.save(bytes),
+            Process::Router(router) => router.save(bytes),
             Process::Host(host) => write(&host.state(), bytes),
             Process::Overseer(overseer) => write(overseer, bytes),
         }
@@ -152,7 +155,7 @@ impl Model for Simulation {
 
     fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.switch.restore(bytes),
+            Process::Router(router) => router.restore(bytes),
             Process::Host(host) => host.restore(self, read(bytes)?, purpose),
             Process::Overseer(overseer) => {
                 *overseer = read(bytes)?;
@@ -167,10 +170,15 @@ pub(crate) fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
     *bytes = postcard::to_extend(state, all).expect("a state in memory can be written to memory");
 }
 
+/// A state that is all of the bytes.
 pub(crate) fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((state, [])) => Ok(state),
-        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
-        Err(error) => Err(format!("its state cannot be read: {error}")),
+    match read_first(bytes)? {
+        (state, []) => Ok(state),
+        (_, rest) => Err(format!("{} bytes are left over", rest.len())),
     }
+}
+
+/// A state, and the bytes behind it.
+pub(crate) fn read_first<S: DeserializeOwned>(bytes: &[u8]) -> Result<(S, &[u8]), String> {
+    postcard::take_from_bytes(bytes).map_err(|error| format!("its state cannot be read: {error}"))
 }

@@ -1,14 +1,15 @@
 //! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
 
 use des::{Context, Journal, Time};
-use fabric::router::input_queued;
 use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
+use fabric::router::{Guide, input_queued};
 use fabric::{LinkUse, Packet};
 use routing::Random;
 use topology::{Peer, Port, RouterId};
 
 use crate::experiment::RouterModel;
 use crate::fact::Fact;
+use crate::hearsay::Hearsay;
 use crate::model::{self, Simulation, Undo};
 use crate::wiring::Wire;
 
@@ -18,6 +19,8 @@ pub struct RouterProcess {
     pub switch: Switch,
     /// By port; none: no cable.
     wires: Box<[Option<Wire>]>,
+    /// What it has been told of loads elsewhere, if its routing asks for that.
+    hearsay: Option<Box<Hearsay>>,
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -74,6 +77,10 @@ impl RouterProcess {
             wires: (0..topology.ports(router))
                 .map(|port| simulation.numbering.wire(network, router, Port(port)))
                 .collect(),
+            hearsay: network
+                .routing
+                .reports()
+                .map(|reports| Box::new(Hearsay::new(reports))),
         }
     }
 
@@ -91,21 +98,84 @@ impl RouterProcess {
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+        if self.hearsay.is_some() {
+            return self.handle_informed(simulation, fact, context);
+        }
         let cables = Cables {
             wires: &self.wires,
             context,
         };
-        match &mut self.switch {
-            Switch::Packet(router) => handle_packet(router, simulation, fact, cables),
-            Switch::InputQueued(router) => handle_input_queued(router, simulation, fact, cables),
+        self.switch.handle(simulation, &[], fact, cables);
+    }
+
+    /// The same where routers tell each other of their loads.
+    #[inline(never)]
+    fn handle_informed(
+        &mut self,
+        simulation: &Simulation,
+        fact: &Fact,
+        context: &mut impl Context<Simulation>,
+    ) {
+        let RouterProcess {
+            switch,
+            wires,
+            hearsay,
+        } = self;
+        let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
+            unreachable!("who has been told something is told by routing what")
+        };
+        match *fact {
+            Fact::ReportDue => {
+                let load = |port| switch.load(port);
+                hearsay.report(simulation, reports, switch.id(), load, context);
+            }
+            Fact::LoadsTold { slot, count, loads } => hearsay.heard(slot, count, loads, context),
+            _ => {
+                let cables = Cables {
+                    wires,
+                    context: &mut *context,
+                };
+                switch.handle(simulation, hearsay.told(), fact, cables);
+                hearsay.look(reports, switch.id(), |port| switch.load(port), context);
+            }
         }
+    }
+
+    /// Takes back one step.
+    #[inline]
+    pub fn undo(&mut self, step: Undo) {
+        match (step, &mut self.hearsay) {
+            (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
+            (step, _) => self.switch.undo(step),
+        }
+    }
+
+    /// Appends its state.
+    pub fn save(&self, bytes: &mut Vec<u8>) {
+        if let Some(hearsay) = &self.hearsay {
+            model::write(hearsay, bytes);
+        }
+        self.switch.save(bytes);
+    }
+
+    /// Brings a new one into a saved state.
+    ///
+    /// # Errors
+    /// The bytes are no state of such a router.
+    pub fn restore(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        if let Some(hearsay) = &mut self.hearsay {
+            let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
+            hearsay.restore(saved)?;
+            bytes = rest;
+        }
+        self.switch.restore(bytes)
     }
 }
 
 #[inline]
 fn handle_packet<C: Context<Simulation>>(
     router: &mut packet::Router,
-    simulation: &Simulation,
+    guide: Guide<'_>,
     fact: &Fact,
     mut cables: Cables<'_, C>,
 ) {
@@ -117,8 +187,7 @@ fn handle_packet<C: Context<Simulation>>(
                 vc,
                 packet,
             };
-            let routing = simulation.network.routing.as_ref();
-            let hop = router.route(arrival, routing, &mut Draws(&mut *cables.context));
+            let hop = router.route(arrival, guide, &mut Draws(&mut *cables.context));
             router.arrived(now, hop, &mut cables);
         }
         Fact::PacketReady {
@@ -148,12 +217,11 @@ fn handle_packet<C: Context<Simulation>>(
 #[inline(never)]
 fn handle_input_queued<C: Context<Simulation>>(
     router: &mut input_queued::Router,
-    simulation: &Simulation,
+    guide: Guide<'_>,
     fact: &Fact,
     mut cables: Cables<'_, C>,
 ) {
     let now = cables.context.now();
-    let routing = simulation.network.routing.as_ref();
     match *fact {
         Fact::PacketArrived { port, vc, packet } => {
             let arrival = Arrival {
@@ -161,15 +229,41 @@ fn handle_input_queued<C: Context<Simulation>>(
                 vc,
                 packet,
             };
-            router.arrived(now, arrival, routing, &mut cables);
+            router.arrived(now, arrival, guide, &mut cables);
         }
-        Fact::SwitchDue => router.due(now, routing, &mut cables),
+        Fact::SwitchDue => router.due(now, guide, &mut cables),
         Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
         _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
     }
 }
 
 impl Switch {
+    #[inline(always)]
+    fn handle<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        told: &[u16],
+        fact: &Fact,
+        cables: Cables<'_, C>,
+    ) {
+        let guide = Guide {
+            routing: simulation.network.routing.as_ref(),
+            told,
+        };
+        match self {
+            Switch::Packet(router) => handle_packet(router, guide, fact, cables),
+            Switch::InputQueued(router) => handle_input_queued(router, guide, fact, cables),
+        }
+    }
+
+    /// Bytes that wait for a port, are under way there, or whose credit is not back.
+    fn load(&self, port: Port) -> u64 {
+        match self {
+            Switch::Packet(router) => router.load(port.0),
+            Switch::InputQueued(router) => router.load(port.0),
+        }
+    }
+
     /// The router's id.
     pub fn id(&self) -> RouterId {
         match self {
@@ -204,7 +298,7 @@ impl Switch {
 
     /// Takes back one step.
     #[inline]
-    pub fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: Undo) {
         match (self, step) {
             (Switch::Packet(router), Undo::Router(step)) => router.undo(step),
             (Switch::InputQueued(router), Undo::InputQueued(step)) => router.undo(step),
@@ -213,7 +307,7 @@ impl Switch {
     }
 
     /// Appends its state.
-    pub fn save(&self, bytes: &mut Vec<u8>) {
+    fn save(&self, bytes: &mut Vec<u8>) {
         match self {
             Switch::Packet(router) => model::write(&router.state(), bytes),
             Switch::InputQueued(router) => model::write(&router.state(), bytes),
@@ -224,7 +318,7 @@ impl Switch {
     ///
     /// # Errors
     /// The bytes are no state of such a router.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self {
             Switch::Packet(router) => router.restore(model::read(bytes)?),
             Switch::InputQueued(router) => router.restore(model::read(bytes)?),

@@ -249,7 +249,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             &[
                 "experiment.toml:9: network.routing.algorithm: ",
                 "works on torus, mesh, hyperx, express-mesh, not on this dragonfly",
-                "expected one of: minimal, par, ugal, valiant",
+                "expected one of: minimal, par, piggyback, ugal, valiant",
             ],
         ),
         (

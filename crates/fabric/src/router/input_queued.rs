@@ -23,10 +23,11 @@
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
 use des::{Journal, Time};
-use routing::{At, Congestion, Entry, Random, RouteState, Routing};
+use routing::{At, Congestion, Entry, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
+use super::Guide;
 use super::packet::{Arrival, PortSetting};
 use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
@@ -315,17 +316,25 @@ struct LaneState {
     packets: Vec<(Packet, Time)>,
 }
 
-/// The congestion that routing sees.
-struct Seen<'a>(&'a Router);
+/// The congestion that the routing of a packet of so many bytes sees.
+struct Seen<'a> {
+    router: &'a Router,
+    bytes: u32,
+    guide: Guide<'a>,
+}
 
 impl Congestion for Seen<'_> {
     fn load(&self, port: Port) -> u64 {
-        self.0.outputs[usize::from(port.0)].load
+        self.router.load(port.0)
+    }
+
+    fn told(&self, slot: usize) -> u64 {
+        self.guide.load_told(slot)
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let room = &self.0.rooms[self.0.lane(port.0, vc)];
-        if room.awaited == 0 {
+        let room = &self.router.rooms[self.router.lane(port.0, vc)];
+        if room.awaited == 0 && room.credits >= self.bytes {
             u64::from(room.credits)
         } else {
             0
@@ -379,7 +388,7 @@ impl Router {
 
     /// A packet's head has come in and is through the pipeline.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, arrival: Arrival, routing: &dyn Routing, out: &mut O) {
+    pub fn arrived<O: Outputs>(&mut self, now: Time, arrival: Arrival, guide: Guide<'_>, out: &mut O) {
         let Arrival { input, vc, packet } = arrival;
         let lane = self.lane(input, vc);
         let is_first = self.lanes[lane].head == NONE;
@@ -388,13 +397,13 @@ impl Router {
             out.note(Undo::Arrived { input, vc, after });
         }
         if is_first && self.inputs[usize::from(input)] != Some(vc) {
-            let output = self.route(now, input, vc, routing, out);
+            let output = self.route(now, input, vc, guide, out);
             self.serve(now, output, out);
         }
     }
 
     /// A tail has left, or a packet has come in so far that it can no longer run dry.
-    pub fn due<O: Outputs>(&mut self, now: Time, routing: &dyn Routing, out: &mut O) {
+    pub fn due<O: Outputs>(&mut self, now: Time, guide: Guide<'_>, out: &mut O) {
         let ports = self.outputs.len() as u16;
         let mut released = false;
         for output in 0..ports {
@@ -409,7 +418,7 @@ impl Router {
                 out.note(Undo::Released { output, input, vc });
             }
             if self.lanes[self.lane(input, vc)].head != NONE {
-                self.route(now, input, vc, routing, out);
+                self.route(now, input, vc, guide, out);
             }
         }
         if released {
@@ -445,14 +454,7 @@ impl Router {
     }
 
     /// Routes the first packet of a queue; gives the output.
-    fn route<O: Outputs>(
-        &mut self,
-        now: Time,
-        input: u16,
-        vc: u8,
-        routing: &dyn Routing,
-        out: &mut O,
-    ) -> u16 {
+    fn route<O: Outputs>(&mut self, now: Time, input: u16, vc: u8, guide: Guide<'_>, out: &mut O) -> u16 {
         let lane = self.lane(input, vc);
         let head = self.lanes[lane].head as usize;
         let packet = &self.pool[head].packet;
@@ -465,7 +467,12 @@ impl Router {
         };
         let before = packet.route;
         let mut route = before;
-        let hop = routing.route(at, &mut route, &Seen(self), out);
+        let seen = Seen {
+            router: self,
+            bytes: packet.bytes,
+            guide,
+        };
+        let hop = guide.routing.route(at, &mut route, &seen, out);
         self.pool[head].packet.route = route;
         let want = Want {
             output: hop.port.0,
@@ -882,6 +889,11 @@ impl Router {
         std::iter::successors(place(lane.head), move |p| place(p.next)).map(|p| (&p.packet, p.arrived))
     }
 
+    /// Bytes that have been routed to `port`, are under way there, or whose credit is not back.
+    pub fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].load
+    }
+
     /// Credits for a VC of the link at `port`, in bytes: those of packets that have kept them and have not
     /// left yet, too.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
@@ -1055,7 +1067,7 @@ mod tests {
     use super::*;
     use crate::reverse_check::{Recorder, Reversible, check, script};
     use proptest::prelude::*;
-    use routing::Hop;
+    use routing::{Hop, Routing};
 
     /// 8 Gbps: 1000 ps per byte.
     const SLOW: u64 = 8_000_000_000;
@@ -1066,6 +1078,16 @@ mod tests {
     /// Sends a packet out of the port that its destination names; its source names the VC and what it needs
     /// there, as far as there is room to keep. Draws, and changes what the packet carries.
     struct Explicit;
+
+    const EXPLICIT: Guide<'static> = Guide {
+        routing: &Explicit,
+        told: &[],
+    };
+
+    fn seen(router: &Router, bytes: u32) -> Seen<'_> {
+        let guide = EXPLICIT;
+        Seen { router, bytes, guide }
+    }
 
     fn source(vc: u32, entry: Entry) -> HostId {
         HostId(vc + 2 * entry as u32)
@@ -1190,8 +1212,7 @@ mod tests {
             let packet = Packet::new(to.1, HostId(to.0), number, bytes, Time(at), 0);
             let (input, vc) = from;
             let arrival = Arrival { input, vc, packet };
-            self.router
-                .arrived(self.now, arrival, &Explicit, &mut self.agenda);
+            self.router.arrived(self.now, arrival, EXPLICIT, &mut self.agenda);
             number
         }
 
@@ -1206,7 +1227,7 @@ mod tests {
                 && self.agenda.dues[i] <= end
             {
                 self.agenda.now = self.agenda.dues.swap_remove(i);
-                self.router.due(self.agenda.now, &Explicit, &mut self.agenda);
+                self.router.due(self.agenda.now, EXPLICIT, &mut self.agenda);
             }
             self.now = end;
             self.agenda.now = end;
@@ -1341,11 +1362,12 @@ mod tests {
     fn congestion_counts_what_waits_and_what_has_no_credit_back() {
         let mut bench = Bench::new(150);
         bench.arrive(0, 0, 2, 100);
-        assert_eq!(Seen(&bench.router).room(Port(2), 0), 50);
+        assert_eq!(seen(&bench.router, 1).room(Port(2), 0), 50);
+        assert_eq!(seen(&bench.router, 51).room(Port(2), 0), 0, "too little");
         bench.arrive(0, 1, 2, 100);
         bench.arrive(0, 1, 2, 100);
         let seen = |bench: &Bench| {
-            let seen = Seen(&bench.router);
+            let seen = seen(&bench.router, 1);
             (seen.load(Port(2)), seen.room(Port(2), 0))
         };
         // One has left, one waits for room, the third is not known yet.
@@ -1366,7 +1388,11 @@ mod tests {
         // Both want VC 1; the first has its room from now on, though the wire is taken.
         bench.arrive_on(0, (1, 0), (2, source(1, Entry::Kept)), 200);
         bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 150);
-        assert_eq!(Seen(&bench.router).room(Port(2), 1), 0, "the rest is waited for");
+        assert_eq!(
+            seen(&bench.router, 1).room(Port(2), 1),
+            0,
+            "the rest is waited for"
+        );
         assert_eq!(bench.router.credits(2, 1), 300, "nothing has left yet");
         bench.until(Time(1_000_000));
         let ends: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.3, d.2)).collect();
@@ -1438,8 +1464,8 @@ mod tests {
 
         fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
             match *op {
-                Op::Arrive(arrival) => self.arrived(now, arrival, &Explicit, out),
-                Op::Due => self.due(now, &Explicit, out),
+                Op::Arrive(arrival) => self.arrived(now, arrival, EXPLICIT, out),
+                Op::Due => self.due(now, EXPLICIT, out),
                 Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
             }
         }

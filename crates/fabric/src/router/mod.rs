@@ -3,6 +3,26 @@
 pub mod input_queued;
 pub mod packet;
 
+use routing::{Reports, Routing};
+
+/// What a router decides by where packets go: the routing, and what it has been told of loads elsewhere.
+#[derive(Clone, Copy)]
+pub struct Guide<'a> {
+    /// The routing.
+    pub routing: &'a dyn Routing,
+    /// Loads that other routers have told, in units of [`Reports::UNIT`].
+    pub told: &'a [u16],
+}
+
+impl Guide<'_> {
+    /// One of the loads, in bytes.
+    fn load_told(&self, slot: usize) -> u64 {
+        self.told
+            .get(slot)
+            .map_or(0, |units| u64::from(*units) * Reports::UNIT)
+    }
+}
+
 /// One router model.
 pub struct Model {
     /// Name in experiments, `fabricsim list` and the docs.

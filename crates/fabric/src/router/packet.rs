@@ -31,10 +31,11 @@
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
 use des::{Journal, Time};
-use routing::{At, Congestion, Entry, Random, RouteState, Routing};
+use routing::{At, Congestion, Entry, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
+use super::Guide;
 use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
 
@@ -304,15 +305,23 @@ struct LaneState {
 }
 
 /// The congestion that the routing of a packet of so many bytes sees.
-struct Seen<'a>(&'a Router, u32);
+struct Seen<'a> {
+    router: &'a Router,
+    bytes: u32,
+    guide: Guide<'a>,
+}
 
 impl Congestion for Seen<'_> {
     fn load(&self, port: Port) -> u64 {
-        self.0.outputs[usize::from(port.0)].load
+        self.router.load(port.0)
+    }
+
+    fn told(&self, slot: usize) -> u64 {
+        self.guide.load_told(slot)
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let Seen(router, bytes) = *self;
+        let Seen { router, bytes, .. } = *self;
         let lane = router.lane(port.0, vc);
         if router.has_room(lane, bytes.max(router.slot)) {
             u64::from(router.lanes[lane].credits)
@@ -371,7 +380,7 @@ impl Router {
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
     #[inline]
-    pub fn route(&self, arrival: Arrival, routing: &dyn Routing, random: &mut dyn Random) -> Ready {
+    pub fn route(&self, arrival: Arrival, guide: Guide<'_>, random: &mut dyn Random) -> Ready {
         let Arrival {
             input,
             vc,
@@ -384,7 +393,12 @@ impl Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let hop = routing.route(at, &mut packet.route, &Seen(self, packet.bytes), random);
+        let seen = Seen {
+            router: self,
+            bytes: packet.bytes,
+            guide,
+        };
+        let hop = guide.routing.route(at, &mut packet.route, &seen, random);
         Ready {
             packet,
             input,
@@ -824,6 +838,11 @@ impl Router {
     fn queued(&self, queue: Queue) -> impl Iterator<Item = &Ready> {
         let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
         std::iter::successors(place(queue.head), move |p| place(p.next)).map(|p| &p.ready)
+    }
+
+    /// Bytes that wait for `port`, are under way there, or whose credit is not back.
+    pub fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].load
     }
 
     /// Credits for a VC of the link at `port`, in bytes.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::reverse_check::{Recorder, Reversible, check, script};
 use proptest::prelude::*;
-use routing::Hop;
+use routing::{Hop, Routing};
 
 /// 8 Gbps: 1000 ps per byte.
 const SLOW: u64 = 8_000_000_000;
@@ -9,6 +9,16 @@ const SLOW: u64 = 8_000_000_000;
 /// Sends a packet out of the port that its destination names, on the VC that its source names, with the need
 /// that `flags` of its state names.
 struct Explicit;
+
+const EXPLICIT: Guide<'static> = Guide {
+    routing: &Explicit,
+    told: &[],
+};
+
+fn seen(router: &Router, bytes: u32) -> Seen<'_> {
+    let guide = EXPLICIT;
+    Seen { router, bytes, guide }
+}
 
 impl Routing for Explicit {
     fn vcs(&self) -> u8 {
@@ -118,7 +128,7 @@ impl Bench {
         let flags = ENTRIES.iter().position(|e| *e == entry).expect("one of them");
         packet.route.flags = flags as u8;
         let arrival = Arrival { input, vc: 0, packet };
-        let ready = self.router.route(arrival, &Explicit, &mut NoRandom);
+        let ready = self.router.route(arrival, EXPLICIT, &mut NoRandom);
         self.router.arrived(self.now, ready, &mut self.agenda);
     }
 
@@ -205,15 +215,15 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
     bench.arrive(0, 0, 2, 0, 100);
     bench.arrive(0, 0, 2, 0, 100);
     bench.until(Time(1_000_000));
-    assert_eq!(Seen(&bench.router, 1).load(Port(2)), 200);
+    assert_eq!(seen(&bench.router, 1).load(Port(2)), 200);
     bench.credit(1_000_000, 2, 0, 200);
-    assert_eq!(Seen(&bench.router, 1).load(Port(2)), 0);
+    assert_eq!(seen(&bench.router, 1).load(Port(2)), 0);
 }
 
 #[test]
 fn room_is_what_nobody_has_or_waits_for() {
     let mut bench = Bench::new(250);
-    let room = |bench: &Bench, bytes| Seen(&bench.router, bytes).room(Port(2), 1);
+    let room = |bench: &Bench, bytes| seen(&bench.router, bytes).room(Port(2), 1);
     assert_eq!(room(&bench, 250), 250);
     assert_eq!(room(&bench, 251), 0, "too little for the packet that asks");
     bench.arrive_for(Entry::Kept, 0, 0, 2, 1, 100);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Graph, HostId, Port, RouterId, Topology};
 
-use crate::{At, Hop, RouteState, spread};
+use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
 
 use super::places::{Ends, Places};
 use super::{FIRST_LEG, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
@@ -84,6 +84,21 @@ impl GraphLegs {
         (hop, state.via) = self.step(at, target, draw, state);
         hop
     }
+
+    /// The chances of one hop towards another router: draws are used up hop by hop, so every router picks as if by
+    /// a draw of its own.
+    fn chances_to(
+        &self,
+        router: RouterId,
+        to: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        self.graph().shortest_shares(router, to, &mut |port, part| {
+            out.push((port, state, share * part))
+        });
+    }
 }
 
 impl Legs for GraphLegs {
@@ -140,5 +155,39 @@ impl Legs for GraphLegs {
     fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
         let via = RouterId(via);
         self.topology.distance(at.router, via) + self.topology.distance(via, target)
+    }
+
+    fn oblivious(&self) -> Oblivious {
+        Oblivious {
+            by_host: false,
+            symmetric: true,
+        }
+    }
+
+    fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
+        let state = RouteState {
+            via,
+            phase: FIRST_LEG,
+            ..RouteState::default()
+        };
+        self.chances_to(router, RouterId(via), state, share, out);
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if state.phase == FIRST_LEG && router.0 != state.via {
+            return self.chances_to(router, RouterId(state.via), state, share, out);
+        }
+        let last = RouteState {
+            phase: LAST_LEG,
+            ..RouteState::default()
+        };
+        self.chances_to(router, target, last, share, out);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Intermediate places are in groups that are neither the source's nor the destination's: routers with
 //! hosts, or whole groups, which a packet leaves from whichever router it meets first. Traffic inside a group
-//! is always minimal.
+//! is minimal. Or they are any routers with hosts: then a leg may stay in a group, as traffic inside a group does.
 //!
 //! A leg has two VCs, one for local links before its global link, one from that on. To an intermediate router
 //! these are VC 0 and 1, from there 2 and 3. The leg to an intermediate group ends on its global link: VC 0
@@ -25,8 +25,8 @@
 
 use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
 
-use crate::groups::GroupNetwork;
-use crate::{At, Hop, RouteState, spread};
+use crate::groups::{GroupNetwork, add};
+use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
 
 use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
 
@@ -45,13 +45,20 @@ pub(super) struct GroupLegs<T, const RETRACTABLE: bool> {
     last_vc: u8,
 }
 
+/// What picks the last leg behind an intermediate place: not what has picked the first one, on which depends where
+/// the last one begins.
+#[inline]
+fn last_draw(via: u32, destination: HostId) -> u32 {
+    spread(!via, destination.0)
+}
+
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
     pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
         let groups = network.groups();
         let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
         let first_vc = u8::from(RETRACTABLE);
         let (places, last_vc) = match intermediate {
-            Intermediate::Router => (leaves, first_vc + 2),
+            Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
             Intermediate::Group => (1, first_vc + 1),
         };
         GroupLegs {
@@ -100,8 +107,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
         match self.intermediate {
-            Intermediate::Router if at.router.0 == via => None,
-            Intermediate::Router => {
+            Intermediate::Router | Intermediate::AnyRouter if at.router.0 == via => None,
+            Intermediate::Router | Intermediate::AnyRouter => {
                 let (via, path) = (RouterId(via), self.network.local_path(draw));
                 let way = |_: &T, to_other_group| match to_other_group {
                     true => (self.first_link(at.router, via, draw, chosen), path),
@@ -128,7 +135,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
             return None;
         }
         let groups = self.network.groups();
-        let draw = spread(via, at.destination.0);
+        let draw = last_draw(via, at.destination);
         let link = groups.minimal_link(at.router, target, draw);
         let group = groups.group(at.router);
         if groups.gateway(group, groups.group(target), link).0 == at.router {
@@ -146,12 +153,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
         self.network
             .towards(at.router, target, self.last_vc, |groups, to_other_group| {
                 if state.phase < LAST_LEG {
-                    let from = if state.phase == UNDECIDED {
-                        at.source.0
-                    } else {
-                        state.via
+                    let draw = match state.phase {
+                        UNDECIDED => spread(at.source.0, at.destination.0),
+                        _ => last_draw(state.via, at.destination),
                     };
-                    let draw = spread(from, at.destination.0);
                     *state = RouteState {
                         via: match to_other_group {
                             true => groups.minimal_link(at.router, target, draw),
@@ -164,6 +169,100 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
                 }
                 (state.via, state.path)
             })
+    }
+
+    /// Whether the way to an intermediate router leads to another group.
+    fn leaves_group(&self, here: RouterId, via: u32) -> bool {
+        let groups = self.network.groups();
+        match self.intermediate {
+            Intermediate::Router => true,
+            Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
+            Intermediate::Group => false,
+        }
+    }
+
+    /// The chances of a hop of the first leg, not at its end. In the state `path` is the index of the global
+    /// link from the hop on with which it stays the same, up to that link.
+    fn chances_of_first(
+        &self,
+        router: RouterId,
+        via: u32,
+        chosen: Option<u16>,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let groups = self.network.groups();
+        let here = groups.group(router);
+        let next = |link: u32, there: u32| {
+            let ahead = here != there && groups.gateway(here, there, link).0 != router;
+            RouteState {
+                via,
+                path: if ahead {
+                    link.min(u32::from(u16::MAX)) as u16
+                } else {
+                    0
+                },
+                phase: FIRST_LEG,
+                flags: 0,
+            }
+        };
+        if self.intermediate == Intermediate::Group {
+            let chosen = chosen.map(u32::from);
+            return self
+                .network
+                .chances_to_group(router, via, chosen, |port, link, chance| {
+                    add(out, (port, next(link, via), share * chance));
+                });
+        }
+        let target = RouterId(via);
+        let there = groups.group(target);
+        match chosen.map(u32::from) {
+            // The link stays the same; paths inside the group are as many as before.
+            Some(link) if here != there && !self.all_to_all() => {
+                self.network
+                    .chances_to_group(router, there, Some(link), |port, _, chance| {
+                        add(out, (port, next(link, there), share * chance));
+                    });
+            }
+            _ => {
+                let keeps = !self.all_to_all();
+                self.network
+                    .minimal_chances(router, target, None, |port, (link, _), chance| {
+                        let mut next = next(link, there);
+                        next.path = if keeps { next.path } else { 0 };
+                        add(out, (port, next, share * chance));
+                    });
+            }
+        }
+    }
+
+    /// The chances of the hop down to a router with hosts, if the last leg has to begin at one
+    /// ([`GroupLegs::to_leaf`]).
+    fn chances_to_leaf(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        leaves: Divisor,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) -> bool {
+        let groups = self.network.groups();
+        let (here, there) = (groups.group(router), groups.group(target));
+        // A link of this router is nearer than any other.
+        let link = groups.minimal_link(router, target, 0);
+        if self.has_hosts(router) || groups.gateway(here, there, link).0 == router {
+            return false;
+        }
+        let state = RouteState {
+            phase: ARRIVED,
+            ..RouteState::default()
+        };
+        for leaf in 0..leaves.get() {
+            let leaf = RouterId(here * groups.routers_per_group() + leaf);
+            let port = groups.local_port(router, leaf, 0);
+            out.push((port, state, share / f64::from(leaves.get())));
+        }
+        true
     }
 
     /// Where a global link leads.
@@ -199,27 +298,32 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
     fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
         let groups = self.network.groups();
         let ends = (groups.group(here), groups.group(target));
-        (ends.0 != ends.1 && self.groups > 2).then_some(ends)
+        let between = ends.0 != ends.1 && self.groups > 2;
+        (between || self.intermediate == Intermediate::AnyRouter).then_some(ends)
     }
 
     #[inline]
     fn places(&self, _: (u32, u32)) -> u32 {
-        (self.groups - 2) * self.places
+        let groups = match self.intermediate {
+            Intermediate::AnyRouter => self.groups,
+            _ => self.groups - 2,
+        };
+        groups * self.places
     }
 
-    /// Groups are counted without those of source and destination.
+    /// Groups are counted without those of source and destination, if these do not count.
     #[inline]
     fn place(&self, index: u32, (source, destination): (u32, u32)) -> u32 {
         let size = self.places;
         let (low, high) = (source.min(destination), source.max(destination));
         let without_high = if index >= low * size { index + size } else { index };
-        let place = if without_high >= high * size {
-            without_high + size
-        } else {
-            without_high
+        let place = match self.intermediate {
+            Intermediate::AnyRouter => index,
+            _ if without_high >= high * size => without_high + size,
+            _ => without_high,
         };
         match (self.leaves, self.intermediate) {
-            (Some(leaves), Intermediate::Router) => {
+            (Some(leaves), Intermediate::Router | Intermediate::AnyRouter) => {
                 let (group, leaf) = leaves.divide(place);
                 group * self.network.groups().routers_per_group() + leaf
             }
@@ -245,14 +349,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
             phase: FIRST_LEG,
             ..RouteState::default()
         };
-        if !self.all_to_all() && self.intermediate == Intermediate::Router {
+        if !self.all_to_all() && self.leaves_group(at.router, via) {
             let draw = spread(via, at.destination.0);
             let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
             state.path = link.min(u32::from(u16::MAX)) as u16;
         }
-        let hop = self
-            .first_leg(at, via, state.path)
-            .expect("the place is in another group");
+        let hop = self.first_leg(at, via, state.path)?;
         if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
             return None;
         }
@@ -276,6 +378,31 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
     }
 
     #[inline(never)]
+    fn way_out(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+        let groups = self.network.groups();
+        let here = groups.group(at.router);
+        let (there, link) = match (state.phase, self.intermediate) {
+            (FIRST_LEG, Intermediate::Router | Intermediate::AnyRouter) => {
+                let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
+                (
+                    groups.group(via),
+                    self.first_link(at.router, via, draw, state.path),
+                )
+            }
+            (FIRST_LEG, Intermediate::Group) => {
+                let draw = spread(state.via, at.destination.0);
+                (state.via, self.link_to_group(here, state.via, draw))
+            }
+            _ => (groups.group(target), state.via),
+        };
+        (here != there).then(|| groups.gateway(here, there, link))
+    }
+
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        Some(Reports::in_groups(self.network.groups(), period_ps))
+    }
+
+    #[inline(never)]
     fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32 {
         self.links(at.router, target, start.1.via)
     }
@@ -285,7 +412,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
         let groups = self.network.groups();
         let draw = spread(via, at.destination.0);
         let (met, before) = match self.intermediate {
-            Intermediate::Router => {
+            Intermediate::Router | Intermediate::AnyRouter => {
                 let via = RouterId(via);
                 let link = self.first_link(at.router, via, draw, start.1.path);
                 (via, self.links(at.router, via, link))
@@ -298,6 +425,64 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
                 (met, groups.distance(at.router, gateway) + 1)
             }
         };
-        before + self.links(met, target, groups.minimal_link(met, target, draw))
+        let last = last_draw(via, at.destination);
+        before + self.links(met, target, groups.minimal_link(met, target, last))
+    }
+    fn oblivious(&self) -> Oblivious {
+        Oblivious {
+            by_host: false,
+            symmetric: false,
+        }
+    }
+
+    fn chances_through(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        via: u32,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if self.intermediate == Intermediate::AnyRouter && router.0 == via {
+            return self.chances(router, target, RouteState::default(), share, out);
+        }
+        self.chances_of_first(router, via, None, share, out);
+    }
+
+    /// Draws of different legs, and of routers that find a link of their own, count as independent.
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if state.phase == FIRST_LEG {
+            let here = match self.intermediate {
+                Intermediate::Router | Intermediate::AnyRouter => router.0,
+                Intermediate::Group => self.network.groups().group(router),
+            };
+            if here != state.via {
+                return self.chances_of_first(router, state.via, Some(state.path), share, out);
+            }
+            if let Some(leaves) = self.leaves
+                && self.intermediate == Intermediate::Group
+                && self.chances_to_leaf(router, target, leaves, share, out)
+            {
+                return;
+            }
+        }
+        let chosen = (state.phase == LAST_LEG).then_some((state.via, state.path));
+        self.network
+            .minimal_chances(router, target, chosen, |port, (via, path), chance| {
+                let last = RouteState {
+                    via,
+                    path,
+                    phase: LAST_LEG,
+                    flags: 0,
+                };
+                add(out, (port, last, share * chance));
+            });
     }
 }

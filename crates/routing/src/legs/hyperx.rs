@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use topology::{HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
-use crate::{At, Hop, RouteState, spread};
+use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
 
 use super::places::{Ends, Places};
 use super::{FIRST_LEG, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
@@ -60,6 +60,25 @@ impl DimensionLegs {
     fn first_leg(&self, at: At, via: u32) -> Hop {
         let draw = || spread(spread(at.router.0, via), at.destination.0);
         self.step(at.router, RouterId(via), draw, self.first_vc).0
+    }
+
+    /// The chances of one hop towards another router: draws are used up hop by hop, so every router picks as if by
+    /// a draw of its own.
+    fn chances_to(
+        &self,
+        router: RouterId,
+        to: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let network = hyperx(&*self.topology);
+        let (dimension, coordinate) = network.first_difference(router, to).expect("another router");
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, share / f64::from(width)));
+        }
     }
 }
 
@@ -134,5 +153,39 @@ impl Legs for DimensionLegs {
     fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
         let via = RouterId(via);
         self.topology.distance(at.router, via) + self.topology.distance(via, target)
+    }
+
+    fn oblivious(&self) -> Oblivious {
+        Oblivious {
+            by_host: false,
+            symmetric: true,
+        }
+    }
+
+    fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
+        let state = RouteState {
+            via,
+            phase: FIRST_LEG,
+            ..RouteState::default()
+        };
+        self.chances_to(router, RouterId(via), state, share, out);
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if state.phase == FIRST_LEG && router.0 != state.via {
+            return self.chances_to(router, RouterId(state.via), state, share, out);
+        }
+        let last = RouteState {
+            phase: LAST_LEG,
+            ..RouteState::default()
+        };
+        self.chances_to(router, target, last, share, out);
     }
 }

@@ -19,7 +19,7 @@ use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
-use crate::{At, Hop, RouteState, Routing};
+use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, Routing};
 
 use graph::GraphLegs;
 use groups::GroupLegs;
@@ -45,8 +45,11 @@ pub(crate) fn is_decided(state: &RouteState) -> bool {
 /// What non-minimal paths go through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Intermediate {
+    /// In networks of groups in another group than the ends; elsewhere another one than these.
     Router,
     Group,
+    /// The ends and their groups included.
+    AnyRouter,
 }
 
 /// How a path begins: the next hop, and the packet's state behind it.
@@ -76,17 +79,55 @@ pub(crate) trait Legs: Send + Sync {
     fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
 
     /// A path through an intermediate place, of a packet that has not decided; none if it cannot begin at
-    /// this router, which never happens where a packet enters the network.
+    /// this router. Where a packet enters the network that is so only if the place is this router.
     fn through(&self, at: At, via: u32, state: RouteState) -> Option<Start>;
 
     /// The next hop of a path that has been decided on.
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
+
+    /// The first link to another group of a path that has been begun, as its router and port; none without
+    /// groups.
+    fn way_out(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
+        let _ = (at, target, start);
+        None
+    }
+
+    /// What routers tell each other of the links to other groups; none without groups.
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        let _ = period_ps;
+        None
+    }
 
     /// Links between routers on a path that [`Legs::minimal`] has begun.
     fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
 
     /// Links between routers on a path that [`Legs::through`] has begun.
     fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
+
+    /// What paths without decisions depend on.
+    fn oblivious(&self) -> Oblivious;
+
+    /// The chances, times `share`, of the first hop of a path through an intermediate place. States are a
+    /// matter between this and [`Legs::chances`].
+    fn chances_through(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        via: u32,
+        share: f64,
+        out: &mut Vec<Chance>,
+    );
+
+    /// The chances of the next hop to another router: of a path that has been decided on, or of the minimal
+    /// one if nothing has been.
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    );
 }
 
 /// A routing algorithm written over legs, yet to be compiled for those of a network.
@@ -107,18 +148,23 @@ pub(crate) fn routes(shape: &Shape<'_>) -> bool {
     is_groups(shape) || shape.graph().is_some()
 }
 
+/// The values of `intermediate`.
+pub(crate) const ROUTER_OR_GROUP: &[&str] = &["router", "group"];
+
 /// Compiles an algorithm for the legs of a topology; `RETRACTABLE` if it may leave minimal paths on the
-/// way.
+/// way. `known`: the values of `intermediate`.
 ///
 /// # Errors
 /// An intermediate place that the network does not have, or paths that need too many VCs.
 pub(crate) fn build<const RETRACTABLE: bool>(
     section: &Section,
     topology: Arc<dyn Topology>,
+    known: &[&str],
     algorithm: impl OverLegs,
 ) -> Result<Box<dyn Routing>, Error> {
-    let intermediate = match section.choice("intermediate", "router", &["router", "group"])? {
+    let intermediate = match section.choice("intermediate", "router", known)? {
         "router" => Intermediate::Router,
+        "any-router" => Intermediate::AnyRouter,
         _ => Intermediate::Group,
     };
     if is_groups(&topology.shape()) {
@@ -128,7 +174,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         };
         return Ok(compiled(&*topology, in_groups));
     }
-    if intermediate == Intermediate::Group {
+    if intermediate != Intermediate::Router {
         let text = format!(
             "this {} has no groups to go through; expected router",
             topology.describe()

@@ -1,44 +1,18 @@
-//! Bounds of traffic and routing made by hand against known values, and the short way against the long one.
+//! Bounds of chosen patterns and routing against known values, and the short way against the long one.
 
-use std::sync::Arc;
+use std::path::Path;
 
-use routing::{At, Congestion, Hop, RouteState, Routing};
-use topology::{Groups, Shape};
+use config::Section;
+use workload::traffic::{Place, Random};
 
 use super::*;
-
-/// Every host sends to the host behind it by so many places, round the end.
-struct Shift(u32);
-
-impl Pattern for Shift {
-    fn destination(&self, source: u32, hosts: u32, _: &mut dyn workload::traffic::Random) -> u32 {
-        (source + self.0) % hosts
-    }
-
-    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
-        each((source + self.0) % hosts, 1.0);
-    }
-}
-
-/// Every host sends to any host of the group behind its own by so many groups, of so many hosts each.
-struct GroupShift(u32, u32);
-
-impl Pattern for GroupShift {
-    fn destination(&self, _: u32, _: u32, _: &mut dyn workload::traffic::Random) -> u32 {
-        unreachable!("nothing is simulated")
-    }
-
-    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
-        let group = (source / self.1 + self.0) % (hosts / self.1);
-        (0..self.1).for_each(|host| each(group * self.1 + host, 1.0 / f64::from(self.1)));
-    }
-}
+use crate::geometry::HostGeometry;
 
 /// Uniform traffic that does not say so.
 struct Listed;
 
 impl Pattern for Listed {
-    fn destination(&self, _: u32, _: u32, _: &mut dyn workload::traffic::Random) -> u32 {
+    fn destination(&self, _: u32, _: u32, _: u64, _: &mut dyn Random) -> Option<u32> {
         unreachable!("nothing is simulated")
     }
 
@@ -49,149 +23,28 @@ impl Pattern for Listed {
     }
 }
 
-/// All hosts but the first to the first, which is silent.
-struct ToTheFirst;
+/// A stream for patterns that draw nothing.
+struct Never;
 
-impl Pattern for ToTheFirst {
-    fn destination(&self, _: u32, _: u32, _: &mut dyn workload::traffic::Random) -> u32 {
-        0
-    }
-
-    fn shares(&self, source: u32, _: u32, each: &mut dyn FnMut(u32, f64)) {
-        if source > 0 {
-            each(0, 1.0);
-        }
+impl Random for Never {
+    fn next_u64(&mut self) -> u64 {
+        unreachable!("nothing is drawn")
     }
 }
 
-/// (a, b, c) of a HyperX with equal sizes to (-c, -b, -a): all dimensions in reverse, complemented.
-struct DimensionComplementReverse {
-    size: u32,
-    hosts: u32,
+/// A pattern of the registry among all hosts.
+fn pattern(network: &Network, text: &str) -> Box<dyn Pattern> {
+    let section = Section::from_toml(text, "x.toml").unwrap();
+    let mut place = Place {
+        hosts: network.hosts(),
+        network: Some(&HostGeometry::new(network)),
+        folder: Path::new("."),
+        random: &mut Never,
+    };
+    workload::traffic::pattern(&section, &mut place).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-impl Pattern for DimensionComplementReverse {
-    fn destination(&self, source: u32, _: u32, _: &mut dyn workload::traffic::Random) -> u32 {
-        let (mut router, own) = (source / self.hosts, source % self.hosts);
-        let mut to = 0;
-        for _ in 0..3 {
-            to = to * self.size + self.size - 1 - router % self.size;
-            router /= self.size;
-        }
-        to * self.hosts + own
-    }
-
-    fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
-        struct Never;
-        impl workload::traffic::Random for Never {
-            fn next_u64(&mut self) -> u64 {
-                unreachable!("nothing is drawn")
-            }
-        }
-        each(self.destination(source, hosts, &mut Never), 1.0);
-    }
-}
-
-/// Valiant routing in a full dragonfly: minimal to a random place, from there minimal to the destination. The
-/// place is any router of the network, or the first router that is met of a group that is neither the source's nor
-/// the destination's.
-struct Valiant {
-    topology: Arc<dyn Topology>,
-    by_router: bool,
-}
-
-/// On the way to the place in `via`; 2: past it.
-const OUT: u8 = 1;
-const BACK: u8 = 2;
-
-impl Valiant {
-    /// One minimal step to another router.
-    fn step(groups: &dyn Groups, router: RouterId, target: RouterId) -> Port {
-        let (here, there) = (groups.group(router), groups.group(target));
-        if here == there {
-            return groups.local_port(router, target, 0);
-        }
-        Valiant::to_group(groups, router, there)
-    }
-
-    fn to_group(groups: &dyn Groups, router: RouterId, there: u32) -> Port {
-        match groups.gateway(groups.group(router), there, 0) {
-            (gateway, port) if gateway == router => port,
-            (gateway, _) => groups.local_port(router, gateway, 0),
-        }
-    }
-}
-
-impl Routing for Valiant {
-    fn vcs(&self) -> u8 {
-        4
-    }
-
-    fn route(&self, _: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn routing::Random) -> Hop {
-        unreachable!("nothing is simulated")
-    }
-
-    fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
-        unreachable!("nothing is simulated")
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: false,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
-        let Shape::Groups(groups) = self.topology.shape() else {
-            unreachable!("a dragonfly")
-        };
-        let (target, port) = self.topology.attachment(destination);
-        let (here, there) = (groups.group(router), groups.group(target));
-        let back = RouteState {
-            phase: BACK,
-            ..RouteState::default()
-        };
-        let on = |state: RouteState, chance: f64| {
-            let met = match self.by_router {
-                true => router.0 == state.via,
-                false => here == state.via,
-            };
-            let (port, state) = match (state.phase, target == router, met) {
-                (BACK, true, _) | (OUT, true, true) => (port, back),
-                (BACK, false, _) | (OUT, false, true) => (Valiant::step(groups, router, target), back),
-                _ if self.by_router => (Valiant::step(groups, router, RouterId(state.via)), state),
-                _ => (Valiant::to_group(groups, router, state.via), state),
-            };
-            (port, state, chance)
-        };
-        if state.phase != 0 {
-            return out.push(on(state, 1.0));
-        }
-        let places: Vec<u32> = match self.by_router {
-            true => (0..self.topology.routers()).collect(),
-            false => (0..groups.groups())
-                .filter(|group| *group != here && *group != there)
-                .collect(),
-        };
-        for via in &places {
-            let state = RouteState {
-                via: *via,
-                phase: OUT,
-                ..RouteState::default()
-            };
-            out.push(on(state, 1.0 / places.len() as f64));
-        }
-    }
-}
-
-fn network(topology: &str, routing: &str) -> Arc<Network> {
+fn network(topology: &str, routing: &str) -> std::sync::Arc<Network> {
     let text = format!(
         "network.topology = {{ {topology} }}\nnetwork.routing = {{ {routing} }}\n\
          [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"\n"
@@ -218,57 +71,93 @@ fn of(network: &Network, pattern: &dyn Pattern, effort: Effort) -> (JobBounds, O
     )
 }
 
-fn throughput(network: &Network, pattern: &dyn Pattern) -> f64 {
-    let (bounds, _) = of(network, pattern, Effort::CHECK);
-    assert_eq!(bounds.not_computed, "");
+/// That of links between routers, of a pattern of the registry.
+fn throughput(network: &Network, text: &str) -> f64 {
+    let (bounds, _) = of(network, pattern(network, text).as_ref(), Effort::CHECK);
+    assert_eq!(bounds.not_computed, "", "{text}");
     bounds.router_throughput.unwrap()
 }
 
 const DRAGONFLY: &str =
     "kind = \"dragonfly\", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4";
 
-fn valiant(minimal: &Network, by_router: bool) -> Network {
-    Network {
-        topology: minimal.topology.clone(),
-        routing: Arc::new(Valiant {
-            topology: minimal.topology.clone(),
-            by_router,
-        }),
-        links: minimal.links.clone(),
-        ..*minimal
+fn close(found: f64, exact: f64) {
+    assert!((found - exact).abs() < 1e-9, "{found}, {exact}");
+}
+
+/// The table of `docs/methods/bounds.md`, with the digits that it was given with.
+#[test]
+fn known_bounds() {
+    let hyperx = |n: u32| format!("kind = \"hyperx\", shape = [{n}, {n}, {n}], hosts_per_router = {n}");
+    let torus = |sizes: &str| format!("kind = \"torus\", sizes = [{sizes}]");
+    let (minimal, dimension_order) = ("algorithm = \"minimal\"", "algorithm = \"dimension-order\"");
+    let valiant = |by: &str| format!("algorithm = \"valiant\", intermediate = \"{by}\"");
+    let (by_router, by_group) = (&*valiant("any-router"), &*valiant("group"));
+    let (uniform, to_all) = (
+        "pattern = \"uniform\"",
+        "pattern = \"uniform\"\ninclude_self = true",
+    );
+    let reverse = "pattern = \"dimension-complement-reverse\"";
+    let shift = "pattern = \"shift\"\nunit = \"groups\"\nto = \"random\"";
+    let shift_by_4 = "pattern = \"adversarial\"\noffset = 4";
+    for (topology, routing, pattern, exact) in [
+        (
+            "kind = \"slim-fly\", q = 13, hosts_per_router = 9",
+            minimal,
+            uniform,
+            1.015,
+        ),
+        (DRAGONFLY, minimal, uniform, 1.014),
+        (DRAGONFLY, minimal, shift, 1.0 / 32.0),
+        (DRAGONFLY, by_router, shift, 0.508),
+        (DRAGONFLY, by_group, shift, 0.484),
+        (DRAGONFLY, by_group, shift_by_4, 0.194),
+        (&hyperx(4), dimension_order, uniform, 0.996),
+        (&hyperx(4), dimension_order, reverse, 1.0 / 16.0),
+        (&hyperx(8), dimension_order, uniform, 1.000),
+        (&hyperx(8), dimension_order, reverse, 1.0 / 64.0),
+        (&torus("8, 8, 8"), dimension_order, to_all, 1.0),
+        (&torus("16, 16"), dimension_order, to_all, 0.5),
+        (&torus("8, 4, 4, 4, 2"), dimension_order, to_all, 1.0),
+        (&torus("24, 24, 24"), dimension_order, to_all, 0.333),
+        (&torus("36, 24, 16"), dimension_order, to_all, 0.222),
+    ] {
+        let found = throughput(&network(topology, routing), pattern);
+        println!(
+            "{topology}; {routing}; {}: {found:.4}",
+            pattern.replace('\n', ", ")
+        );
+        assert!(
+            (found - exact).abs() < 0.001,
+            "{topology}; {routing}; {pattern}: {found}, not {exact}"
+        );
     }
 }
 
 /// To the host of the same place or to any host of the group: all the same.
 #[test]
 fn group_shift_on_a_dragonfly() {
-    let minimal = network(DRAGONFLY, "algorithm = \"minimal\"");
-    let close = |found: f64, exact: f64| assert!((found - exact).abs() < 1e-9, "{found}, {exact}");
-    let both = |network: &Network, groups: u32, exact: f64| {
-        close(throughput(network, &Shift(32 * groups)), exact);
-        close(throughput(network, &GroupShift(groups, 32)), exact);
+    let both = |routing: &str, groups: u32, exact: f64| {
+        let network = network(DRAGONFLY, routing);
+        for to in ["same", "random"] {
+            let pattern = format!("pattern = \"shift\"\nunit = \"groups\"\nby = {groups}\nto = \"{to}\"");
+            close(throughput(&network, &pattern), exact);
+        }
+        let worst = format!("pattern = \"adversarial\"\noffset = {groups}");
+        close(throughput(&network, &worst), exact);
     };
-    both(&minimal, 1, 1.0 / 32.0);
+    both("algorithm = \"minimal\"", 1, 1.0 / 32.0);
     // 0.484: each link carries what 32 hosts send through one of 31 groups, in and out.
-    both(&valiant(&minimal, false), 1, 31.0 / 64.0);
+    let by_group = "algorithm = \"valiant\", intermediate = \"group\"";
+    both(by_group, 1, 31.0 / 64.0);
     // 0.194: at the intermediate group, all that four groups send arrives at one router and leaves at the next.
-    both(&valiant(&minimal, false), 4, 31.0 / 160.0);
+    both(by_group, 4, 31.0 / 160.0);
+    // The same number of groups, and routers of them: global links are the ones that are full.
+    both("algorithm = \"valiant\"", 1, 31.0 / 64.0);
     // 0.508: local links carry, at both ends of both minimal ways, what 4 hosts send to 4 of 33 groups, and twice
     // what 4 hosts send to one of 264 routers.
-    both(&valiant(&minimal, true), 1, 1.0 / (64.0 / 33.0 + 8.0 / 264.0));
-}
-
-#[test]
-fn dimension_complement_reverse_on_a_hyperx() {
-    for (size, hosts, links) in [(4, 4, 16.0), (8, 8, 64.0)] {
-        let topology =
-            format!("kind = \"hyperx\", shape = [{size}, {size}, {size}], hosts_per_router = {hosts}");
-        let found = throughput(
-            &network(&topology, "algorithm = \"dimension-order\""),
-            &DimensionComplementReverse { size, hosts },
-        );
-        assert!((found * links - 1.0).abs() < 1e-9, "{found}");
-    }
+    let by_router = "algorithm = \"valiant\", intermediate = \"any-router\"";
+    both(by_router, 1, 1.0 / (64.0 / 33.0 + 8.0 / 264.0));
 }
 
 /// Flows to one destination stand for all, and a formula for the list of all pairs.
@@ -298,10 +187,19 @@ fn short_ways_give_what_the_long_ones_give() {
             "minimal",
         ),
         ("kind = \"fat-tree\", levels = 3, radix = 4", "destination-mod-k"),
+        ("kind = \"fat-tree\", levels = 3, radix = 4", "scatter"),
+        (
+            "kind = \"hyperx\", shape = [4, 3, 2], width = [1, 2, 3]",
+            "valiant",
+        ),
+        ("kind = \"slim-fly\", q = 4, hosts_per_router = 2", "valiant"),
+        (
+            "kind = \"dragonfly-plus\", hosts_per_leaf = 2, leaves_per_group = 2, global_links_per_spine = 2, groups = 3",
+            "valiant",
+        ),
     ] {
         let network = network(topology, &format!("algorithm = \"{routing}\""));
-        let section = config::Section::from_toml("pattern = \"uniform\"", "x.toml").unwrap();
-        let uniform = workload::traffic::pattern(&section).unwrap();
+        let uniform = pattern(&network, "pattern = \"uniform\"");
         let (short, short_loads) = of(&network, uniform.as_ref(), Effort::CHECK);
         let (long, long_loads) = of(&network, &Listed, Effort::CHECK);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * (1.0 + a.abs()), "{topology}: {a}, {b}");
@@ -328,7 +226,11 @@ fn a_hot_spot_is_bound_by_its_ejection_link() {
         "kind = \"torus\", sizes = [5, 3]",
         "algorithm = \"dimension-order\"",
     );
-    let (bounds, loads) = of(&network, &ToTheFirst, Effort::CHECK);
+    let (bounds, loads) = of(
+        &network,
+        pattern(&network, "pattern = \"incast\"").as_ref(),
+        Effort::CHECK,
+    );
     let throughput = bounds.throughput.unwrap();
     assert!((throughput - 1.0 / 14.0).abs() < 1e-12, "{throughput}");
     assert_eq!(bounds.limited_by, "ejection link of host 0");
@@ -345,8 +247,7 @@ fn what_is_too_large_says_so() {
         situations: 1000,
         shares: 1000,
     };
-    let section = config::Section::from_toml("pattern = \"uniform\"", "x.toml").unwrap();
-    let uniform = workload::traffic::pattern(&section).unwrap();
+    let uniform = pattern(&network, "pattern = \"uniform\"");
     let (bounds, _) = of(&network, uniform.as_ref(), effort);
     assert_eq!(
         bounds.not_computed,

@@ -1,6 +1,7 @@
 //! Random small experiments: every executor gives the same result, and what goes in comes out. The audit of
 //! packets and credits is part of every run.
 
+use config::Section;
 use des::{Executor, Optimism, Partition, Time};
 use proptest::prelude::*;
 use results::RunResult;
@@ -11,47 +12,127 @@ use crate::support::{
     assert_same, experiment, job, job_beside_traffic, jobs_on, lps, run_everywhere, run_in_parts, sum, table,
 };
 
-/// A topology with a routing, and the packets for which it needs room at a port.
+/// A topology, a routing, and the packets for which a port needs room: one for each VC, with bubbles two.
+type Drawn = (String, String, u32);
+
 fn network() -> impl Strategy<Value = (String, u32)> {
-    let dragonfly =
-        (1u32..4, 2u32..5, 1u32..3, 0u32..100, 0usize..3).prop_map(|(p, a, h, groups, routing)| {
-            let (routing, vcs) = [
-                ("algorithm = \"minimal\"", 2),
-                ("algorithm = \"ugal\", bias = \"64 B\"", 4),
-                (
-                    "algorithm = \"ugal\", intermediate = \"group\", weight = 1, bias = \"0 B\"",
-                    3,
+    prop_oneof![
+        3 => groups(),
+        2 => tree(),
+        2 => grid(),
+        2 => hyperx(),
+        1 => slim_fly(),
+        1 => express_mesh(),
+        2 => graph(),
+    ]
+    .prop_map(|(topology, routing, packets)| {
+        (
+            format!("[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n"),
+            packets,
+        )
+    })
+}
+
+/// The three topologies of groups, with any number of groups and any links between them.
+fn groups() -> impl Strategy<Value = Drawn> {
+    let routing = prop::sample::select(vec![
+        ("algorithm = \"minimal\"", 2),
+        ("algorithm = \"ugal\", bias = \"64 B\"", 4),
+        (
+            "algorithm = \"ugal\", intermediate = \"group\", weight = 1, bias = \"0 B\"",
+            3,
+        ),
+        (
+            "algorithm = \"ugal\", cost = \"load-hops\", candidates = 3, bias = \"0 B\"",
+            4,
+        ),
+        ("algorithm = \"valiant\"", 4),
+        ("algorithm = \"valiant\", intermediate = \"group\"", 3),
+        ("algorithm = \"par\", bias = \"64 B\"", 5),
+        (
+            "algorithm = \"par\", intermediate = \"group\", candidates = 2, bias = \"0 B\"",
+            4,
+        ),
+    ]);
+    let arrangement = prop::sample::select(vec![
+        "\"consecutive\"",
+        "\"palmtree\"",
+        "\"random\"",
+        "\"random\", seed = 3",
+    ]);
+    let group = (0usize..3, 1u32..4, 2u32..4, 1u32..4, 1u32..3);
+    let links = (0u32..100, any::<bool>(), 1u32..3);
+    (group, links, arrangement, routing).prop_map(|(group, links, arrangement, (routing, vcs))| {
+        let (kind, hosts, wide, deep, cables) = group;
+        let (groups, by_pair, h) = links;
+        let (kind, linked, per_router) = match kind {
+            0 => (
+                format!("\"dragonfly\", hosts_per_router = {hosts}, routers_per_group = {wide}"),
+                wide,
+                "global_links_per_router",
+            ),
+            1 => (
+                format!(
+                    "\"dragonfly-2d\", hosts_per_router = {hosts}, rows = {deep}, columns = {wide}, \
+                     row_links = {cables}, column_links = {}",
+                    3 - cables
                 ),
-            ][routing];
-            let groups = 1 + groups % (a * h + 1);
-            let topology = format!(
-                "kind = \"dragonfly\", hosts_per_router = {p}, routers_per_group = {a}, \
-             global_links_per_router = {h}, groups = {groups}"
-            );
-            (topology, routing.to_string(), vcs)
-        });
-    let tree_routing = prop::sample::select(vec![
+                deep * wide,
+                "global_links_per_router",
+            ),
+            _ => (
+                format!(
+                    "\"dragonfly-plus\", hosts_per_leaf = {hosts}, leaves_per_group = {wide}, \
+                     spines_per_group = {deep}"
+                ),
+                deep,
+                "global_links_per_spine",
+            ),
+        };
+        let links = if by_pair {
+            format!("links_between_groups = {h}, groups = {}", 1 + groups % 7)
+        } else {
+            // No more than 13 groups, so that the network stays small.
+            let groups = 1 + groups % (linked * h + 1).min(13);
+            format!("{per_router} = {h}, groups = {groups}")
+        };
+        let topology = format!("kind = {kind}, {links}, arrangement = {arrangement}");
+        (topology, routing.to_string(), vcs)
+    })
+}
+
+/// Trees of one radix, and trees with the ports of every level, partly filled.
+fn tree() -> impl Strategy<Value = Drawn> {
+    let routing = prop::sample::select(vec![
         "adaptive",
         "destination-mod-k",
         "scatter",
         "source-destination-hashed",
     ]);
-    let tree =
-        (1u32..5, 2u32..4, 1u32..4, 1u32..3, tree_routing).prop_map(|(half, levels, down, up, routing)| {
-            let radix = 2 * half.max((down + up).div_ceil(2));
-            let topology = format!(
-                "kind = \"fat-tree\", radix = {radix}, levels = {levels}, tapering = \"{down}:{up}\""
-            );
-            (topology, format!("algorithm = \"{routing}\""), 1)
-        });
-    let sizes = prop::collection::vec(1u32..5, 1..4);
-    let grid = (any::<bool>(), sizes, 1u32..4, 0usize..4).prop_map(|(wraps, sizes, hosts, routing)| {
-        // Traffic takes two hosts.
-        let hosts = if sizes.iter().all(|size| *size == 1) {
-            hosts + 1
-        } else {
-            hosts
-        };
+    let of_radix = (1u32..5, 2u32..4, 1u32..4, 1u32..3).prop_map(|(half, levels, down, up)| {
+        let radix = 2 * half.max((down + up).div_ceil(2));
+        format!("kind = \"fat-tree\", radix = {radix}, levels = {levels}, tapering = \"{down}:{up}\"")
+    });
+    // Of every level above the leaves: routers below one of it, routers above one below, cables between them.
+    let steps = prop::collection::vec((1u32..4, 1u32..3, 1u32..3), 1..4);
+    let of_ports = (2u32..4, steps, 0u32..100).prop_map(|(hosts, steps, leaves)| {
+        let below = steps.iter().map(|(below, _, cables)| below * cables);
+        let down: Vec<u32> = [hosts].into_iter().chain(below).collect();
+        let up: Vec<u32> = steps.iter().map(|(_, above, cables)| above * cables).collect();
+        let cables: Vec<u32> = steps.iter().map(|(.., cables)| *cables).collect();
+        let all: u32 = steps.iter().map(|(below, ..)| below).product();
+        let leaves = 1 + leaves % all;
+        format!("kind = \"fat-tree\", down = {down:?}, up = {up:?}, cables = {cables:?}, leaves = {leaves}")
+    });
+    (prop_oneof![of_radix, of_ports], routing)
+        .prop_map(|(topology, routing)| (topology, format!("algorithm = \"{routing}\""), 1))
+}
+
+/// Meshes and tori.
+fn grid() -> impl Strategy<Value = Drawn> {
+    let sizes = prop::collection::vec((1u32..5, 1u32..3), 1..4);
+    (any::<bool>(), sizes, 1u32..4, 0usize..4).prop_map(|(wraps, sizes, hosts, routing)| {
+        let (sizes, links): (Vec<u32>, Vec<u32>) = sizes.into_iter().unzip();
         let of_torus = [
             ("algorithm = \"dimension-order\"", 2),
             ("algorithm = \"dimension-order\", deadlock = \"bubble\"", 2),
@@ -70,34 +151,107 @@ fn network() -> impl Strategy<Value = (String, u32)> {
         } else {
             ("mesh", of_mesh[routing % 2])
         };
-        let topology = format!("kind = \"{kind}\", sizes = {sizes:?}, hosts_per_router = {hosts}");
+        let hosts = for_two(&sizes, hosts);
+        let topology =
+            format!("kind = \"{kind}\", sizes = {sizes:?}, links = {links:?}, hosts_per_router = {hosts}");
         (topology, routing.to_string(), packets)
-    });
+    })
+}
+
+/// Hosts on a router such that there are two in the network: traffic takes two.
+fn for_two(sizes: &[u32], hosts: u32) -> u32 {
+    if sizes.iter().all(|size| *size == 1) {
+        hosts + 1
+    } else {
+        hosts
+    }
+}
+
+fn hyperx() -> impl Strategy<Value = Drawn> {
     let sides = prop::collection::vec((1u32..5, 1u32..4), 1..4);
-    let hyperx = (sides, 2u32..4, 0usize..5).prop_map(|(sides, hosts, routing)| {
+    (sides, 2u32..4, 0usize..9).prop_map(|(sides, hosts, routing)| {
         let (shape, width): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
         let wide = shape.iter().filter(|size| **size > 1).count() as u32;
         let (routing, vcs) = [
             ("algorithm = \"dimension-order\"", 1),
             ("algorithm = \"minimal\"", wide.max(1)),
+            ("algorithm = \"minimal\", paths = \"adaptive\"", wide.max(1)),
             ("algorithm = \"minimal-adaptive\"", 2),
             ("algorithm = \"doal\", bias = \"64 B\"", 2),
             ("algorithm = \"dal\", bias = \"64 B\"", 2),
+            ("algorithm = \"valiant\"", 2),
+            ("algorithm = \"ugal\"", 2),
+            ("algorithm = \"par\", candidates = 2", 3),
         ][routing];
         let topology =
             format!("kind = \"hyperx\", shape = {shape:?}, width = {width:?}, hosts_per_router = {hosts}");
         (topology, routing.to_string(), vcs)
-    });
-    let slim_fly = (3u32..6, 1u32..3).prop_map(|(q, hosts)| {
-        let topology = format!("kind = \"slim-fly\", q = {q}, hosts_per_router = {hosts}");
-        (topology, "algorithm = \"minimal\"".to_string(), 2)
-    });
-    prop_oneof![dragonfly, tree, grid, hyperx, slim_fly].prop_map(|(topology, routing, packets)| {
-        (
-            format!("[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n"),
-            packets,
-        )
     })
+}
+
+/// A routing for any graph, and the links of its longest path in one of this diameter: that many VCs.
+fn over_graph(diameter: u32, routing: usize) -> (String, u32) {
+    let (routing, links) = [
+        ("algorithm = \"minimal\"", diameter),
+        ("algorithm = \"minimal\", paths = \"adaptive\"", diameter),
+        ("algorithm = \"valiant\"", 2 * diameter),
+        ("algorithm = \"ugal\"", 2 * diameter),
+        (
+            "algorithm = \"ugal\", cost = \"load\", weight = 2, bias = \"64 B\"",
+            2 * diameter,
+        ),
+        ("algorithm = \"par\", candidates = 2", 3 * diameter - 1),
+    ][routing];
+    (routing.to_string(), links)
+}
+
+fn slim_fly() -> impl Strategy<Value = Drawn> {
+    (3u32..6, 1u32..3, 0usize..6).prop_map(|(q, hosts, routing)| {
+        let (routing, vcs) = over_graph(2, routing);
+        let topology = format!("kind = \"slim-fly\", q = {q}, hosts_per_router = {hosts}");
+        (topology, routing, vcs)
+    })
+}
+
+fn express_mesh() -> impl Strategy<Value = Drawn> {
+    let lines = prop::collection::vec((1u32..8, 1u32..5), 1..3);
+    (lines, 1u32..3, 0usize..7).prop_map(|(lines, hosts, routing)| {
+        let (sizes, gap): (Vec<u32>, Vec<u32>) = lines.into_iter().unzip();
+        let hosts = for_two(&sizes, hosts);
+        let topology =
+            format!("kind = \"express-mesh\", sizes = {sizes:?}, gap = {gap:?}, hosts_per_router = {hosts}");
+        let (routing, vcs) = match routing {
+            6 => ("algorithm = \"dimension-order\"".to_string(), 1),
+            _ => over_graph(diameter(&topology), routing),
+        };
+        (topology, routing, vcs)
+    })
+}
+
+/// A random tree of routers and some more cables, parallel ones among them.
+fn graph() -> impl Strategy<Value = Drawn> {
+    let towards = prop::collection::vec(0u32..100, 1..10);
+    let more = prop::collection::vec((0u32..100, 0u32..100, 1u32..3), 0..8);
+    (towards, more, 1u32..3, 0usize..6).prop_map(|(towards, more, hosts, routing)| {
+        let routers = towards.len() as u32 + 1;
+        let tree = (1..).zip(&towards).map(|(router, to)| (router, to % router, 1));
+        let more = more
+            .iter()
+            .map(|(a, b, cables)| (a % routers, b % routers, *cables));
+        let edges = tree.chain(more.filter(|(a, b, _)| a != b));
+        let edges: Vec<[u32; 3]> = edges.map(|(a, b, cables)| [a, b, cables]).collect();
+        let topology = format!("kind = \"graph\", edges = {edges:?}, hosts_per_router = {hosts}");
+        let (routing, vcs) = over_graph(diameter(&topology), routing);
+        (topology, routing, vcs)
+    })
+}
+
+/// The longest distance between two routers, at least 1.
+fn diameter(topology: &str) -> u32 {
+    let file = Section::from_toml(&format!("topology = {{ {topology} }}"), "drawn.toml").unwrap();
+    let topology = topology::build(file.section("topology").unwrap()).unwrap_or_else(|e| panic!("{e}"));
+    let shape = topology.shape();
+    shape.graph().expect("a graph").diameter().max(1)
 }
 
 /// A whole table `[network]`, and what the work on it is reckoned from.

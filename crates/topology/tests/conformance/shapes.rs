@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use config::Section;
 use fabricsim_topology::*;
 
+use crate::cases::CASES;
 use crate::contract::{ports, routers};
 
 /// Shortest paths begin with every port that leads closer, each with the same share of the draws, and what

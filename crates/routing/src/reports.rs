@@ -1,0 +1,106 @@
+//! What the routers of a group tell each other: the loads of their links to other groups.
+//!
+//! Some algorithms choose by loads that their router does not see: UGAL-G (J. Kim et al., ISCA 2008) by those
+//! of all links that leave the group, piggyback routing (N. Jiang, J. Kim, W. J. Dally, ISCA 2009) by whether
+//! they are congested. A router knows them as far as they were told: reports leave at multiples of a period,
+//! if anything has changed, and take as long as a packet takes on the shortest way through idle routers. They
+//! take no bandwidth.
+//!
+//! A load is told in units of [`Reports::UNIT`] bytes, rounded up, 65,535 of them at most.
+
+use std::ops::Range;
+
+use topology::{Groups, Peer, Port, RouterId, Topology};
+
+/// Who tells what to whom, the same in every group.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    period_ps: u64,
+    routers_per_group: u32,
+    listeners_per_group: u32,
+    /// By router of a group: its first port to another group.
+    first_port: Vec<u16>,
+    /// By router of a group, and one more: where its loads begin in the group's table.
+    first_slot: Vec<u32>,
+}
+
+impl Reports {
+    /// Bytes.
+    pub const UNIT: u64 = 16;
+
+    /// Reports of all loads of links between groups to all routers of a group that have hosts.
+    pub fn in_groups<T: Topology + Groups>(network: &T, period_ps: u64) -> Reports {
+        let routers_per_group = network.routers_per_group();
+        let mut reports = Reports {
+            period_ps,
+            routers_per_group,
+            listeners_per_group: network.host_routers_per_group(),
+            first_port: Vec::new(),
+            first_slot: vec![0],
+        };
+        for router in 0..routers_per_group {
+            // Groups differ in which of these ports are wired, not in which ports they are.
+            let ports = (0..network.groups())
+                .map(|group| outward_ports(network, RouterId(group * routers_per_group + router)));
+            let ports = ports
+                .filter(|ports| !ports.is_empty())
+                .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+                .unwrap_or(0..0);
+            let slot = reports.first_slot[router as usize] + u32::from(ports.end - ports.start);
+            reports.first_port.push(ports.start);
+            reports.first_slot.push(slot);
+        }
+        reports
+    }
+
+    /// Picoseconds between two reports of a router at least.
+    pub fn period_ps(&self) -> u64 {
+        self.period_ps
+    }
+
+    /// How many loads a router is told.
+    pub fn slots(&self) -> usize {
+        *self.first_slot.last().expect("one more than routers") as usize
+    }
+
+    /// The ports of a router whose loads it tells.
+    #[inline]
+    pub fn ports(&self, router: RouterId) -> Range<u16> {
+        let own = (router.0 % self.routers_per_group) as usize;
+        let count = self.first_slot[own + 1] - self.first_slot[own];
+        self.first_port[own]..self.first_port[own] + count as u16
+    }
+
+    /// Where the loads of a router begin in the tables of the routers that it tells.
+    #[inline]
+    pub fn first_slot(&self, router: RouterId) -> usize {
+        self.first_slot[(router.0 % self.routers_per_group) as usize] as usize
+    }
+
+    /// Where the load of a port that [`Reports::ports`] has lies in these tables.
+    #[inline]
+    pub fn slot(&self, router: RouterId, port: Port) -> usize {
+        let own = (router.0 % self.routers_per_group) as usize;
+        self.first_slot[own] as usize + usize::from(port.0 - self.first_port[own])
+    }
+
+    /// The routers that a router tells.
+    pub fn listeners(&self, router: RouterId) -> impl Iterator<Item = RouterId> + use<> {
+        let first = router.0 - router.0 % self.routers_per_group;
+        let listeners = first..first + self.listeners_per_group;
+        listeners.filter(move |other| *other != router.0).map(RouterId)
+    }
+}
+
+/// From the first to the last port that leads to another group.
+fn outward_ports<T: Topology + Groups>(network: &T, router: RouterId) -> Range<u16> {
+    let leads_out = |port: &u16| match network.peer(router, Port(*port)) {
+        Peer::Router(other, _) => network.group(other) != network.group(router),
+        _ => false,
+    };
+    let mut ports = (0..network.ports(router)).filter(leads_out);
+    match ports.next() {
+        None => 0..0,
+        Some(first) => first..ports.last().unwrap_or(first) + 1,
+    }
+}
