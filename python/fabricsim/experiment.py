@@ -82,6 +82,16 @@ class Network:
         Largest packet, for example ``"256 B"``.
     memory : Link
         Messages between ranks of one host.
+    rails : int
+        NIC ports of each host; what the topology calls hosts are ports.
+    planes : int
+        Disjoint copies of the topology, among which the rails are shared out evenly.
+    rail_arrangement : str
+        Where the ports of a host are: ``"adjacent"`` or ``"spread"`` over routers.
+    rail_choice : str
+        How a rail is chosen: ``"round-robin"``, ``"least-loaded"`` or ``"by-destination"``.
+    rail_per : str
+        What it is chosen for: each ``"message"`` or each ``"packet"``.
     """
 
     topology: Table
@@ -91,6 +101,11 @@ class Network:
     router: Router | Table | None = None
     packet: str | None = None
     memory: Link | Table | None = None
+    rails: int | None = None
+    planes: int | None = None
+    rail_arrangement: str | None = None
+    rail_choice: str | None = None
+    rail_per: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,8 +115,8 @@ def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -
     Returns
     -------
     Check
-        ``topology``, ``hosts``, ``routers``, ``router_links``, ``virtual_channels``, ``jobs``,
-        ``memory_bytes``, ``deadlock`` (in words), ``deadlock_free`` (None: too large to prove),
+        ``topology``, ``hosts``, ``rails``, ``planes``, ``routers``, ``router_links``, ``virtual_channels``,
+        ``jobs``, ``memory_bytes``, ``deadlock`` (in words), ``deadlock_free`` (None: too large to prove),
         ``bounds`` (of synthetic traffic, as in ``summary.json``; None without), ``experiment`` (with every
         default).
 

@@ -16,6 +16,7 @@ mod inbox;
 mod link;
 mod nic;
 mod packet;
+pub mod rails;
 mod rate;
 #[cfg(test)]
 mod reverse_check;

@@ -15,8 +15,10 @@ use crate::{LinkUse, Packet, Rate};
 /// A message on its way into the network. `T` identifies it to the layer above.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<T> {
-    /// Receiver.
+    /// The end point that it goes to.
     pub destination: HostId,
+    /// What the layer above calls it; its packets carry that.
+    pub number: u32,
     /// Bytes on the wire, all packets together; at least 1.
     pub bytes: u64,
     /// Job.
@@ -71,7 +73,7 @@ pub enum NicUndo<T> {
     Turned,
     /// The first message was all sent and left the queue.
     Finished {
-        /// Receiver.
+        /// Where it went.
         destination: HostId,
         /// Its number.
         number: u32,
@@ -94,7 +96,6 @@ pub struct NicState<T> {
     busy_until: Time,
     wake_pending: bool,
     blocked_since: Option<Time>,
-    next_message: u32,
     carried: Carried,
     held: Held,
 }
@@ -109,50 +110,50 @@ pub trait NicOutputs<T>: Journal<NicUndo<T>> {
     fn injected(&mut self, report: T, after: Time);
 }
 
-/// The sending side of one NIC with one injection link. Messages under way take turns packet by packet.
+/// The sending side of one port of a NIC, with one injection link. Messages under way take turns packet by packet.
 #[derive(Clone, Debug)]
 pub struct Nic<T> {
-    host: HostId,
+    end_point: HostId,
     rate: Rate,
     packet_bytes: u32,
     warmup: Time,
     queue: VecDeque<Queued<T>>,
+    /// Bytes in the queue.
+    backlog: u64,
     /// Room in the router's input buffer, in bytes.
     credits: u32,
     busy_until: Time,
     wake_pending: bool,
     blocked_since: Option<Time>,
-    next_message: u32,
     carried: Carried,
     held: Held,
 }
 
 impl<T: Copy> Nic<T> {
     /// An idle NIC that may send `credits` bytes before the router returns any.
-    pub fn new(host: HostId, rate: Rate, packet_bytes: u32, credits: u32, warmup: Time) -> Self {
+    pub fn new(end_point: HostId, rate: Rate, packet_bytes: u32, credits: u32, warmup: Time) -> Self {
         Nic {
-            host,
+            end_point,
             rate,
             packet_bytes,
             warmup,
             queue: VecDeque::new(),
+            backlog: 0,
             credits,
             busy_until: Time::ZERO,
             wake_pending: false,
             blocked_since: None,
-            next_message: 0,
             carried: Carried::default(),
             held: Held::default(),
         }
     }
 
-    /// Takes a message; returns its number, which its packets carry.
-    pub fn send<O: NicOutputs<T>>(&mut self, now: Time, message: Outgoing<T>, out: &mut O) -> u32 {
-        let number = self.next_message;
-        self.next_message = number.wrapping_add(1);
+    /// Takes a message.
+    pub fn send<O: NicOutputs<T>>(&mut self, now: Time, message: Outgoing<T>, out: &mut O) {
+        self.backlog += message.bytes;
         self.queue.push_back(Queued {
             destination: message.destination,
-            number,
+            number: message.number,
             job: message.job,
             alone: message.alone,
             report: message.report,
@@ -163,7 +164,6 @@ impl<T: Copy> Nic<T> {
             out.note(NicUndo::Taken);
         }
         self.serve(now, out);
-        number
     }
 
     /// The injection link is free again.
@@ -220,7 +220,7 @@ impl<T: Copy> Nic<T> {
             .depart(now, serialization, bytes, self.warmup, &mut self.held);
 
         let mut packet = Packet::new(
-            self.host,
+            self.end_point,
             front.destination,
             front.number,
             bytes,
@@ -230,6 +230,7 @@ impl<T: Copy> Nic<T> {
         packet.alone = front.alone;
         packet.hops = 1;
         front.left -= u64::from(bytes);
+        self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if O::KEPT {
             out.note(queued.undo_turn());
@@ -259,8 +260,9 @@ impl<T: Copy> Nic<T> {
     pub fn undo(&mut self, step: NicUndo<T>) {
         match step {
             NicUndo::Taken => {
-                self.queue.pop_back();
-                self.next_message = self.next_message.wrapping_sub(1);
+                if let Some(taken) = self.queue.pop_back() {
+                    self.backlog -= taken.left;
+                }
             }
             NicUndo::Woken { pending } => self.wake_pending = pending,
             NicUndo::WakeAsked => self.wake_pending = false,
@@ -304,12 +306,13 @@ impl<T: Copy> Nic<T> {
         self.credits = self.credits.wrapping_add(bytes);
         if let Some(front) = self.queue.front_mut() {
             front.left += u64::from(bytes);
+            self.backlog += u64::from(bytes);
         }
     }
 
     /// Bytes that wait to be sent.
     pub fn backlog(&self) -> u64 {
-        self.queue.iter().map(|q| q.left).sum()
+        self.backlog
     }
 
     /// Credits left, in bytes.
@@ -334,7 +337,6 @@ impl<T: Copy> Nic<T> {
             busy_until: self.busy_until,
             wake_pending: self.wake_pending,
             blocked_since: self.blocked_since,
-            next_message: self.next_message,
             carried: self.carried,
             held: self.held,
         }
@@ -347,16 +349,16 @@ impl<T: Copy> Nic<T> {
     pub fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
         if state.blocked_since.is_some() && state.queue.is_empty() {
             return Err(format!(
-                "NIC of host {}: by its saved state it waits for room, but has nothing to send",
-                self.host.0
+                "NIC port {}: by its saved state it waits for room, but has nothing to send",
+                self.end_point.0
             ));
         }
+        self.backlog = state.queue.iter().map(|queued| queued.left).sum();
         self.queue = state.queue.into();
         self.credits = state.credits;
         self.busy_until = state.busy_until;
         self.wake_pending = state.wake_pending;
         self.blocked_since = state.blocked_since;
-        self.next_message = state.next_message;
         self.carried = state.carried;
         self.held = state.held;
         Ok(())
@@ -410,9 +412,10 @@ mod tests {
         }
     }
 
-    fn message(bytes: u64, report: char) -> Outgoing<char> {
+    fn message(number: u32, bytes: u64, report: char) -> Outgoing<char> {
         Outgoing {
             destination: HostId(9),
+            number,
             bytes,
             job: 0,
             alone: false,
@@ -434,8 +437,8 @@ mod tests {
     #[test]
     fn messages_take_turns_and_report_their_end() {
         let (mut nic, mut out) = (nic(10_000), Out::default());
-        nic.send(Time(0), message(250, 'a'), &mut out);
-        nic.send(Time(0), message(120, 'b'), &mut out);
+        nic.send(Time(0), message(0, 250, 'a'), &mut out);
+        nic.send(Time(0), message(1, 120, 'b'), &mut out);
         let mut now = Time(0);
         while let Some(after) = out.wake.take() {
             now += after;
@@ -450,7 +453,7 @@ mod tests {
     #[test]
     fn without_credit_nothing_leaves_and_the_wait_is_counted() {
         let (mut nic, mut out) = (nic(150), Out::default());
-        nic.send(Time(0), message(200, 'a'), &mut out);
+        nic.send(Time(0), message(0, 200, 'a'), &mut out);
         let after = out.wake.take().unwrap();
         nic.wake(after, &mut out);
         assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
@@ -478,7 +481,7 @@ mod tests {
         Depart(Packet, Time),
         Wake(Time),
         Injected(Report, Time),
-        Number(u32),
+        Backlog(u64),
     }
 
     impl<const KEPT: bool> NicOutputs<Report> for Recorder<NicUndo<Report>, Output, KEPT> {
@@ -511,17 +514,17 @@ mod tests {
             out: &mut Recorder<NicUndo<Report>, Output, KEPT>,
         ) {
             match *op {
-                Op::Send(message) => {
-                    let number = self.send(now, message, out);
-                    out.outputs.push(Output::Number(number));
-                }
+                Op::Send(message) => self.send(now, message, out),
                 Op::Wake => self.wake(now, out),
                 Op::Credit(bytes) => self.credit(now, bytes, out),
             }
+            assert_eq!(self.backlog(), self.queue.iter().map(|q| q.left).sum::<u64>());
+            out.outputs.push(Output::Backlog(self.backlog()));
         }
 
         fn undo(&mut self, step: NicUndo<Report>) {
             Nic::undo(self, step);
+            assert_eq!(self.backlog(), self.queue.iter().map(|q| q.left).sum::<u64>());
         }
         fn state(&self) -> NicState<Report> {
             Nic::state(self)
@@ -534,14 +537,16 @@ mod tests {
     fn op() -> impl Strategy<Value = Op> {
         let message = (
             any::<u32>(),
+            any::<u32>(),
             0u64..350,
             any::<u16>(),
             any::<bool>(),
             any::<Option<Report>>(),
         );
-        let send = message.prop_map(|(destination, bytes, job, alone, report)| {
+        let send = message.prop_map(|(destination, number, bytes, job, alone, report)| {
             Op::Send(Outgoing {
                 destination: HostId(destination),
+                number,
                 bytes,
                 job,
                 alone,
@@ -570,7 +575,7 @@ mod tests {
         state.blocked_since = Some(Time(5));
         let error = fresh.restore(state).unwrap_err();
         assert!(error.contains("nothing to send"), "{error}");
-        fresh.send(Time(0), message(200, 'a'), &mut out);
+        fresh.send(Time(0), message(0, 200, 'a'), &mut out);
         assert_eq!(out.departed, [(0, 100)]);
     }
 }

@@ -10,11 +10,11 @@ use topology::HostId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Packet {
-    /// Sending host.
+    /// The end point that it left from.
     pub source: HostId,
-    /// Receiving host.
+    /// The end point that it goes to.
     pub destination: HostId,
-    /// Number of the message among those of its source, modulo 2^32.
+    /// Number of the message among those of the sending host, modulo 2^32.
     pub message: u32,
     /// Bytes on the wire, at least 1.
     pub bytes: u32,

@@ -107,7 +107,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     };
     vec![
         Row::new("network", runs.iter().map(|_| String::new())),
-        Row::new("  hosts", text(&|n| show::count(n.hosts))),
+        Row::new("  hosts", text(&show::hosts)),
         Row::new("  routers", text(&|n| show::count(n.routers))),
         Row::new("  links", text(&|n| show::count(n.links))),
         Row::new("  packet latency, mean", time(&|n| n.latency_ns.mean)),

@@ -31,6 +31,10 @@ pub struct NetworkTotals {
     pub topology: String,
     /// Hosts.
     pub hosts: u64,
+    /// NIC ports of each host.
+    pub rails: u64,
+    /// Disjoint copies of the topology.
+    pub planes: u64,
     /// Routers.
     pub routers: u64,
     /// Links, one per direction of a cable.
@@ -190,6 +194,9 @@ impl NetworkTotals {
         ];
         digest.bytes("topology", self.topology.as_bytes());
         digest.integers("network", &integers);
+        if self.rails.max(self.planes) > 1 {
+            digest.integers("rails", &[self.rails, self.planes]);
+        }
         digest
             .histogram("latency_ps", &self.latency_ps)
             .histogram("hops", &self.hops);
@@ -203,6 +210,8 @@ impl NetworkTotals {
         Network {
             topology: self.topology.clone(),
             hosts: self.hosts,
+            rails: self.rails,
+            planes: self.planes,
             routers: self.routers,
             links: self.links,
             packets_injected: self.packets_injected,

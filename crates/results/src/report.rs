@@ -121,7 +121,7 @@ fn overview(summary: &Summary) -> String {
     }
     html += "<div class=\"pairs\">\n";
     html += &pairs(&[
-        ("hosts", show::count(n.hosts)),
+        ("hosts", show::hosts(n)),
         ("routers", show::count(n.routers)),
         ("links (each direction)", show::count(n.links)),
         ("mean hops", format!("{:.2}", n.mean_hops)),

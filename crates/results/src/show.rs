@@ -1,5 +1,7 @@
 //! Numbers as people read them: times, amounts, counts, shares.
 
+use crate::Network;
+
 /// A unit of time and its length in nanoseconds.
 pub(crate) struct TimeUnit {
     pub name: &'static str,
@@ -35,6 +37,16 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// `4.2 million/s` is `4.2 M/s`: a rate with its decimal prefix.
 pub(crate) fn rate(per_s: f64) -> String {
     scaled(per_s, &["/s", "k/s", "M/s", "G/s", "T/s"])
+}
+
+/// `16`, or with their rails `16 with 4 rails in 2 planes`.
+pub(crate) fn hosts(network: &Network) -> String {
+    let hosts = count(network.hosts);
+    match (network.rails, network.planes) {
+        (..=1, _) => hosts,
+        (rails, ..=1) => format!("{hosts} with {rails} rails"),
+        (rails, planes) => format!("{hosts} with {rails} rails in {planes} planes"),
+    }
 }
 
 /// `1 234 567` with spaces that do not break.
@@ -87,6 +99,21 @@ fn four_digits(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_shown_with_their_rails_if_they_have_several() {
+        let shown = |rails, planes| {
+            hosts(&Network {
+                hosts: 16,
+                rails,
+                planes,
+                ..Network::default()
+            })
+        };
+        assert_eq!(shown(1, 1), "16");
+        assert_eq!(shown(4, 1), "16 with 4 rails");
+        assert_eq!(shown(4, 2), "16 with 4 rails in 2 planes");
+    }
 
     #[test]
     fn numbers_are_short_and_have_their_unit() {

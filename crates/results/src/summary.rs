@@ -41,6 +41,13 @@ pub struct Network {
     pub topology: String,
     /// Hosts.
     pub hosts: u64,
+    /// NIC ports of each host.
+    // Results of older versions lack it.
+    #[serde(default = "one")]
+    pub rails: u64,
+    /// Disjoint copies of the topology, each with the same number of rails of every host.
+    #[serde(default = "one")]
+    pub planes: u64,
     /// Routers.
     pub routers: u64,
     /// Links: one per direction of a cable, those of hosts included.
@@ -65,6 +72,10 @@ pub struct Network {
     pub accepted_load: f64,
     /// Simulated span after the warm-up that loads, latencies and link counters cover, in nanoseconds.
     pub measured_ns: f64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// A distribution of latencies in nanoseconds; all zero if nothing was measured.

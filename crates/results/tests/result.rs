@@ -34,6 +34,8 @@ fn every_measured_value_changes_the_digest() {
         Box::new(|_| ()),
         Box::new(|o| o.network.topology.push('!')),
         Box::new(|o| o.network.hosts += 1),
+        Box::new(|o| o.network.rails += 1),
+        Box::new(|o| o.network.planes += 1),
         Box::new(|o| o.network.routers += 1),
         Box::new(|o| o.network.links += 1),
         Box::new(|o| o.network.packets_injected += 1),

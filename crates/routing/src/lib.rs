@@ -16,6 +16,7 @@ mod minimal;
 mod minimal_adaptive;
 mod par;
 mod piggyback;
+mod planes;
 mod registry;
 mod reports;
 mod rings;
@@ -25,6 +26,7 @@ mod ugal;
 mod valiant;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
+pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
 pub use reports::Reports;
 
@@ -209,7 +211,7 @@ pub struct Oblivious {
 
 /// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits): spreads packets
 /// over equal paths by who sends them to whom.
-fn spread(a: u32, b: u32) -> u32 {
+pub fn spread(a: u32, b: u32) -> u32 {
     let mut bits = u64::from(a) << 32 | u64::from(b);
     bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -65,12 +65,12 @@ impl Workload for OneMessage {
 /// Picoseconds until the message is there.
 fn one_way(file: &str, hosts: [HostId; 2], bytes: u64) -> Result<(u32, u64), Box<dyn std::error::Error>> {
     let mut experiment = Experiment::load(Path::new(file), &[])?;
-    let topology = experiment.network.topology.clone();
-    if let Some(absent) = hosts.iter().find(|host| host.0 >= topology.hosts()) {
-        let there = topology.hosts();
+    let network = experiment.network.clone();
+    let there = network.hosts();
+    if let Some(absent) = hosts.iter().find(|host| host.0 >= there) {
         return Err(format!("there is no host {}; expected 0 to {}", absent.0, there - 1).into());
     }
-    let [from, to] = hosts.map(|host| topology.attachment(host).0);
+    let [from, to] = hosts.map(|host| network.attachment(host, 0).0);
     let table = Section::from_toml(&fs::read_to_string(file)?, file)?;
     let settings = mpi::Settings::read(table.section("mpi")?)?;
     let job = RankJob::new(Arc::new(OneMessage { bytes }), settings, hosts.to_vec())?;
@@ -82,7 +82,7 @@ fn one_way(file: &str, hosts: [HostId; 2], bytes: u64) -> Result<(u32, u64), Box
     experiment.run.until = None;
     let result = run(&experiment, &Control::default())?;
     let time_ps = (result.summary.jobs[0].time_ns * 1000.0).round() as u64;
-    Ok((topology.distance(from, to), time_ps))
+    Ok((network.topology.distance(from, to), time_ps))
 }
 
 fn main() -> ExitCode {

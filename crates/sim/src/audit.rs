@@ -106,8 +106,8 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
                 *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
             }
         }
-        (crate::wiring::Identity::Host(host), Fact::CreditReturned { vc, bytes, .. }) => {
-            let (router, port) = simulation.network.topology.attachment(host);
+        (crate::wiring::Identity::Host(host), Fact::CreditReturned { port, vc, bytes }) => {
+            let (router, port) = simulation.network.attachment(host, u32::from(port));
             *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
         }
         _ => {}
@@ -142,18 +142,20 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
             }
         }
     }
-    for host in (0..topology.hosts()).map(HostId) {
+    for host in (0..simulation.network.hosts()).map(HostId) {
         let Process::Host(state) = process(simulation.numbering.host(host)) else {
             return Err(Error::Audit(format!("host {} is no host", host.0)));
         };
-        let (router, port) = topology.attachment(host);
-        balance(
-            format!("injection link of host {}", host.0),
-            router,
-            port.0,
-            0,
-            state.credits(),
-        )?;
+        for rail in 0..simulation.network.rails.count() {
+            let (router, port) = simulation.network.attachment(host, rail);
+            balance(
+                format!("injection link of host {} rail {rail}", host.0),
+                router,
+                port.0,
+                0,
+                state.credits(rail),
+            )?;
+        }
     }
     Ok(())
 }

@@ -23,6 +23,10 @@ pub struct CheckReport {
     pub topology: String,
     /// Hosts.
     pub hosts: u64,
+    /// NIC ports of each host.
+    pub rails: u32,
+    /// Disjoint copies of the topology.
+    pub planes: u32,
     /// Routers.
     pub routers: u64,
     /// Links between routers, each direction counted.
@@ -58,9 +62,15 @@ pub struct CheckedJob {
 pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
     let network = &experiment.network;
     let topology = network.topology.as_ref();
-    let proof = prove_deadlock_free(topology, network.routing.as_ref(), MAX_PROOF_STATES);
+    // Planes share no link: packets of one never wait for those of another.
+    let plane = &network.plane;
+    let proof = prove_deadlock_free(plane.topology.as_ref(), plane.routing.as_ref(), MAX_PROOF_STATES);
+    let where_to = match network.rails.planes() {
+        1 => "",
+        _ => " in each plane",
+    };
     let (deadlock, deadlock_free) = match proof {
-        Ok(proof) => (proof.to_string(), Some(true)),
+        Ok(proof) => (format!("{proof}{where_to}"), Some(true)),
         Err(NotProven::TooLarge { max_states }) => (
             format!(
                 "not proven: more than {max_states} routing situations; \
@@ -72,7 +82,9 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
     };
     Ok(CheckReport {
         topology: topology.describe(),
-        hosts: u64::from(topology.hosts()),
+        hosts: u64::from(network.hosts()),
+        rails: network.rails.count(),
+        planes: network.rails.planes(),
         routers: u64::from(topology.routers()),
         router_links: topology.router_links(),
         virtual_channels: network.routing.vcs(),
@@ -110,7 +122,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         .map(|ports| ports * (port(ports) + wire))
         .sum();
     let router = size_of::<crate::process::RouterProcess>() as u64;
-    let host = size_of::<crate::host::Host>() as u64 + 8 * experiment.jobs.len() as u64;
+    let host = crate::host::bytes_with(experiment.network.rails.count()) + 8 * experiment.jobs.len() as u64;
     // The kernel's own: identity, numbering, list heads, counters.
     let process = 64;
     let ranks: u64 = experiment
@@ -121,7 +133,10 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
             JobKind::Traffic(_) => 0,
         })
         .sum();
-    let (hosts, routers) = (u64::from(topology.hosts()), u64::from(topology.routers()));
+    let (hosts, routers) = (
+        u64::from(experiment.network.hosts()),
+        u64::from(topology.routers()),
+    );
     routers * (router + process) + ports + hosts * (host + process) + ranks
 }
 
@@ -133,6 +148,13 @@ impl fmt::Display for CheckReport {
             "size      {} hosts, {} routers, {} links between routers, {} virtual channels",
             self.hosts, self.routers, self.router_links, self.virtual_channels
         )?;
+        if self.rails > 1 {
+            let planes = match self.planes {
+                1 => "one plane".to_string(),
+                planes => format!("{planes} planes"),
+            };
+            writeln!(f, "rails     {} per host, in {planes}", self.rails)?;
+        }
         for job in &self.jobs {
             let what = match job.ranks {
                 0 => "synthetic traffic".to_string(),

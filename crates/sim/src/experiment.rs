@@ -8,12 +8,13 @@ use config::{Bandwidth, Bytes, Duration, Section};
 use des::{Executor, Optimism, Time};
 use fabric::Rate;
 use fabric::router::input_queued::Arbiter;
-use routing::Routing;
+use routing::{InPlanes, Routing};
 use serde::{Deserialize, Serialize};
-use topology::{Peer, Port, RouterId, Shape, Topology};
+use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 
 use crate::Error;
 use crate::placement::{self, Job, JobKind};
+use crate::rails::Rails;
 
 /// Everything that a run needs, built and checked.
 ///
@@ -70,10 +71,14 @@ pub enum RouterModel {
 
 /// A network with its speeds.
 pub struct Network {
-    /// The graph.
+    /// The graph. What it calls a host is one NIC port of a host; see [`Network::rails`].
     pub topology: Arc<dyn Topology>,
-    /// The routing.
+    /// The routing, between NIC ports likewise.
     pub routing: Arc<dyn Routing>,
+    /// Each of the disjoint copies that the graph consists of; where there is one only, the graph itself.
+    pub plane: Plane,
+    /// The NIC ports of the hosts.
+    pub rails: Rails,
     /// By link class.
     pub links: Vec<LinkSetting>,
     /// How routers work.
@@ -86,6 +91,14 @@ pub struct Network {
     pub packet: u32,
     /// Latency and speed of messages between ranks of one host.
     pub memory: LinkSetting,
+}
+
+/// One copy of a network.
+pub struct Plane {
+    /// Its graph.
+    pub topology: Arc<dyn Topology>,
+    /// The routing in it.
+    pub routing: Arc<dyn Routing>,
 }
 
 /// How to run.
@@ -304,8 +317,20 @@ fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
 
 impl Network {
     fn read(section: &Section) -> Result<Network, config::Error> {
-        let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
-        let routing: Arc<dyn Routing> = routing::build(section.section("routing")?, topology.clone())?.into();
+        let plane = Plane::read(section)?;
+        let planes = Rails::read_planes(section)?;
+        let rails = Rails::read(section, plane.topology.as_ref(), planes)?;
+        let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
+        if planes > 1 {
+            if routing.reports().is_some() {
+                let message = "routers tell each other their loads in one plane only; expected planes = 1 with such \
+                               routing, or routing without such reports";
+                return Err(section.error("planes", message));
+            }
+            let copies = Planes::new(topology, planes).map_err(|message| section.error("planes", message))?;
+            routing = Arc::new(InPlanes::new(routing, &copies));
+            topology = Arc::new(copies);
+        }
         let links = read_links(section, topology.as_ref())?;
         let router = section.section("router")?;
         let model = read_model(router)?;
@@ -358,6 +383,8 @@ impl Network {
             memory: read_link(memory, default)?,
             topology,
             routing,
+            plane,
+            rails,
             links,
             model,
             router_delay: Time(router_delay.ps),
@@ -366,9 +393,25 @@ impl Network {
         })
     }
 
+    /// Number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.rails.hosts()
+    }
+
+    /// The router and port that one rail of a host is plugged into.
+    pub fn attachment(&self, host: HostId, rail: u32) -> (RouterId, Port) {
+        self.topology.attachment(self.rails.end_point(host, rail).0)
+    }
+
     /// Speed of the cable at a wired port.
     pub fn rate(&self, router: RouterId, port: Port) -> Rate {
         self.links[usize::from(self.topology.link_class(router, port).0)].rate
+    }
+
+    /// Injection bandwidth of a host: of all its rails together.
+    pub fn injection_bits_per_s(&self) -> u64 {
+        let rail = self.links[usize::from(topology::HOST_LINK.0)].bandwidth;
+        rail.bits_per_s * u64::from(self.rails.count())
     }
 
     /// Buffer of one VC of an input port that has `vcs` of them, in bytes.
@@ -426,6 +469,14 @@ fn read_model(router: &Section) -> Result<RouterModel, config::Error> {
         }
         "packet" => Ok(RouterModel::Packet),
         name => unreachable!("{name} is registered and has no settings"),
+    }
+}
+
+impl Plane {
+    fn read(section: &Section) -> Result<Plane, config::Error> {
+        let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
+        let routing = routing::build(section.section("routing")?, topology.clone())?.into();
+        Ok(Plane { topology, routing })
     }
 }
 

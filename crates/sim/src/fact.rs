@@ -12,7 +12,7 @@ use crate::hearsay::Loads;
 pub enum Fact {
     /// Router: a packet's head has come in and is through the pipeline. Host: a packet's tail has come.
     PacketArrived {
-        /// Port it came by; 0 at a host.
+        /// Port it came by; at a host, the rail.
         port: u16,
         /// VC of the buffer it takes.
         vc: u8,
@@ -49,15 +49,18 @@ pub enum Fact {
     },
     /// There is room in the buffer at the far end of a link.
     CreditReturned {
-        /// Output port; 0 at a host.
+        /// Output port; at a host, the rail.
         port: u16,
         /// VC.
         vc: u8,
         /// Bytes.
         bytes: u32,
     },
-    /// Host, from itself: its injection link is free.
-    InjectionFree,
+    /// Host, from itself: an injection link is free.
+    InjectionFree {
+        /// Of which rail.
+        rail: u8,
+    },
     /// Host: an MPI message is on its way to it.
     MessageAnnounced {
         /// Job.
@@ -67,7 +70,8 @@ pub enum Fact {
         /// The message.
         message: mpi::Message,
     },
-    /// Host, from itself: the last byte of a message of one of its ranks has left.
+    /// Host, from itself: the last byte of a message of one of its ranks has left, or the last that one of
+    /// several rails carries of it.
     MessageInjected {
         /// Which of the host's ranks.
         slot: u16,

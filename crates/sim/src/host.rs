@@ -1,5 +1,7 @@
-//! The host as a logical process: a NIC, the MPI ranks and the traffic sources behind it. They talk with
-//! each other without delay, hence share an LP.
+//! The host as a logical process: its NIC with one port for each rail, the MPI ranks and the traffic sources
+//! behind it. They talk with each other without delay, hence share an LP.
+
+use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
 use fabric::{Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, Outgoing, Packet};
@@ -13,10 +15,11 @@ use crate::counts::{CountsUndo, JobCounts, counts_of};
 use crate::fact::{Fact, RankDone};
 use crate::model::{Simulation, Undo};
 use crate::placement::{JobKind, RankJob, TrafficJob};
+use crate::rails::{Choice, EndPoint, MAX_RAILS};
 use crate::wiring::Wire;
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Injected {
     slot: u16,
     request: u32,
@@ -25,8 +28,11 @@ pub struct Injected {
 /// One host.
 pub struct Host {
     id: HostId,
-    injection: Wire,
-    nic: Nic<Injected>,
+    first: Rail,
+    /// None where the first is the only rail.
+    more: Option<Box<MoreRails>>,
+    /// Number of its next message, modulo 2^32.
+    next_message: u32,
     inbox: Inbox<Message>,
     ranks: Vec<Seat>,
     sources: Vec<Source>,
@@ -35,6 +41,22 @@ pub struct Host {
     /// Messages sent by its ranks less those received by them, modulo 2^32.
     under_way: u32,
     actions: Vec<Action>,
+}
+
+/// One port of the NIC.
+struct Rail {
+    injection: Wire,
+    nic: Nic<Injected>,
+}
+
+/// What a host has more if it has several rails.
+struct MoreRails {
+    /// All but the first.
+    others: Box<[Rail]>,
+    /// The rail whose turn it is.
+    turn: u8,
+    /// Messages that several rails carry and a rank wants to know the end of: how many still have some of it.
+    divided: BTreeMap<Injected, u8>,
 }
 
 /// A rank on this host.
@@ -58,8 +80,12 @@ struct Source {
 
 /// One step back of a host.
 pub enum HostUndo {
-    /// Of its NIC.
-    Nic(NicUndo<Injected>),
+    /// Of one port of its NIC.
+    Nic { rail: u8, step: NicUndo<Injected> },
+    /// Its rails took turns.
+    Turned { before: u8 },
+    /// Of a message that several rails carry, another number of them has some left; 0: none was noted.
+    Divided { message: Injected, before: u8 },
     /// Of its inbox.
     Inbox(InboxUndo<Message>),
     /// Of its counts.
@@ -68,10 +94,13 @@ pub enum HostUndo {
     Started { slot: u16 },
     /// A rank has gone on.
     Rank { slot: u16, changes: Changes },
-    /// A source has sent a message.
+    /// A source has sent a message, which got a number.
     SourceSent { source: u16 },
     /// One of its ranks has sent a message.
-    MessageSent,
+    MessageSent {
+        /// Whether it got a number.
+        numbered: bool,
+    },
     /// A message for one of its ranks has come.
     MessageReceived,
 }
@@ -79,7 +108,11 @@ pub enum HostUndo {
 /// All of a host that changes.
 #[derive(Serialize, Deserialize)]
 pub struct HostState {
-    nic: NicState<Injected>,
+    /// Of each rail.
+    nics: Vec<NicState<Injected>>,
+    turn: u8,
+    divided: BTreeMap<Injected, u8>,
+    next_message: u32,
     inbox: InboxState<Message>,
     /// Of each seat; none before the rank starts.
     ranks: Vec<Option<RankState>>,
@@ -89,8 +122,9 @@ pub struct HostState {
     under_way: u32,
 }
 
-/// Where a NIC's outputs go: into events.
+/// Where the outputs of a port of the NIC go: into events.
 struct Cable<'a, C> {
+    rail: u8,
     wire: Wire,
     counts: &'a mut Vec<JobCounts>,
     context: &'a mut C,
@@ -99,8 +133,14 @@ struct Cable<'a, C> {
 impl Host {
     /// A host before the run.
     pub fn new(simulation: &Simulation, id: HostId) -> Host {
-        let network = &simulation.network;
-        let injection = simulation.numbering.injection(network, id);
+        let rails = simulation.network.rails.count();
+        let more = (rails > 1).then(|| {
+            Box::new(MoreRails {
+                others: (1..rails).map(|rail| Rail::new(simulation, id, rail)).collect(),
+                turn: 0,
+                divided: BTreeMap::new(),
+            })
+        });
         let ranks = simulation.seats.ranks(id).map(|(job, rank)| Seat {
             job,
             rank,
@@ -112,15 +152,9 @@ impl Host {
             .map(|(job, index)| Source { job, index, sent: 0 });
         Host {
             id,
-            injection,
-            // All of the first VC: the only one that hosts inject into.
-            nic: Nic::new(
-                id,
-                network.links[usize::from(HOST_LINK.0)].rate,
-                network.packet,
-                network.buffer_of_vc(network.routing.vcs()),
-                simulation.warmup,
-            ),
+            first: Rail::new(simulation, id, 0),
+            more,
+            next_message: 0,
             inbox: Inbox::default(),
             ranks: ranks.collect(),
             sources: sources.collect(),
@@ -163,12 +197,12 @@ impl Host {
         let now = context.now();
         match *fact {
             Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
-            Fact::CreditReturned { bytes, .. } => {
-                let (nic, mut cable) = self.nic(context);
+            Fact::CreditReturned { port, bytes, .. } => {
+                let (nic, mut cable) = self.nic(port as u8, context);
                 nic.credit(now, bytes, &mut cable);
             }
-            Fact::InjectionFree => {
-                let (nic, mut cable) = self.nic(context);
+            Fact::InjectionFree { rail } => {
+                let (nic, mut cable) = self.nic(rail, context);
                 nic.wake(now, &mut cable);
             }
             Fact::TrafficDue { source } => self.traffic(simulation, source, context),
@@ -187,9 +221,11 @@ impl Host {
                 rank.resume(now, actions)
             }),
             Fact::MessageInjected { slot, request } => {
-                self.with_rank(simulation, slot, context, |rank, actions| {
-                    rank.injected(now, request, actions)
-                })
+                if self.take_injection(slot, request, context) {
+                    self.with_rank(simulation, slot, context, |rank, actions| {
+                        rank.injected(now, request, actions)
+                    });
+                }
             }
             Fact::ProgressAsked => self.tell_progress(simulation, context),
             Fact::PacketReady { .. }
@@ -204,13 +240,102 @@ impl Host {
         }
     }
 
-    fn nic<'a, C>(&'a mut self, context: &'a mut C) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
+    #[inline]
+    fn nic<'a, C>(&'a mut self, rail: u8, context: &'a mut C) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
+        let port = match (rail, &mut self.more) {
+            (1.., Some(more)) => &mut more.others[usize::from(rail) - 1],
+            _ => &mut self.first,
+        };
         let cable = Cable {
-            wire: self.injection,
+            rail,
+            wire: port.injection,
             counts: &mut self.counts,
             context,
         };
-        (&mut self.nic, cable)
+        (&mut port.nic, cable)
+    }
+
+    /// Hands a message to the NIC, its `destination` still the number of a host.
+    #[inline]
+    fn inject<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        message: Outgoing<Injected>,
+        context: &mut C,
+    ) {
+        if self.more.is_some() {
+            return self.deal_out(simulation, message, context);
+        }
+        // Hosts with one rail have the number of their end point.
+        let now = context.now();
+        let (nic, mut cable) = self.nic(0, context);
+        nic.send(now, message, &mut cable);
+    }
+
+    /// Gives each of several rails its part of a message.
+    // Out of the way of hosts with one rail.
+    #[inline(never)]
+    fn deal_out<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        message: Outgoing<Injected>,
+        context: &mut C,
+    ) {
+        let Some(more) = &mut self.more else { return };
+        let (network, now) = (&simulation.network, context.now());
+        let (rails, bytes) = (&network.rails, message.bytes);
+        let unit = rails.unit(bytes, network.packet);
+        let (mut shares, turn) = ([0; MAX_RAILS], more.turn);
+        let shares = &mut shares[..rails.count() as usize];
+        let next = match rails.choice() {
+            Choice::RoundRobin => fabric::rails::in_turn(bytes, unit, usize::from(turn), shares),
+            Choice::LeastLoaded => {
+                let mut queued = [0; MAX_RAILS];
+                queued[0] = self.first.nic.backlog();
+                for (queued, rail) in queued[1..].iter_mut().zip(&more.others) {
+                    *queued = rail.nic.backlog();
+                }
+                let queued = &queued[..shares.len()];
+                fabric::rails::to_the_least_loaded(bytes, unit, usize::from(turn), queued, shares)
+            }
+            Choice::ByDestination => {
+                shares[rails.by_destination(self.id, message.destination) as usize] = bytes;
+                usize::from(turn)
+            }
+        };
+        if C::REVERSIBLE && next != usize::from(turn) {
+            context.undo(Undo::Host(HostUndo::Turned { before: turn }));
+        }
+        more.turn = next as u8;
+        let parts = shares.iter().filter(|share| **share > 0).count() as u8;
+        if let Some(injected) = message.report
+            && parts > 1
+        {
+            more.note_divided(injected, parts, context);
+        }
+        let to = message.destination;
+        for (rail, bytes) in (0..).zip(&*shares).filter(|(_, bytes)| **bytes > 0) {
+            let part = Outgoing {
+                destination: rails.end_point(to, u32::from(rail)).0,
+                bytes: *bytes,
+                ..message
+            };
+            let (nic, mut cable) = self.nic(rail, context);
+            nic.send(now, part, &mut cable);
+        }
+    }
+
+    /// A rail has sent all that it had of a message: whether that was the last of it.
+    #[inline]
+    fn take_injection<C: Context<Simulation>>(&mut self, slot: u16, request: u32, context: &mut C) -> bool {
+        let Some(more) = &mut self.more else { return true };
+        let message = Injected { slot, request };
+        let Some(left) = more.divided.get(&message) else {
+            return true;
+        };
+        let left = left - 1;
+        more.note_divided(message, left, context);
+        left == 0
     }
 
     /// A packet's tail has come in.
@@ -221,9 +346,8 @@ impl Host {
         if packet.alone {
             return;
         }
-        let whole = self
-            .inbox
-            .packet(packet.source, packet.message, packet.bytes, notes);
+        let source = simulation.network.rails.host(EndPoint(packet.source));
+        let whole = self.inbox.packet(source, packet.message, packet.bytes, notes);
         if let Some(message) = whole {
             self.deliver(simulation, packet.job, message, context);
         }
@@ -232,7 +356,6 @@ impl Host {
     /// The next message of a source is due: sends it, and all that follow it without a gap. A source that its
     /// pattern keeps silent learns of it here, and is never due again.
     fn traffic<C: Context<Simulation>>(&mut self, simulation: &Simulation, source: u16, context: &mut C) {
-        let now = context.now();
         let gap = loop {
             let of = &mut self.sources[usize::from(source)];
             let (job, index, traffic) = (of.job, of.index, traffic(simulation, of));
@@ -240,6 +363,8 @@ impl Host {
                 return;
             };
             of.sent += 1;
+            let number = self.next_message;
+            self.next_message = number.wrapping_add(1);
             if C::REVERSIBLE {
                 context.undo(Undo::Host(HostUndo::SourceSent { source }));
             }
@@ -247,14 +372,14 @@ impl Host {
             let gap = traffic.gap(of.sent, &mut Random(context));
             let message = Outgoing {
                 destination,
+                number,
                 bytes,
                 job,
                 alone: true,
                 report: None,
             };
             self.count_message(simulation, job, bytes, true, context);
-            let (nic, mut cable) = self.nic(context);
-            nic.send(now, message, &mut cable);
+            self.inject(simulation, message, context);
             if gap > Time::ZERO {
                 break gap;
             }
@@ -387,16 +512,17 @@ impl Host {
         let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
             unreachable!("only ranks send messages")
         };
-        let now = context.now();
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         self.count_message(simulation, job, bytes, destination != self.id, context);
         self.under_way = self.under_way.wrapping_add(1);
+        let (number, numbered) = (self.next_message, destination != self.id);
+        self.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
-            context.undo(Undo::Host(HostUndo::MessageSent));
+            context.undo(Undo::Host(HostUndo::MessageSent { numbered }));
         }
         let request = message.request;
-        if destination == self.id {
+        if !numbered {
             let memory = simulation.network.memory;
             // A copy through memory can be longer than a packet: whole mebibytes, then the rest.
             let mebibytes = memory.rate.serialization(1 << 20).ps() * (bytes >> 20);
@@ -410,13 +536,13 @@ impl Host {
         }
         let outgoing = Outgoing {
             destination,
+            number,
             bytes,
             job,
             alone: false,
             report: message.reports_injection().then_some(Injected { slot, request }),
         };
-        let (nic, mut cable) = self.nic(context);
-        let number = nic.send(now, outgoing, &mut cable);
+        self.inject(simulation, outgoing, context);
         let announced = Fact::MessageAnnounced { job, number, message };
         // One lookahead is at most one cable, and a packet crosses two.
         context.send(
@@ -429,7 +555,20 @@ impl Host {
     /// Takes back one step; steps are taken back in reverse order.
     pub fn undo(&mut self, step: HostUndo) {
         match step {
-            HostUndo::Nic(step) => self.nic.undo(step),
+            HostUndo::Nic { rail, step } => match (rail, &mut self.more) {
+                (1.., Some(more)) => more.others[usize::from(rail) - 1].nic.undo(step),
+                _ => self.first.nic.undo(step),
+            },
+            HostUndo::Turned { before } => {
+                if let Some(more) = &mut self.more {
+                    more.turn = before;
+                }
+            }
+            HostUndo::Divided { message, before } => {
+                if let Some(more) = &mut self.more {
+                    more.set_divided(message, before);
+                }
+            }
             HostUndo::Inbox(step) => self.inbox.undo(step),
             HostUndo::Counts(step) => step.undo(&mut self.counts),
             HostUndo::Started { slot } => self.ranks[usize::from(slot)].state = None,
@@ -438,8 +577,14 @@ impl Host {
                     rank.undo(changes);
                 }
             }
-            HostUndo::SourceSent { source } => self.sources[usize::from(source)].sent -= 1,
-            HostUndo::MessageSent => self.under_way = self.under_way.wrapping_sub(1),
+            HostUndo::SourceSent { source } => {
+                self.sources[usize::from(source)].sent -= 1;
+                self.next_message = self.next_message.wrapping_sub(1);
+            }
+            HostUndo::MessageSent { numbered } => {
+                self.under_way = self.under_way.wrapping_sub(1);
+                self.next_message = self.next_message.wrapping_sub(u32::from(numbered));
+            }
             HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
         }
     }
@@ -447,7 +592,13 @@ impl Host {
     /// All of it that changes.
     pub fn state(&self) -> HostState {
         HostState {
-            nic: self.nic.state(),
+            nics: self.rails().map(|rail| rail.nic.state()).collect(),
+            turn: self.more.as_ref().map_or(0, |more| more.turn),
+            divided: self
+                .more
+                .as_ref()
+                .map_or(BTreeMap::new(), |more| more.divided.clone()),
+            next_message: self.next_message,
             inbox: self.inbox.state(),
             ranks: self
                 .ranks
@@ -473,7 +624,8 @@ impl Host {
         if state.ranks.len() != self.ranks.len() || state.sent.len() != self.sources.len() {
             return Err("it has other ranks or sources of traffic".into());
         }
-        self.nic.restore(state.nic)?;
+        self.restore_rails(state.nics, state.turn, state.divided)?;
+        self.next_message = state.next_message;
         self.inbox.restore(state.inbox)?;
         for (seat, saved) in self.ranks.iter_mut().zip(state.ranks) {
             seat.state = saved
@@ -498,15 +650,93 @@ impl Host {
         self.counts.iter().find(|counts| usize::from(counts.job) == job)
     }
 
-    /// Credits of its NIC, in bytes.
-    pub fn credits(&self) -> u32 {
-        self.nic.credits()
+    fn rails(&self) -> impl Iterator<Item = &Rail> {
+        let others = self.more.iter().flat_map(|more| more.others.iter());
+        std::iter::once(&self.first).chain(others)
     }
 
-    /// Use of its injection link.
-    pub fn injection_use(&self, end: Time) -> LinkUse {
-        self.nic.used(end)
+    fn rail(&self, rail: u32) -> &Rail {
+        match (rail, &self.more) {
+            (1.., Some(more)) => &more.others[rail as usize - 1],
+            _ => &self.first,
+        }
     }
+
+    fn restore_rails(
+        &mut self,
+        nics: Vec<NicState<Injected>>,
+        turn: u8,
+        divided: BTreeMap<Injected, u8>,
+    ) -> Result<(), String> {
+        if nics.len() != self.rails().count() || usize::from(turn) >= nics.len() {
+            return Err("it has other rails".into());
+        }
+        let others = self.more.iter_mut().flat_map(|more| more.others.iter_mut());
+        for (rail, nic) in std::iter::once(&mut self.first).chain(others).zip(nics) {
+            rail.nic.restore(nic)?;
+        }
+        if let Some(more) = &mut self.more {
+            more.turn = turn;
+            more.divided = divided;
+            more.divided.retain(|_, left| *left > 0);
+        }
+        Ok(())
+    }
+
+    /// Credits of one rail, in bytes.
+    pub fn credits(&self, rail: u32) -> u32 {
+        self.rail(rail).nic.credits()
+    }
+
+    /// Use of the injection link of one rail.
+    pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
+        self.rail(rail).nic.used(end)
+    }
+}
+
+impl Rail {
+    fn new(simulation: &Simulation, host: HostId, rail: u32) -> Rail {
+        let network = &simulation.network;
+        Rail {
+            injection: simulation.numbering.injection(network, host, rail),
+            // All of the first VC: the only one that hosts inject into.
+            nic: Nic::new(
+                network.rails.end_point(host, rail).0,
+                network.links[usize::from(HOST_LINK.0)].rate,
+                network.packet,
+                network.buffer_of_vc(network.routing.vcs()),
+                simulation.warmup,
+            ),
+        }
+    }
+}
+
+impl MoreRails {
+    /// So many rails have some left of a message.
+    fn note_divided<C: Context<Simulation>>(&mut self, message: Injected, left: u8, context: &mut C) {
+        let before = self.set_divided(message, left);
+        if C::REVERSIBLE {
+            context.undo(Undo::Host(HostUndo::Divided { message, before }));
+        }
+    }
+
+    /// Gives the number before.
+    fn set_divided(&mut self, message: Injected, left: u8) -> u8 {
+        let before = match left {
+            0 => self.divided.remove(&message),
+            _ => self.divided.insert(message, left),
+        };
+        before.unwrap_or(0)
+    }
+}
+
+/// Memory of a host with so many rails, in bytes.
+pub fn bytes_with(rails: u32) -> u64 {
+    let more = match rails {
+        1 => 0,
+        _ => size_of::<MoreRails>() + (rails as usize - 1) * size_of::<Rail>(),
+    };
+    (size_of::<Host>() + more) as u64
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
@@ -583,7 +813,8 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
 
     #[inline]
     fn note(&mut self, step: NicUndo<Injected>) {
-        self.context.undo(Undo::Host(HostUndo::Nic(step)));
+        let rail = self.rail;
+        self.context.undo(Undo::Host(HostUndo::Nic { rail, step }));
     }
 }
 
@@ -602,7 +833,8 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
 
     #[inline]
     fn wake(&mut self, after: Time) {
-        self.context.send(self.context.lp(), after, Fact::InjectionFree);
+        let fact = Fact::InjectionFree { rail: self.rail };
+        self.context.send(self.context.lp(), after, fact);
     }
 
     fn injected(&mut self, report: Injected, after: Time) {

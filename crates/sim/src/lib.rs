@@ -21,6 +21,7 @@ mod outcome;
 mod overseer;
 mod placement;
 mod process;
+mod rails;
 mod run;
 mod wiring;
 
@@ -28,7 +29,8 @@ pub use bounds::{Effort, bounds};
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
-pub use experiment::{Experiment, LinkSetting, Network, RouterModel, RunSetting};
+pub use experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
+pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};

@@ -63,8 +63,8 @@ impl Simulation {
         Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
-            seats: Seats::new(&experiment.jobs, experiment.network.topology.hosts()),
-            numbering: Numbering::new(experiment.network.topology.as_ref()),
+            seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
+            numbering: Numbering::new(&experiment.network),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
         }

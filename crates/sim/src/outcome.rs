@@ -8,13 +8,14 @@ use des::{Event, Time};
 use fabric::LinkUse;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome};
-use topology::{HOST_LINK, HostId, Peer, Port, RouterId};
+use topology::{HostId, Peer, Port, RouterId};
 
 use crate::fact::Fact;
 use crate::host::Host;
 use crate::model::{Process, Simulation};
 use crate::placement::JobKind;
 use crate::process::Switch;
+use crate::rails::EndPoint;
 use crate::wiring::Identity;
 
 /// The final state of a run, to be read out.
@@ -67,7 +68,7 @@ impl Remains<'_> {
                 continue;
             };
             let from = match numbering.identity(event.target) {
-                Identity::Host(host) => network.topology.attachment(host).1,
+                Identity::Host(_) => network.topology.attachment(packet.destination).1,
                 Identity::Router(far) => match network.topology.peer(far, Port(port)) {
                     Peer::Router(_, port) => port,
                     Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
@@ -119,20 +120,23 @@ impl Remains<'_> {
 
     fn network(&self, not_begun: &NotBegun) -> NetworkTotals {
         let topology = self.simulation.network.topology.as_ref();
-        let injection = self.simulation.network.links[usize::from(HOST_LINK.0)]
-            .bandwidth
-            .bits_per_s;
+        let (hosts, rails) = (self.simulation.network.hosts(), &self.simulation.network.rails);
+        let injection = self.simulation.network.injection_bits_per_s();
         let per_host = u128::from(injection) * u128::from(self.measured().ps()) / 8_000_000_000_000;
         let mut totals = NetworkTotals {
             topology: topology.describe(),
-            hosts: u64::from(topology.hosts()),
+            hosts: u64::from(hosts),
+            rails: u64::from(rails.count()),
+            planes: u64::from(rails.planes()),
             routers: u64::from(topology.routers()),
             measured_ps: self.measured().ps(),
-            capacity_bytes: u64::try_from(per_host * u128::from(topology.hosts())).unwrap_or(u64::MAX),
+            capacity_bytes: u64::try_from(per_host * u128::from(hosts)).unwrap_or(u64::MAX),
             ..NetworkTotals::default()
         };
         for host in self.hosts() {
-            totals.packet_hops += host.injection_use(self.end).packets_total;
+            for rail in 0..rails.count() {
+                totals.packet_hops += host.injection_use(rail, self.end).packets_total;
+            }
             for counts in (0..self.simulation.jobs.len()).filter_map(|job| host.counts(job)) {
                 totals.packets_injected += counts.packets_injected;
                 totals.packets_delivered += counts.packets_delivered;
@@ -152,9 +156,14 @@ impl Remains<'_> {
         totals
     }
 
-    /// One row per direction of each cable: injection links by host, then each router's by port.
+    /// One row per direction of each cable: injection links by host and rail, then each router's by port.
     fn links(&self, not_begun: &NotBegun) -> Vec<LinkRow> {
-        let topology = self.simulation.network.topology.as_ref();
+        let network = &self.simulation.network;
+        let (topology, rails) = (network.topology.as_ref(), network.rails.count());
+        let host_name = |host: HostId, rail: u32| match rails {
+            1 => format!("host {}", host.0),
+            _ => format!("host {} rail {rail}", host.0),
+        };
         let router_name = |router: RouterId, port: Port| {
             format!(
                 "router {} ({}) port {}",
@@ -164,10 +173,11 @@ impl Remains<'_> {
             )
         };
         let mut rows = Vec::new();
-        for host in (0..topology.hosts()).map(HostId) {
-            let (router, port) = topology.attachment(host);
-            let used = self.host(host).injection_use(self.end);
-            let names = (format!("host {}", host.0), router_name(router, port));
+        let hosts = (0..network.hosts()).map(HostId);
+        for (host, rail) in hosts.flat_map(|host| (0..rails).map(move |rail| (host, rail))) {
+            let (router, port) = network.attachment(host, rail);
+            let used = self.host(host).injection_use(rail, self.end);
+            let names = (host_name(host, rail), router_name(router, port));
             rows.push(self.link_row(rows.len(), "injection".into(), names, 0, used));
         }
         for process in self.processes {
@@ -177,7 +187,10 @@ impl Remains<'_> {
                 let class = usize::from(topology.link_class(router, port).0);
                 let (name, to) = match topology.peer(router, port) {
                     Peer::Unwired => continue,
-                    Peer::Host(host) => ("ejection", format!("host {}", host.0)),
+                    Peer::Host(end_point) => {
+                        let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
+                        ("ejection", host_name(host, rail))
+                    }
                     Peer::Router(far, far_port) => {
                         (topology.link_classes()[class], router_name(far, far_port))
                     }

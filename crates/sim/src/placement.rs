@@ -290,7 +290,7 @@ pub fn read_jobs(
     if sections.len() > usize::from(u16::MAX) {
         return Err(root.error("job", "more than 65535 jobs").into());
     }
-    let hosts = network.topology.hosts() as usize;
+    let hosts = network.hosts() as usize;
     let mut rooms = Rooms {
         taken: vec![false; hosts],
         seed,
@@ -389,7 +389,7 @@ impl Rooms {
                 )
                 .into());
         }
-        let geometry = HostGeometry(network.topology.as_ref());
+        let geometry = HostGeometry::new(network);
         let all_in_order =
             |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
         let is_whole = hosts.as_ref().is_none_or(all_in_order);
@@ -409,9 +409,7 @@ impl Rooms {
             );
             return Err(traffic.error("load", message).into());
         }
-        let injection = network.links[usize::from(topology::HOST_LINK.0)]
-            .bandwidth
-            .bits_per_s;
+        let injection = network.injection_bits_per_s();
         let pace = Pace::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
         Ok(JobKind::Traffic(TrafficJob {
             pattern,

@@ -99,9 +99,12 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
     }
     same_experiment(experiment, way.processes)?;
     let simulation = Simulation::new(experiment);
-    let topology = experiment.network.topology.as_ref();
     let partition = way.partition.clone();
-    let partition = partition.unwrap_or_else(|| simulation.numbering.partition(topology, count * threads));
+    let partition = partition.unwrap_or_else(|| {
+        simulation
+            .numbering
+            .partition(&experiment.network, count * threads)
+    });
     let parts = parts(&simulation, &partition, threads);
     let settings = Settings {
         executor,
@@ -259,8 +262,7 @@ fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
 
 /// What each thread simulates.
 fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<Part> {
-    let topology = simulation.network.topology.as_ref();
-    let work = |lp| simulation.numbering.work(topology, LpId(lp));
+    let work = |lp| simulation.numbering.work(&simulation.network, LpId(lp));
     let total: u64 = (0..simulation.numbering.lps()).map(work).sum();
     let part = |index: usize| {
         let mut part = Part {

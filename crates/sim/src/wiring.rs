@@ -1,12 +1,13 @@
 //! From routers, ports and hosts to logical processes: who is LP 311, and where does port 7 lead.
 //!
-//! A router is followed by its hosts, so that neighbours are close in memory and share a thread. The
-//! last LP is the overseer, which knows when all ranks have finished.
+//! A router is followed by its hosts, so that neighbours are close in memory and share a thread; a host with
+//! several rails follows the router of its first one. The last LP is the overseer, which knows when all ranks have finished.
 
 use des::{LpId, Partition, Time};
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
 
 use crate::experiment::Network;
+use crate::rails::EndPoint;
 
 /// What an LP is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Identity {
 pub struct Wire {
     /// LP at the far end.
     pub lp: LpId,
-    /// Port at the far end; 0 at a host.
+    /// Port at the far end; at a host, the rail.
     pub port: u16,
     /// Whether the far end is a host.
     pub to_host: bool,
@@ -55,18 +56,21 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers a topology's routers and hosts.
-    pub fn new(topology: &dyn Topology) -> Numbering {
+    /// Numbers a network's routers and hosts.
+    pub fn new(network: &Network) -> Numbering {
+        let (topology, hosts) = (network.topology.as_ref(), network.rails.hosts());
         let mut numbering = Numbering {
             routers: Vec::with_capacity(topology.routers() as usize),
-            hosts: vec![0; topology.hosts() as usize],
-            identities: Vec::with_capacity((topology.routers() + topology.hosts() + 1) as usize),
+            hosts: vec![0; hosts as usize],
+            identities: Vec::with_capacity((topology.routers() + hosts + 1) as usize),
         };
         for router in (0..topology.routers()).map(RouterId) {
             numbering.routers.push(numbering.identities.len() as u32);
             numbering.identities.push(Identity::Router(router));
             for port in 0..topology.ports(router) {
-                if let Peer::Host(host) = topology.peer(router, Port(port)) {
+                if let Peer::Host(end_point) = topology.peer(router, Port(port))
+                    && let (host, 0) = network.rails.host_and_rail(EndPoint(end_point))
+                {
                     numbering.hosts[host.0 as usize] = numbering.identities.len() as u32;
                     numbering.identities.push(Identity::Host(host));
                 }
@@ -103,33 +107,24 @@ impl Numbering {
 
     /// Contiguous parts of about equal work, for as many threads. Neighbours stay together where that costs
     /// little balance: groups of a dragonfly, planes of a torus or HyperX, columns of a Slim Fly; and a router
-    /// with its hosts.
-    pub fn partition(&self, topology: &dyn Topology, parts: usize) -> Partition {
-        let neighbourhood = match topology.shape() {
-            Shape::Groups(groups) => groups.routers_per_group(),
-            Shape::Cartesian(grid) => {
-                // Routers are numbered with the first coordinate fastest.
-                let sizes = grid.sizes();
-                sizes.iter().take(sizes.len().saturating_sub(1)).product()
-            }
-            Shape::HyperX(hyperx) => hyperx.neighbourhood(),
-            Shape::Graph(graph) => graph.neighbourhood(),
-            Shape::Tree(_) => 1,
-        };
+    /// with its hosts. What stands at one place in several copies of a network is together, as it has hosts in
+    /// common.
+    pub fn partition(&self, network: &Network, parts: usize) -> Partition {
+        let neighbourhood = neighbourhood(network.topology.as_ref());
         let border = |lp| match self.identity(lp) {
             Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
             Identity::Router(_) => 1,
             Identity::Host(_) | Identity::Overseer => 0,
         };
-        let weight = |lp| self.work(topology, lp);
+        let weight = |lp| self.work(network, lp);
         Partition::between_neighbours(self.lps(), parts, weight, border)
     }
 
-    /// Expected work of an LP: a router's grows with its ports, a host has one.
-    pub fn work(&self, topology: &dyn Topology, lp: LpId) -> u64 {
+    /// Expected work of an LP: it grows with its ports.
+    pub fn work(&self, network: &Network, lp: LpId) -> u64 {
         match self.identity(lp) {
-            Identity::Router(router) => 2 * u64::from(topology.ports(router)),
-            Identity::Host(_) => 2,
+            Identity::Router(router) => 2 * u64::from(network.topology.ports(router)),
+            Identity::Host(_) => 2 * u64::from(network.rails.count()),
             Identity::Overseer => 0,
         }
     }
@@ -140,11 +135,12 @@ impl Numbering {
         let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
         match topology.peer(router, port) {
             Peer::Unwired => None,
-            Peer::Host(host) => {
+            Peer::Host(end_point) => {
                 let latency = latency(topology::HOST_LINK);
+                let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
                 Some(Wire {
                     lp: self.host(host),
-                    port: 0,
+                    port: rail as u16,
                     to_host: true,
                     arrival: latency,
                     credit: latency,
@@ -163,9 +159,9 @@ impl Numbering {
         }
     }
 
-    /// The injection link of a host.
-    pub fn injection(&self, network: &Network, host: HostId) -> Wire {
-        let (router, port) = network.topology.attachment(host);
+    /// The injection link of one rail of a host.
+    pub fn injection(&self, network: &Network, host: HostId, rail: u32) -> Wire {
+        let (router, port) = network.attachment(host, rail);
         let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
         Wire {
             lp: self.router(router),
@@ -174,5 +170,21 @@ impl Numbering {
             arrival: latency + network.router_delay,
             credit: latency,
         }
+    }
+}
+
+/// How many routers with consecutive numbers, beginning with a multiple of it, to keep together.
+fn neighbourhood(topology: &dyn Topology) -> u32 {
+    match topology.shape() {
+        Shape::Groups(groups) => groups.routers_per_group(),
+        Shape::Cartesian(grid) => {
+            // Routers are numbered with the first coordinate fastest.
+            let sizes = grid.sizes();
+            sizes.iter().take(sizes.len().saturating_sub(1)).product()
+        }
+        Shape::HyperX(hyperx) => hyperx.neighbourhood(),
+        Shape::Graph(graph) => graph.neighbourhood(),
+        Shape::Tree(_) => 1,
+        Shape::Planes(planes) => planes.count() * neighbourhood(planes.plane()).max(1),
     }
 }

@@ -19,6 +19,7 @@ mod graph;
 mod host_ports;
 mod hyperx;
 mod mesh;
+mod planes;
 mod registry;
 mod search;
 mod shuffle;
@@ -32,13 +33,15 @@ pub use division::Divisor;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_2d::Dragonfly2d;
 pub use dragonfly_plus::DragonflyPlus;
+pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
 
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouterId(pub u32);
 
-/// An end point of the network.
+/// An end point of the network: one port of a host. Where hosts have one port each, its number is the host's;
+/// which ports belong to one host is nothing that a topology knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct HostId(pub u32);
 
@@ -77,6 +80,8 @@ pub enum Shape<'a> {
     HyperX(&'a dyn HyperX),
     /// Nothing but a graph that finds its shortest paths.
     Graph(&'a dyn Graph),
+    /// Disjoint copies of one network; routing is for one of them.
+    Planes(&'a Planes),
 }
 
 impl<'a> Shape<'a> {
@@ -85,14 +90,14 @@ impl<'a> Shape<'a> {
         match *self {
             Shape::HyperX(hyperx) => Some(hyperx),
             Shape::Graph(graph) => Some(graph),
-            Shape::Groups(_) | Shape::Tree(_) | Shape::Cartesian(_) => None,
+            Shape::Groups(_) | Shape::Tree(_) | Shape::Cartesian(_) | Shape::Planes(_) => None,
         }
     }
 }
 
 /// A network as a graph.
 pub trait Topology: Send + Sync {
-    /// Number of hosts.
+    /// Number of end points.
     fn hosts(&self) -> u32;
     /// Number of routers.
     fn routers(&self) -> u32;
@@ -101,9 +106,9 @@ pub trait Topology: Send + Sync {
     /// Where the cable of a port leads. For every `Peer::Router(r, p)` the peer of `(r, p)` is the
     /// port asked about.
     fn peer(&self, router: RouterId, port: Port) -> Peer;
-    /// The router and port that a host is plugged into.
+    /// The router and port that an end point is plugged into.
     fn attachment(&self, host: HostId) -> (RouterId, Port);
-    /// Router-to-router links on a shortest path.
+    /// Router-to-router links on a shortest path; `u32::MAX` between two planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// Names of the kinds of links, for example `["host", "local", "global"]`; the first is `"host"`.
     fn link_classes(&self) -> &'static [&'static str];

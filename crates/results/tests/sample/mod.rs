@@ -78,6 +78,8 @@ pub fn outcome() -> Outcome {
     let mut network = NetworkTotals {
         topology: "fat tree: 2 levels, 64 hosts, 16 routers of radix 16".into(),
         hosts: 64,
+        rails: 1,
+        planes: 1,
         routers: 16,
         links: 256,
         packets_injected: 130_017,

@@ -47,6 +47,9 @@ impl Effort {
 /// Loads are equal if they differ by less than rounding can explain.
 const ROUNDING: f64 = 1e-9;
 
+/// Which rail carries how much is for the hosts to choose, and links of one host are several.
+const SEVERAL_RAILS: &str = "hosts have several rails, and bounds are those of one";
+
 /// A job of synthetic traffic.
 struct Traffic<'a> {
     name: &'a str,
@@ -107,8 +110,11 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     if traffic.is_empty() {
         return None;
     }
-    let hosts = network.topology.hosts() as usize;
-    let channels = Channels::new(network.topology.as_ref());
+    let hosts = network.hosts() as usize;
+    let channels = match network.rails.count() {
+        1 => Channels::new(network.topology.as_ref()),
+        _ => Err(SEVERAL_RAILS.into()),
+    };
     let mut total = Loads {
         injection: vec![0.0; hosts],
         ejection: vec![0.0; hosts],
@@ -150,6 +156,10 @@ fn of_job(
         name: traffic.name.into(),
         ..JobBounds::default()
     };
+    if network.rails.count() > 1 {
+        bounds.not_computed = SEVERAL_RAILS.into();
+        return (bounds, None);
+    }
     let oblivious = network.routing.oblivious();
     let by_host = oblivious.is_some_and(|oblivious| oblivious.by_host);
     let topology = network.topology.as_ref();

@@ -35,10 +35,9 @@ impl Random for Never {
 /// A pattern of the registry among all hosts.
 fn pattern(network: &Network, text: &str) -> Box<dyn Pattern> {
     let section = Section::from_toml(text, "x.toml").unwrap();
-    let topology = network.topology.as_ref();
     let mut place = Place {
-        hosts: topology.hosts(),
-        network: Some(&HostGeometry(topology)),
+        hosts: network.hosts(),
+        network: Some(&HostGeometry::new(network)),
         folder: Path::new("."),
         random: &mut Never,
     };

@@ -151,6 +151,7 @@ fn traffic_goes_on_everywhere() {
         "dragonfly-ugal.toml",
         "torus-dimension-order-full-buffers.toml",
         "several-traffic-jobs.toml",
+        "rails-torus-full-buffers.toml",
     ] {
         goes_on_everywhere(name);
     }
@@ -160,6 +161,7 @@ fn traffic_goes_on_everywhere() {
 fn an_application_goes_on_everywhere() {
     if otf2_is_available() {
         goes_on_everywhere("lammps-torus.toml");
+        goes_on_everywhere("rails-fat-tree-planes.toml");
     }
 }
 
@@ -167,6 +169,7 @@ fn an_application_goes_on_everywhere() {
 fn an_application_beside_traffic_goes_on_everywhere() {
     if otf2_is_available() {
         goes_on_everywhere("lammps-beside-traffic.toml");
+        goes_on_everywhere("rails-beside-traffic.toml");
     }
 }
 

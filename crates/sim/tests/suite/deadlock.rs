@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use des::Time;
 use routing::{At, Congestion, Entry, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free};
-use sim::{Experiment, Network};
+use sim::{Experiment, Network, Plane};
 use testkit::executors::EXECUTORS;
 use workload::{Call, Operation};
 
@@ -163,9 +163,14 @@ until = "100 us"
 "#;
     let mut experiment = Experiment::from_toml(text, "x.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let network = experiment.network.clone();
+    let routing: Arc<dyn Routing> = Arc::new(WithoutBubbles(network.routing.clone()));
     let careless = Network {
         topology: network.topology.clone(),
-        routing: Arc::new(WithoutBubbles(network.routing.clone())),
+        routing: routing.clone(),
+        plane: Plane {
+            topology: network.topology.clone(),
+            routing,
+        },
         links: network.links.clone(),
         ..*network
     };

@@ -10,6 +10,7 @@ mod corpus;
 mod deadlock;
 mod mutated_input;
 mod physics;
+mod rails;
 mod random_networks;
 mod rollbacks;
 mod support;

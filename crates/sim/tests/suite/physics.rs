@@ -181,7 +181,7 @@ fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
 }
 
 fn hosts(network: &str) -> u32 {
-    jobs_on(network, vec![]).network.topology.hosts()
+    jobs_on(network, vec![]).network.hosts()
 }
 
 /// Packets of one message follow each other without a gap, whatever the speeds: behind the first, the

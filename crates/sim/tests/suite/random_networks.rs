@@ -276,6 +276,30 @@ struct Network {
     hosts_gbps: u64,
 }
 
+/// NIC ports in each plane, and the rest of the keys of rails.
+fn rails() -> impl Strategy<Value = (u32, String)> {
+    let spread = prop_oneof![Just("adjacent"), Just("spread")];
+    let choice = prop_oneof![
+        Just("rail_choice = \"round-robin\""),
+        Just("rail_choice = \"least-loaded\""),
+        Just("rail_choice = \"by-destination\""),
+        Just("rail_choice = \"round-robin\"\nrail_per = \"packet\""),
+        Just("rail_choice = \"least-loaded\"\nrail_per = \"packet\""),
+    ];
+    let several = (1u32..4, 1u32..4, spread, choice).prop_map(|(in_plane, planes, spread, choice)| {
+        let rails = in_plane * planes;
+        let keys = format!("rails = {rails}\nplanes = {planes}\nrail_arrangement = \"{spread}\"\n{choice}\n");
+        (rails, keys)
+    });
+    prop_oneof![1 => Just((1, String::new())), 1 => several]
+}
+
+/// Whether this is a network of two hosts or more, and such traffic possible on it.
+fn can_be_built(network: &str, pattern: &str) -> bool {
+    let job = format!("[[job]]\ntraffic = {{ pattern = {pattern}, load = 0.5 }}\n[run]\nuntil = \"1 us\"\n");
+    Experiment::from_toml(&format!("{network}\n{job}"), "test.toml", &[]).is_ok()
+}
+
 /// Links, routers and packets of at least `least_packet` bytes; buffers from one packet per VC on.
 fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     let speeds = (
@@ -291,7 +315,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1 => Just(r#"model = "input-queued""#),
         1 => Just(r#"model = "input-queued", arbiter = "random""#),
     ];
-    (network(), models, speeds).prop_map(|((network, packets), model, speeds)| {
+    (network(), models, speeds, rails()).prop_map(|((network, packets), model, speeds, (rails, keys))| {
         let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
         // Other routers have no bubbles.
         let model = if network.contains("bubble") {
@@ -307,11 +331,17 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
              router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\n"
         );
+        // Not every network can be shared out among such hosts.
+        let with_rails = text.replacen("[network]\n", &format!("[network]\n{keys}"), 1);
+        let (text, rails) = match can_be_built(&with_rails, "\"uniform\"") {
+            true => (with_rails, rails),
+            false => (text, 1),
+        };
         Network {
-            hosts: jobs_on(&text, vec![]).network.topology.hosts(),
+            hosts: jobs_on(&text, vec![]).network.hosts(),
             text,
             packet,
-            hosts_gbps,
+            hosts_gbps: hosts_gbps * u64::from(rails),
         }
     })
 }
@@ -461,7 +491,11 @@ proptest! {
             / f64::from(network.packet.min(message));
         let until_ns = (4e6 / packets_per_us).clamp(20.0, 20_000.0) as u64;
         let warmup_ps = until_ns * 10 * warmup_share;
-        let (network, (pattern, arrival, spread)) = (&network.text, traffic);
+        let (network, (mut pattern, arrival, spread)) = (&network.text, traffic);
+        // Of hosts with rails there may be more on one router than on another.
+        if pattern == "\"nearest-neighbour\"" && network.contains("rails = ") && !can_be_built(network, pattern) {
+            pattern = "\"uniform\"";
+        }
         let message = match spread {
             0 => format!("\"{message} B\""),
             1 => format!("{{ distribution = \"geometric\", mean = \"{message} B\" }}"),

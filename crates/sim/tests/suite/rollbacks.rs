@@ -43,6 +43,12 @@ packet = "256 B"
 /// LPs of a router with its hosts.
 const FAMILY: u32 = 4;
 
+/// The same with a port of each host in either of two planes, and messages that are divided among them.
+const RAILS: &str = "rails = 2\nplanes = 2\nrail_choice = \"least-loaded\"\nrail_per = \"packet\"\n";
+
+/// LPs of a router with its hosts, and of the one at the same place in the other plane.
+const FAMILY_WITH_RAILS: u32 = 5;
+
 /// Pairs of ranks that play ping-pong, with pauses of their own.
 fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
     let program = |rank: u32| {
@@ -62,28 +68,28 @@ fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
 }
 
 /// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are.
-fn watched() -> Experiment {
+fn watched(network: &str, settings: &mpi::Settings) -> Experiment {
     let hosts = [0, 6, 2, 8, 4, 10];
-    let ranks = job("ping-pong", ping_pong(6, 2), &mpi::Settings::default(), &hosts);
-    let mut experiment = job_beside_traffic(NETWORK, 0.4, ranks);
+    let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
+    let mut experiment = job_beside_traffic(network, 0.4, ranks);
     experiment.run.watchdog = Time::from_ns(20);
     experiment.run.executor = Executor::Sequential;
     experiment
 }
 
 /// Borders that part routers from their hosts, hosts from each other, and the overseer from everybody.
-fn adverse(lps: u32, threads: usize, attempt: usize) -> Partition {
-    let families = (lps - 1) / FAMILY;
+fn adverse(lps: u32, size: u32, threads: usize, attempt: usize) -> Partition {
+    let families = (lps - 1) / size;
     let mut bounds = vec![0, lps];
     for border in 1..threads as u32 {
         let family = border * families / threads as u32;
         bounds.push(match attempt % 3 {
             // Behind the router.
-            0 => family * FAMILY + 1,
-            1 => family * FAMILY + 2,
+            0 => family * size + 1,
+            1 => family * size + 2,
             // The last part is the overseer.
             _ if border + 1 == threads as u32 => lps - 1,
-            _ => family * FAMILY + 1,
+            _ => family * size + 1,
         });
     }
     bounds.sort_unstable();
@@ -98,8 +104,23 @@ fn is_enough(rollbacks: &Rollbacks) -> bool {
 
 #[test]
 fn of_every_kind_of_process_leave_no_trace() {
-    let mut experiment = watched();
-    let reference = run(&experiment);
+    let mut experiment = watched(NETWORK, &mpi::Settings::default());
+    leave_no_trace(&mut experiment, FAMILY);
+}
+
+/// Requests to send make a rank wait for the last of a message that both rails carry.
+#[test]
+fn of_hosts_with_rails_leave_no_trace() {
+    let settings = mpi::Settings {
+        eager_threshold: 0,
+        ..mpi::Settings::default()
+    };
+    let mut experiment = watched(&format!("{NETWORK}{RAILS}"), &settings);
+    leave_no_trace(&mut experiment, FAMILY_WITH_RAILS);
+}
+
+fn leave_no_trace(experiment: &mut Experiment, family: u32) {
+    let reference = run(experiment);
     assert!(reference.summary.jobs[1].finished, "the ranks get to their end");
     experiment.run.executor = Executor::Optimistic;
     let mut sum = Rollbacks::default();
@@ -114,8 +135,8 @@ fn of_every_kind_of_process_leave_no_trace() {
             ahead: Some(Time::MAX),
             ..Optimism::default()
         };
-        let partition = adverse(lps(&experiment), processes * threads, runs + runs / 3);
-        let result = run_in_parts(&experiment, processes, &partition);
+        let partition = adverse(lps(experiment), family, processes * threads, runs + runs / 3);
+        let result = run_in_parts(experiment, processes, &partition);
         let what = format!(
             "{processes} processes, {partition:?}, {:?}",
             experiment.run.optimism

@@ -139,8 +139,8 @@ pub fn run_from(
 
 /// Number of logical processes: routers, hosts and the overseer.
 pub fn lps(experiment: &Experiment) -> u32 {
-    let topology = &experiment.network.topology;
-    topology.routers() + topology.hosts() + 1
+    let network = &experiment.network;
+    network.topology.routers() + network.hosts() + 1
 }
 
 /// Two results are the same but for what the runs cost.

@@ -128,5 +128,6 @@ pub fn check(topology: &dyn Topology) {
             shapes::check_graph(topology, hyperx);
         }
         Shape::Graph(graph) => shapes::check_graph(topology, graph),
+        Shape::Planes(_) => unreachable!("a topology of the registry is one plane"),
     }
 }

@@ -1,0 +1,87 @@
+//! Routing in several planes: each packet stays in the one that it was sent into, and is routed there as if
+//! there were no other.
+//!
+//! No deadlock, if the routing of one plane has none: planes share no link, so no packet waits for one of
+//! another plane. The proof is for one plane.
+
+use std::sync::Arc;
+
+use topology::{Divisor, HostId, Planes, Port, RouterId};
+
+use crate::{At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+
+/// The routing of one plane, in all of them.
+pub struct InPlanes {
+    plane: Arc<dyn Routing>,
+    count: Divisor,
+}
+
+impl InPlanes {
+    /// `plane` is the routing of a plane of `planes`.
+    pub fn new(plane: Arc<dyn Routing>, planes: &Planes) -> InPlanes {
+        InPlanes {
+            plane,
+            count: Divisor::new(planes.count()),
+        }
+    }
+
+    #[inline]
+    fn router(&self, router: RouterId) -> RouterId {
+        RouterId(self.count.quotient(router.0))
+    }
+
+    #[inline]
+    fn host(&self, host: HostId) -> HostId {
+        HostId(self.count.quotient(host.0))
+    }
+
+    /// The same place as its plane numbers it. Ports have the same numbers everywhere.
+    #[inline]
+    fn in_plane(&self, at: At) -> At {
+        At {
+            router: self.router(at.router),
+            source: self.host(at.source),
+            destination: self.host(at.destination),
+            ..at
+        }
+    }
+}
+
+impl Routing for InPlanes {
+    fn vcs(&self) -> u8 {
+        self.plane.vcs()
+    }
+
+    fn packets_per_vc(&self) -> u32 {
+        self.plane.packets_per_vc()
+    }
+
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        self.plane.route(self.in_plane(at), state, congestion, random)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        self.plane.options(self.in_plane(at), state, out);
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        self.plane.oblivious()
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        destination: HostId,
+        state: RouteState,
+        out: &mut Vec<(Port, RouteState, f64)>,
+    ) {
+        self.plane
+            .chances(self.router(router), self.host(destination), state, out);
+    }
+}
