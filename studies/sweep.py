@@ -29,9 +29,7 @@ def check(experiment: str) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "experiment.toml"
         file.write_text(experiment)
-        done = subprocess.run(
-            [str(FABRICSIM), "check", str(file), "--json"], capture_output=True, text=True
-        )
+        done = subprocess.run([str(FABRICSIM), "check", str(file), "--json"], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{experiment}\n{done.stderr}")
         return json.loads(done.stdout)
