@@ -7,10 +7,10 @@
 import csv
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import matplotlib
+import tomllib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

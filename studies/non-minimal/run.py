@@ -1,7 +1,7 @@
-"""Throughput over load of minimal, Valiant, UGAL, piggyback and progressive adaptive routing on three networks.
+"""Throughput over load of minimal and non-minimal routing on three networks.
 
-``make``, ``.venv/bin/pip install matplotlib`` once, then ``.venv/bin/python studies/non-minimal/run.py`` (a few
-minutes). Writes ``table.csv``, ``limits.csv`` and ``throughput.png`` beside itself.
+``make``, ``.venv/bin/pip install matplotlib`` once, then ``.venv/bin/python studies/non-minimal/run.py``
+(a few minutes). Writes ``table.csv``, ``limits.csv`` and ``throughput.png`` beside itself.
 """
 
 import sys
@@ -17,8 +17,12 @@ sys.path.insert(0, str(HERE.parent))
 import sweep  # noqa: E402
 
 NETWORKS = {
-    "dragonfly": 'kind = "dragonfly", hosts_per_router = 3, routers_per_group = 6, global_links_per_router = 3',
-    "dragonfly-plus": 'kind = "dragonfly-plus", hosts_per_leaf = 4, leaves_per_group = 4, global_links_per_spine = 4',
+    "dragonfly": (
+        'kind = "dragonfly", hosts_per_router = 3, routers_per_group = 6, global_links_per_router = 3'
+    ),
+    "dragonfly-plus": (
+        'kind = "dragonfly-plus", hosts_per_leaf = 4, leaves_per_group = 4, global_links_per_spine = 4'
+    ),
     "HyperX": 'kind = "hyperx", shape = [6, 6], hosts_per_router = 6',
 }
 ROUTINGS = ["minimal", "valiant", "ugal", "piggyback", "par"]
