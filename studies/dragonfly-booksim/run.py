@@ -1,8 +1,8 @@
 """Dragonfly of 1,056 hosts: latency over load beside what BookSim 2 gives for the same network.
 
 ``make``, ``.venv/bin/pip install matplotlib`` once, then
-``.venv/bin/python studies/dragonfly-booksim/run.py`` (a few minutes). Writes ``table.csv`` and ``latency.png``
-beside itself; ends with an error if a latency below saturation is more than 8 % off.
+``.venv/bin/python studies/dragonfly-booksim/run.py`` (a few minutes). Writes ``table.csv`` and
+``latency.png`` beside itself; ends with an error if a latency below saturation is more than 8 % off.
 """
 
 import sys
