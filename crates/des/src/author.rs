@@ -79,12 +79,9 @@ impl Author {
         } else {
             self.lookahead
         };
-        assert!(
-            delay >= least,
-            "LP {} sends to LP {} in {delay}, less than {least}",
-            self.lp.0,
-            target.0
-        );
+        if delay < least {
+            too_soon(self.lp, target, delay, least);
+        }
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         Event {
@@ -117,6 +114,13 @@ impl Author {
     pub(crate) fn may_emit(&self) {
         assert!(self.is_in_event(), "an LP emits records in events only");
     }
+}
+
+/// Apart, and by value: what a message names would have to be in memory for each event.
+#[cold]
+#[inline(never)]
+fn too_soon(from: LpId, to: LpId, delay: Time, least: Time) -> ! {
+    panic!("LP {} sends to LP {} in {delay}, less than {least}", from.0, to.0)
 }
 
 #[cfg(test)]

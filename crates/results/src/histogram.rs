@@ -133,14 +133,34 @@ impl Histogram {
     }
 
     /// Counts one value. Returns the largest value before, which [`Histogram::forget`] asks for.
+    #[inline]
     pub fn record(&mut self, value: u64) -> u64 {
         let previous_max = self.max;
-        let slot = self.slot(index(value));
-        self.counts.add(slot, 1);
+        let index = index(value);
+        match self.room(index) {
+            Some(count) => *count += 1,
+            None => self.record_otherwise(index),
+        }
         self.count += 1;
         self.sum += u128::from(value);
         self.max = previous_max.max(value);
         previous_max
+    }
+
+    /// The count of a bucket, if it can hold one more as it is: so for nearly all values.
+    #[inline]
+    fn room(&mut self, index: usize) -> Option<&mut u16> {
+        let Counts::Narrow(counts) = &mut self.counts else {
+            return None;
+        };
+        let count = counts.get_mut(index.wrapping_sub(usize::from(self.first)))?;
+        (*count < u16::MAX).then_some(count)
+    }
+
+    #[inline(never)]
+    fn record_otherwise(&mut self, index: usize) {
+        let slot = self.slot(index);
+        self.counts.add(slot, 1);
     }
 
     /// Takes back the latest [`Histogram::record`] of `value`, which returned `previous_max`.

@@ -27,11 +27,13 @@ pub(crate) struct Calendar<P> {
     blocks: usize,
     /// Index of the window that the next `take` looks at first.
     window: u64,
+    /// Its begin.
+    begin: u64,
     ring: Box<[Option<Window<P>>; BUCKETS]>,
     /// Memory of windows that are done, for those to come: few windows hold events at any time, and
     /// theirs stays in the cache.
     spare: Vec<Window<P>>,
-    /// Events in the ring.
+    /// Windows in the ring that hold events.
     near: usize,
     far: BinaryHeap<Far<P>>,
 }
@@ -42,7 +44,6 @@ pub(crate) struct Window<P> {
     pub(crate) blocks: Vec<Vec<Event<P>>>,
     /// Blocks that are not empty, in the order in which they got their first event.
     pub(crate) active: Vec<u32>,
-    events: usize,
 }
 
 /// An event in the heap; the earliest is the greatest.
@@ -80,6 +81,7 @@ impl<P: Copy> Calendar<P> {
             block_bits,
             blocks: (count as usize).div_ceil(1 << block_bits),
             window: 0,
+            begin: 0,
             ring: Box::new([const { None }; BUCKETS]),
             spare: Vec::new(),
             near: 0,
@@ -113,8 +115,8 @@ impl<P: Copy> Calendar<P> {
     /// or three, which are found without a division.
     #[inline(always)]
     fn windows_ahead(&self, time: Time) -> u64 {
-        debug_assert!(time.0 >= self.window * self.width);
-        let ahead = time.0 - self.window * self.width;
+        debug_assert!(time.0 >= self.begin);
+        let ahead = time.0 - self.begin;
         match () {
             () if ahead < self.width => 0,
             () if ahead < 2 * self.width => 1,
@@ -126,15 +128,16 @@ impl<P: Copy> Calendar<P> {
     #[inline(always)]
     fn push_near(&mut self, window: u64, event: Event<P>) {
         let slot = &mut self.ring[window as usize % BUCKETS];
-        let bucket = slot.get_or_insert_with(|| self.spare.pop().unwrap_or_else(|| Window::new(self.blocks)));
+        let bucket = slot.get_or_insert_with(|| {
+            self.near += 1;
+            self.spare.pop().unwrap_or_else(|| Window::new(self.blocks))
+        });
         let block = (event.target.0 - self.first) >> self.block_bits;
         let events = &mut bucket.blocks[block as usize];
         if events.is_empty() {
             bucket.active.push(block);
         }
         events.push(event);
-        bucket.events += 1;
-        self.near += 1;
     }
 
     /// A time not after the earliest event, and in the same window; [`Time::MAX`] if there is none.
@@ -161,8 +164,9 @@ impl<P: Copy> Calendar<P> {
             self.push_near(event.time.0 / self.width, event);
         }
         let window = self.ring[self.window as usize % BUCKETS].take();
-        self.near -= window.as_ref().map_or(0, |w| w.events);
+        self.near -= usize::from(window.is_some());
         self.window += 1;
+        self.begin = self.window.saturating_mul(self.width);
         window
     }
 
@@ -170,7 +174,6 @@ impl<P: Copy> Calendar<P> {
     pub(crate) fn recycle(&mut self, mut window: Window<P>) {
         debug_assert!(window.blocks.iter().all(Vec::is_empty));
         window.active.clear();
-        window.events = 0;
         self.spare.push(window);
     }
 
@@ -200,7 +203,6 @@ impl<P> Window<P> {
         Window {
             blocks: (0..blocks).map(|_| Vec::new()).collect(),
             active: Vec::new(),
-            events: 0,
         }
     }
 }

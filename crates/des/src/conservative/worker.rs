@@ -327,16 +327,16 @@ impl<'a, M: Model> Worker<'a, M> {
             "more than 2^32 events in one window"
         );
         let first = self.desk.range.start + first as u32;
+        let (heads, active) = (&mut self.heads[..], &mut self.active[..]);
         self.chain.clear();
-        for (i, event) in events.iter().enumerate() {
+        self.chain.extend(events.iter().enumerate().map(|(i, event)| {
             if let Some(soon) = events.get(i + AHEAD) {
                 prefetch(soon);
             }
             let inside = (event.target.0 - first) as usize;
-            self.active[inside / 64] |= 1 << (inside % 64);
-            self.chain
-                .push(std::mem::replace(&mut self.heads[inside], i as u32));
-        }
+            active[inside / 64] |= 1 << (inside % 64);
+            std::mem::replace(&mut heads[inside], i as u32)
+        }));
         self.order.clear();
         for (word, bits) in self.active.iter_mut().enumerate() {
             let mut bits = std::mem::take(bits);

@@ -5,8 +5,8 @@
 //! a situation is left when all that enters it has come. Memory is that of all links and of the situations of one
 //! destination.
 
-use std::collections::HashMap;
-
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 use routing::{RouteState, Routing};
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
@@ -101,8 +101,8 @@ pub struct Walk<'a> {
     routing: &'a dyn Routing,
     channels: &'a Channels,
     timing: &'a Timing,
-    index: HashMap<Situation, u32>,
-    situations: Vec<Situation>,
+    /// In the order in which they were found.
+    situations: IndexSet<Situation, FixedState>,
     loads: Vec<f64>,
     /// By situation, where its steps begin.
     first: Vec<usize>,
@@ -123,8 +123,7 @@ impl<'a> Walk<'a> {
             routing,
             channels,
             timing,
-            index: HashMap::new(),
-            situations: Vec::new(),
+            situations: IndexSet::default(),
             loads: Vec::new(),
             first: Vec::new(),
             steps: Vec::new(),
@@ -156,7 +155,6 @@ impl<'a> Walk<'a> {
         most: u64,
         flow: &mut Flow,
     ) -> Result<(), String> {
-        self.index.clear();
         self.situations.clear();
         self.loads.clear();
         self.first.clear();
@@ -192,13 +190,11 @@ impl<'a> Walk<'a> {
     }
 
     fn number(&mut self, situation: Situation) -> u32 {
-        let new = self.situations.len() as u32;
-        let number = *self.index.entry(situation).or_insert(new);
-        if number == new {
-            self.situations.push(situation);
+        let (number, new) = self.situations.insert_full(situation);
+        if new {
             self.loads.push(0.0);
         }
-        number
+        number as u32
     }
 
     /// Finds the ways out of a situation.
