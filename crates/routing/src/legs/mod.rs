@@ -11,6 +11,7 @@ mod graph;
 mod groups;
 mod hyperx;
 mod places;
+mod routers;
 
 use std::sync::Arc;
 
