@@ -42,6 +42,8 @@ pub(super) trait RouterLegs: Send + Sync {
 impl<L: RouterLegs> Legs for L {
     type Ends = Ends;
 
+    const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
+
     fn vcs(&self) -> u8 {
         RouterLegs::vcs(self)
     }
@@ -88,13 +90,6 @@ impl<L: RouterLegs> Legs for L {
     fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
         let (topology, via) = (self.topology(), RouterId(via));
         topology.distance(at.router, via) + topology.distance(via, target)
-    }
-
-    fn oblivious(&self) -> Oblivious {
-        Oblivious {
-            by_host: false,
-            symmetric: true,
-        }
     }
 
     fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
