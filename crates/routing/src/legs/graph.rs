@@ -66,6 +66,7 @@ impl GraphLegs {
     }
 
     /// One hop on a shortest path, and what is left of the draw.
+    #[inline]
     fn step(&self, at: At, to: RouterId, draw: u32, state: &mut RouteState) -> (Hop, u32) {
         let (port, left) = self.graph().shortest_path(at.router, to, draw);
         let hop = Hop::new(port, state.path as u8);
@@ -87,11 +88,13 @@ impl RouterLegs for GraphLegs {
         self.vcs
     }
 
+    #[inline]
     fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
         let draw = spread(spread(at.router.0, state.via), at.destination.0);
         self.step(at, RouterId(state.via), draw, state).0
     }
 
+    #[inline]
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let hop;
         (hop, state.via) = self.step(at, target, state.via, state);

@@ -46,6 +46,7 @@ impl DimensionLegs {
     }
 
     /// One hop towards another router, and what is left of the draw.
+    #[inline]
     fn step(&self, here: RouterId, to: RouterId, draw: impl FnOnce() -> u32, vc: u8) -> (Hop, u32) {
         let network = hyperx(&*self.topology);
         let (dimension, coordinate) = network.first_difference(here, to).expect("another router");
@@ -81,11 +82,13 @@ impl RouterLegs for DimensionLegs {
         }
     }
 
+    #[inline]
     fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
         let draw = || spread(spread(at.router.0, state.via), at.destination.0);
         self.step(at.router, RouterId(state.via), draw, self.first_vc).0
     }
 
+    #[inline]
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let hop;
         (hop, state.via) = self.step(at.router, target, || state.via, self.vcs() - 1);
