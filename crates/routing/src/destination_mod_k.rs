@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use topology::{Divisor, HostId, Port, RouterId, Shape, Topology, Tree};
 
+use crate::fixed::Fixed;
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+use crate::{Algorithm, At, Chance, Hop, Oblivious, RouteState};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "destination-mod-k",
@@ -47,14 +48,9 @@ pub(crate) fn tree(topology: &dyn Topology) -> &dyn Tree {
     }
 }
 
-/// What ways depend on if packets go upwards through any port, by chance or by a hash of both ends: of parallel
-/// links down the destination's number picks one.
-pub(crate) const EVEN_UPWARDS: Oblivious = Oblivious {
-    by_host: true,
-    symmetric: false,
-};
-
-/// The chances of these: all upward ports are equal. What is left of a hash is as good as another one.
+/// The chances of packets that go upwards through any port, by chance or by a hash of both ends: all are equal.
+/// What is left of a hash is as good as another one. Of parallel links down the destination's number picks one:
+/// ways are [`Oblivious::BY_HOST`].
 pub(crate) fn even_upwards(
     topology: &dyn Topology,
     router: RouterId,
@@ -93,8 +89,12 @@ impl DestinationModK {
         }
         DestinationModK { topology, levels }
     }
+}
 
-    fn hop(&self, at: At) -> Hop {
+impl Fixed for DestinationModK {
+    const OBLIVIOUS: Oblivious = Oblivious::BY_HOST;
+
+    fn hop(&self, at: At, _: &mut RouteState) -> Hop {
         let tree = tree(&*self.topology);
         let port = tree.down_port(at.router, at.destination).unwrap_or_else(|| {
             let level = self.levels[tree.level(at.router) as usize];
@@ -103,36 +103,9 @@ impl DestinationModK {
         });
         Hop::new(port, 0)
     }
-}
 
-impl Routing for DestinationModK {
-    fn vcs(&self) -> u8 {
-        1
-    }
-
-    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at)
-    }
-
-    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: true,
-            symmetric: false,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
-        let hop = self.hop(At::anyone(router, destination));
+    fn chances(&self, router: RouterId, destination: HostId, mut state: RouteState, out: &mut Vec<Chance>) {
+        let hop = self.hop(At::anyone(router, destination), &mut state);
         out.push((hop.port, state, 1.0));
     }
 }

@@ -29,9 +29,10 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
+use topology::{Cartesian, HostId, HyperX, RouterId, Shape, Topology, pick};
 
-use crate::{Algorithm, At, Congestion, Entry, Hop, Oblivious, Random, RouteState, Routing, spread};
+use crate::fixed::Fixed;
+use crate::{Algorithm, At, Chance, Entry, Hop, Oblivious, RouteState, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
@@ -223,7 +224,9 @@ pub(crate) enum Shorter {
     Both,
 }
 
-impl Routing for DimensionOrder {
+impl Fixed for DimensionOrder {
+    const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
+
     fn vcs(&self) -> u8 {
         self.ways.rings.vcs()
     }
@@ -232,28 +235,11 @@ impl Routing for DimensionOrder {
         self.ways.rings.packets_per_vc()
     }
 
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+    fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         self.ways.hop(at, state)
     }
 
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.ways.hop(at, &mut state), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: true,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         let (target, port) = self.ways.topology.attachment(destination);
         let grid = cartesian(&*self.ways.topology);
         let Some((dimension, here, there)) = grid.first_difference(router, target) else {
@@ -301,6 +287,10 @@ impl LinkPerDimension {
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
         LinkPerDimension { topology, parallel }
     }
+}
+
+impl Fixed for LinkPerDimension {
+    const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
@@ -320,35 +310,8 @@ impl LinkPerDimension {
         let port = network.link_port(at.router, dimension, coordinate, cable);
         Hop::new(port, 0)
     }
-}
 
-impl Routing for LinkPerDimension {
-    fn vcs(&self) -> u8 {
-        1
-    }
-
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at, state)
-    }
-
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at, &mut state), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: true,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         let (target, port) = self.topology.attachment(destination);
         let network = hyperx(&*self.topology);
         let Some((dimension, coordinate)) = network.first_difference(router, target) else {
@@ -367,8 +330,10 @@ struct StraightWays {
     topology: Arc<dyn Topology>,
 }
 
-impl StraightWays {
-    fn hop(&self, at: At) -> Hop {
+impl Fixed for StraightWays {
+    const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+
+    fn hop(&self, at: At, _: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
@@ -378,36 +343,9 @@ impl StraightWays {
         let straight = straight.expect("the registry checks the shape");
         Hop::new(straight.straight_port(at.router, target), 0)
     }
-}
 
-impl Routing for StraightWays {
-    fn vcs(&self) -> u8 {
-        1
-    }
-
-    fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at)
-    }
-
-    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: false,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
-        let hop = self.hop(At::anyone(router, destination));
+    fn chances(&self, router: RouterId, destination: HostId, mut state: RouteState, out: &mut Vec<Chance>) {
+        let hop = self.hop(At::anyone(router, destination), &mut state);
         out.push((hop.port, state, 1.0));
     }
 }

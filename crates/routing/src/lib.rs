@@ -10,6 +10,7 @@ mod deadlock;
 mod destination_mod_k;
 mod dimension_order;
 mod doal;
+mod fixed;
 mod groups;
 mod legs;
 mod minimal;
@@ -207,6 +208,26 @@ pub struct Oblivious {
     /// [`topology::Topology::is_symmetric`] network that keeps links and their classes takes the ways of
     /// packets, with their probabilities, to those between the permuted routers.
     pub symmetric: bool,
+}
+
+impl Oblivious {
+    /// Ways depend only on the routers between which packets go.
+    const BETWEEN_ROUTERS: Oblivious = Oblivious {
+        by_host: false,
+        symmetric: false,
+    };
+
+    /// Ways depend only on what these routers are to each other.
+    const SYMMETRIC: Oblivious = Oblivious {
+        by_host: false,
+        symmetric: true,
+    };
+
+    /// Ways depend on the destination's number, too.
+    const BY_HOST: Oblivious = Oblivious {
+        by_host: true,
+        symmetric: false,
+    };
 }
 
 /// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits): spreads packets

@@ -25,9 +25,10 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Graph, Groups, HostId, Port, RouterId, Shape, Topology};
 
+use crate::fixed::Fixed;
 use crate::groups::{GroupNetwork, PerTopology, add, compiled};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
+use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
@@ -69,7 +70,13 @@ struct Minimal<T> {
 
 const WAY_CHOSEN: u8 = 1;
 
-impl<T: Topology + Groups> Minimal<T> {
+impl<T: Topology + Groups> Fixed for Minimal<T> {
+    const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+
+    fn vcs(&self) -> u8 {
+        2
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.network.attachment(at.destination);
         if target == at.router {
@@ -88,35 +95,8 @@ impl<T: Topology + Groups> Minimal<T> {
                 (state.via, state.path)
             })
     }
-}
 
-impl<T: Topology + Groups> Routing for Minimal<T> {
-    fn vcs(&self) -> u8 {
-        2
-    }
-
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at, state)
-    }
-
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at, &mut state), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: false,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         let (target, port) = self.network.attachment(destination);
         if target == router {
             out.push((port, state, 1.0));
@@ -161,7 +141,13 @@ fn counted_links(section: &Section, topology: Arc<dyn Topology>) -> Result<(Arc<
     }
 }
 
-impl ShortestPaths {
+impl Fixed for ShortestPaths {
+    const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
+
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         if target == at.router {
@@ -177,35 +163,8 @@ impl ShortestPaths {
         state.via = left;
         Hop::new(port, vc)
     }
-}
 
-impl Routing for ShortestPaths {
-    fn vcs(&self) -> u8 {
-        self.vcs
-    }
-
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at, state)
-    }
-
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at, &mut state), state));
-    }
-
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(Oblivious {
-            by_host: false,
-            symmetric: true,
-        })
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         match self.topology.attachment(destination) {
             (target, port) if target == router => out.push((port, state, 1.0)),
             // A draw is used up bit by bit: every router picks as if by a draw of its own.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use topology::{HostId, Port, RouterId, Topology};
 
-use crate::destination_mod_k::{EVEN_UPWARDS, even_upwards, tree};
+use crate::destination_mod_k::{even_upwards, tree};
 use crate::registry::is_tree;
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
@@ -51,8 +51,9 @@ impl Routing for Scatter {
             }
         }
     }
+
     fn oblivious(&self) -> Option<Oblivious> {
-        Some(EVEN_UPWARDS)
+        Some(Oblivious::BY_HOST)
     }
 
     fn chances(

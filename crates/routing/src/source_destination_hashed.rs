@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use topology::{HostId, Port, RouterId, Topology, pick};
 
-use crate::destination_mod_k::{EVEN_UPWARDS, even_upwards, tree};
+use crate::destination_mod_k::{even_upwards, tree};
+use crate::fixed::Fixed;
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
+use crate::{Algorithm, At, Chance, Hop, Oblivious, RouteState, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "source-destination-hashed",
@@ -30,7 +31,9 @@ struct Hashed {
     topology: Arc<dyn Topology>,
 }
 
-impl Hashed {
+impl Fixed for Hashed {
+    const OBLIVIOUS: Oblivious = Oblivious::BY_HOST;
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let tree = tree(&*self.topology);
         let draw = match state.phase {
@@ -50,31 +53,8 @@ impl Hashed {
         }
         Hop::new(Port(up.start + index as u16), 0)
     }
-}
 
-impl Routing for Hashed {
-    fn vcs(&self) -> u8 {
-        1
-    }
-
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
-        self.hop(at, state)
-    }
-
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        out.push((self.hop(at, &mut state), state));
-    }
-    fn oblivious(&self) -> Option<Oblivious> {
-        Some(EVEN_UPWARDS)
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        destination: HostId,
-        state: RouteState,
-        out: &mut Vec<(Port, RouteState, f64)>,
-    ) {
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         even_upwards(&*self.topology, router, destination, state, out);
     }
 }

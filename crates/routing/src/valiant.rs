@@ -103,8 +103,9 @@ impl<L: Legs> Routing for Valiant<L> {
             None => out.push(self.go_on(at, target, state)),
         }
     }
+
     fn oblivious(&self) -> Option<Oblivious> {
-        Some(self.legs.oblivious())
+        Some(L::OBLIVIOUS)
     }
 
     fn chances(

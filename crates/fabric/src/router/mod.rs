@@ -2,6 +2,8 @@
 
 pub mod input_queued;
 pub mod packet;
+#[cfg(test)]
+mod strategies;
 
 use routing::{Reports, Routing};
 

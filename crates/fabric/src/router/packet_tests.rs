@@ -1,5 +1,6 @@
 use super::*;
 use crate::reverse_check::{Recorder, Reversible, check, script};
+use crate::router::strategies::{credits, packets};
 use proptest::prelude::*;
 use routing::{Hop, Routing};
 
@@ -404,50 +405,23 @@ impl Reversible for Slotted {
 
 fn readies() -> impl Strategy<Value = Ready> {
     let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2, 0usize..3);
-    let packet = (
-        any::<[u32; 3]>(),
-        0u32..200,
-        any::<u64>(),
-        any::<u16>(),
-        any::<u8>(),
-    );
-    let route = (
-        any::<u32>(),
-        any::<u16>(),
-        any::<u8>(),
-        any::<u8>(),
-        any::<bool>(),
-    );
-    (place, packet, route).prop_map(|((input, output, input_vc, output_vc, entry), packet, route)| {
-        let ([source, destination, message], bytes, born, job, hops) = packet;
-        let (source, destination) = (HostId(source), HostId(destination));
-        let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
-        let (via, path, phase, flags, alone) = route;
-        packet.route = RouteState {
-            via,
-            path,
-            phase,
-            flags,
-        };
-        packet.hops = hops;
-        packet.alone = alone;
-        Ready {
-            packet,
-            input,
-            output,
-            input_vc,
-            output_vc,
-            entry: ENTRIES[entry],
-        }
+    (place, packets(0u32..200)).prop_map(|((input, output, input_vc, output_vc, entry), packet)| Ready {
+        packet,
+        input,
+        output,
+        input_vc,
+        output_vc,
+        entry: ENTRIES[entry],
     })
 }
 
 fn op() -> impl Strategy<Value = Op> {
+    let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
     prop_oneof![
         5 => readies().prop_map(Op::Arrive),
         1 => readies().prop_map(Op::Ready),
-        4 => (0u16..4, 0u8..2, 0u32..300).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
-        1 => (0u16..4, 0u8..2, any::<u32>()).prop_map(|(port, vc, bytes)| Op::Credit(port, vc, bytes)),
+        4 => credits(0u32..300).prop_map(credit),
+        1 => credits(any::<u32>()).prop_map(credit),
     ]
 }
 

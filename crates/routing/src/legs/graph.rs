@@ -15,12 +15,13 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Graph, HostId, Port, RouterId, Topology};
+use topology::{Graph, RouterId, Topology};
 
-use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
+use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::{Ends, Places};
-use super::{FIRST_LEG, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
+use super::places::Places;
+use super::routers::RouterLegs;
+use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
 
 pub(super) struct GraphLegs {
     topology: Arc<dyn Topology>,
@@ -65,28 +66,49 @@ impl GraphLegs {
     }
 
     /// One hop on a shortest path, and what is left of the draw.
+    #[inline]
     fn step(&self, at: At, to: RouterId, draw: u32, state: &mut RouteState) -> (Hop, u32) {
         let (port, left) = self.graph().shortest_path(at.router, to, draw);
         let hop = Hop::new(port, state.path as u8);
         state.path += 1;
         (hop, left)
     }
+}
 
-    /// One hop towards the intermediate router, another one.
+impl RouterLegs for GraphLegs {
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    fn all_places(&self) -> &Places {
+        &self.places
+    }
+
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    #[inline]
     fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
         let draw = spread(spread(at.router.0, state.via), at.destination.0);
         self.step(at, RouterId(state.via), draw, state).0
     }
 
-    /// One hop on the minimal path.
-    fn last_leg(&self, at: At, target: RouterId, draw: u32, state: &mut RouteState) -> Hop {
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let hop;
-        (hop, state.via) = self.step(at, target, draw, state);
+        (hop, state.via) = self.step(at, target, state.via, state);
         hop
     }
 
-    /// The chances of one hop towards another router: draws are used up hop by hop, so every router picks as if by
-    /// a draw of its own.
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        if state.phase == UNDECIDED {
+            state.via = spread(at.source.0, at.destination.0);
+        }
+        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
+        (self.last_leg(at, target, &mut state), state)
+    }
+
     fn chances_to(
         &self,
         router: RouterId,
@@ -98,96 +120,5 @@ impl GraphLegs {
         self.graph().shortest_shares(router, to, &mut |port, part| {
             out.push((port, state, share * part))
         });
-    }
-}
-
-impl Legs for GraphLegs {
-    type Ends = Ends;
-
-    fn vcs(&self) -> u8 {
-        self.vcs
-    }
-
-    fn attachment(&self, host: HostId) -> (RouterId, Port) {
-        self.topology.attachment(host)
-    }
-
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
-        self.places.without(here, target)
-    }
-
-    fn places(&self, ends: Ends) -> u32 {
-        self.places.left(ends)
-    }
-
-    fn place(&self, index: u32, ends: Ends) -> u32 {
-        self.places.nth(index, ends)
-    }
-
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
-        let draw = match state.phase {
-            UNDECIDED => spread(at.source.0, at.destination.0),
-            _ => state.via,
-        };
-        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
-        (self.last_leg(at, target, draw, &mut state), state)
-    }
-
-    fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<Start> {
-        (state.phase, state.via) = (FIRST_LEG, via);
-        Some((self.first_leg(at, &mut state), state))
-    }
-
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        if state.phase == FIRST_LEG {
-            if at.router.0 != state.via {
-                return self.first_leg(at, state);
-            }
-            (state.phase, state.via) = (LAST_LEG, spread(state.via, at.destination.0));
-        }
-        self.last_leg(at, target, state.via, state)
-    }
-
-    fn minimal_links(&self, at: At, target: RouterId, _: &Start) -> u32 {
-        self.topology.distance(at.router, target)
-    }
-
-    fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
-        let via = RouterId(via);
-        self.topology.distance(at.router, via) + self.topology.distance(via, target)
-    }
-
-    fn oblivious(&self) -> Oblivious {
-        Oblivious {
-            by_host: false,
-            symmetric: true,
-        }
-    }
-
-    fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
-        let state = RouteState {
-            via,
-            phase: FIRST_LEG,
-            ..RouteState::default()
-        };
-        self.chances_to(router, RouterId(via), state, share, out);
-    }
-
-    fn chances(
-        &self,
-        router: RouterId,
-        target: RouterId,
-        state: RouteState,
-        share: f64,
-        out: &mut Vec<Chance>,
-    ) {
-        if state.phase == FIRST_LEG && router.0 != state.via {
-            return self.chances_to(router, RouterId(state.via), state, share, out);
-        }
-        let last = RouteState {
-            phase: LAST_LEG,
-            ..RouteState::default()
-        };
-        self.chances_to(router, target, last, share, out);
     }
 }

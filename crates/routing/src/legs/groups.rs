@@ -285,6 +285,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
     /// The groups of source and destination.
     type Ends = (u32, u32);
 
+    const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+
     fn vcs(&self) -> u8 {
         self.last_vc + 2
     }
@@ -427,12 +429,6 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
         };
         let last = last_draw(via, at.destination);
         before + self.links(met, target, groups.minimal_link(met, target, last))
-    }
-    fn oblivious(&self) -> Oblivious {
-        Oblivious {
-            by_host: false,
-            symmetric: false,
-        }
     }
 
     fn chances_through(

@@ -14,12 +14,13 @@
 
 use std::sync::Arc;
 
-use topology::{HostId, HyperX, Port, RouterId, Shape, Topology, pick};
+use topology::{HyperX, RouterId, Shape, Topology, pick};
 
-use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
+use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::{Ends, Places};
-use super::{FIRST_LEG, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
+use super::places::Places;
+use super::routers::RouterLegs;
+use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
 
 pub(super) struct DimensionLegs {
     topology: Arc<dyn Topology>,
@@ -45,6 +46,7 @@ impl DimensionLegs {
     }
 
     /// One hop towards another router, and what is left of the draw.
+    #[inline]
     fn step(&self, here: RouterId, to: RouterId, draw: impl FnOnce() -> u32, vc: u8) -> (Hop, u32) {
         let network = hyperx(&*self.topology);
         let (dimension, coordinate) = network.first_difference(here, to).expect("another router");
@@ -55,31 +57,6 @@ impl DimensionLegs {
         let port = network.link_port(here, dimension, coordinate, cable);
         (Hop::new(port, vc), left)
     }
-
-    /// One hop towards the intermediate router, another one.
-    fn first_leg(&self, at: At, via: u32) -> Hop {
-        let draw = || spread(spread(at.router.0, via), at.destination.0);
-        self.step(at.router, RouterId(via), draw, self.first_vc).0
-    }
-
-    /// The chances of one hop towards another router: draws are used up hop by hop, so every router picks as if by
-    /// a draw of its own.
-    fn chances_to(
-        &self,
-        router: RouterId,
-        to: RouterId,
-        state: RouteState,
-        share: f64,
-        out: &mut Vec<Chance>,
-    ) {
-        let network = hyperx(&*self.topology);
-        let (dimension, coordinate) = network.first_difference(router, to).expect("another router");
-        let width = network.width(dimension);
-        for cable in 0..width {
-            let port = network.link_port(router, dimension, coordinate, cable);
-            out.push((port, state, share / f64::from(width)));
-        }
-    }
 }
 
 fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
@@ -89,8 +66,14 @@ fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
     }
 }
 
-impl Legs for DimensionLegs {
-    type Ends = Ends;
+impl RouterLegs for DimensionLegs {
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    fn all_places(&self) -> &Places {
+        &self.places
+    }
 
     fn vcs(&self) -> u8 {
         match self.places.any() {
@@ -99,20 +82,17 @@ impl Legs for DimensionLegs {
         }
     }
 
-    fn attachment(&self, host: HostId) -> (RouterId, Port) {
-        self.topology.attachment(host)
+    #[inline]
+    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+        let draw = || spread(spread(at.router.0, state.via), at.destination.0);
+        self.step(at.router, RouterId(state.via), draw, self.first_vc).0
     }
 
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
-        self.places.without(here, target)
-    }
-
-    fn places(&self, ends: Ends) -> u32 {
-        self.places.left(ends)
-    }
-
-    fn place(&self, index: u32, ends: Ends) -> u32 {
-        self.places.nth(index, ends)
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        let hop;
+        (hop, state.via) = self.step(at.router, target, || state.via, self.vcs() - 1);
+        hop
     }
 
     fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
@@ -129,63 +109,20 @@ impl Legs for DimensionLegs {
         (hop, state)
     }
 
-    fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<Start> {
-        (state.phase, state.via) = (FIRST_LEG, via);
-        Some((self.first_leg(at, via), state))
-    }
-
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        if state.phase == FIRST_LEG {
-            if at.router.0 != state.via {
-                return self.first_leg(at, state.via);
-            }
-            (state.phase, state.via) = (LAST_LEG, spread(state.via, at.destination.0));
-        }
-        let hop;
-        (hop, state.via) = self.step(at.router, target, || state.via, self.vcs() - 1);
-        hop
-    }
-
-    fn minimal_links(&self, at: At, target: RouterId, _: &Start) -> u32 {
-        self.topology.distance(at.router, target)
-    }
-
-    fn links_through(&self, at: At, target: RouterId, via: u32, _: &Start) -> u32 {
-        let via = RouterId(via);
-        self.topology.distance(at.router, via) + self.topology.distance(via, target)
-    }
-
-    fn oblivious(&self) -> Oblivious {
-        Oblivious {
-            by_host: false,
-            symmetric: true,
-        }
-    }
-
-    fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
-        let state = RouteState {
-            via,
-            phase: FIRST_LEG,
-            ..RouteState::default()
-        };
-        self.chances_to(router, RouterId(via), state, share, out);
-    }
-
-    fn chances(
+    fn chances_to(
         &self,
         router: RouterId,
-        target: RouterId,
+        to: RouterId,
         state: RouteState,
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        if state.phase == FIRST_LEG && router.0 != state.via {
-            return self.chances_to(router, RouterId(state.via), state, share, out);
+        let network = hyperx(&*self.topology);
+        let (dimension, coordinate) = network.first_difference(router, to).expect("another router");
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, share / f64::from(width)));
         }
-        let last = RouteState {
-            phase: LAST_LEG,
-            ..RouteState::default()
-        };
-        self.chances_to(router, target, last, share, out);
     }
 }

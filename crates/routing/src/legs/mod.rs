@@ -11,6 +11,7 @@ mod graph;
 mod groups;
 mod hyperx;
 mod places;
+mod routers;
 
 use std::sync::Arc;
 
@@ -60,6 +61,9 @@ pub(crate) trait Legs: Send + Sync {
     /// Two ends with intermediate places between them.
     type Ends: Copy;
 
+    /// What paths without decisions depend on.
+    const OBLIVIOUS: Oblivious;
+
     /// Virtual channels of all legs together.
     fn vcs(&self) -> u8;
 
@@ -103,9 +107,6 @@ pub(crate) trait Legs: Send + Sync {
 
     /// Links between routers on a path that [`Legs::through`] has begun.
     fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
-
-    /// What paths without decisions depend on.
-    fn oblivious(&self) -> Oblivious;
 
     /// The chances, times `share`, of the first hop of a path through an intermediate place. States are a
     /// matter between this and [`Legs::chances`].

@@ -10,7 +10,7 @@ pub(super) struct Places {
 
 /// All places but one or two.
 #[derive(Clone, Copy)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     /// Positions of the ends among the places in ascending order; a router that is none has `NOWHERE`.
     low: u32,
     high: u32,

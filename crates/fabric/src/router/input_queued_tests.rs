@@ -1,0 +1,488 @@
+use super::*;
+use crate::reverse_check::{Recorder, Reversible, check, script};
+use crate::router::strategies::{credits, packets};
+use proptest::prelude::*;
+use routing::{Hop, Routing};
+
+/// 8 Gbps: 1000 ps per byte.
+const SLOW: u64 = 8_000_000_000;
+
+/// Bytes of the largest packet.
+const LARGEST: u32 = 200;
+
+/// Sends a packet out of the port that its destination names; its source names the VC and what it needs
+/// there, as far as there is room to keep. Draws, and changes what the packet carries.
+struct Explicit;
+
+const EXPLICIT: Guide<'static> = Guide {
+    routing: &Explicit,
+    told: &[],
+};
+
+fn seen(router: &Router, bytes: u32) -> Seen<'_> {
+    let guide = EXPLICIT;
+    Seen { router, bytes, guide }
+}
+
+fn source(vc: u32, entry: Entry) -> HostId {
+    HostId(vc + 2 * entry as u32)
+}
+
+impl Routing for Explicit {
+    fn vcs(&self) -> u8 {
+        2
+    }
+    fn route(&self, at: At, state: &mut RouteState, seen: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        state.path = random.below(7) as u16;
+        state.phase = state.phase.wrapping_add(1);
+        let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
+        let entry = match at.source.0 / 2 % 3 {
+            0 => Entry::Room,
+            1 if seen.room(port, vc) >= u64::from(LARGEST) => Entry::Kept,
+            1 => Entry::Room,
+            _ => Entry::Bubble,
+        };
+        Hop { port, vc, entry }
+    }
+    fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+        unreachable!("no proof is asked for")
+    }
+}
+
+/// A router with everything that it makes happen.
+struct Bench {
+    router: Router,
+    now: Time,
+    agenda: Agenda,
+    /// Packets so far.
+    arrived: u32,
+}
+
+#[derive(Default)]
+struct Agenda {
+    now: Time,
+    dues: Vec<Time>,
+    /// Start, port, VC and end of every departure.
+    departed: Vec<(u64, u16, u8, u64)>,
+    /// Message numbers of those.
+    messages: Vec<u32>,
+    credits: Vec<(u64, u16, u8, u32)>,
+    draws: u32,
+}
+
+impl Journal<Undo> for Agenda {
+    const KEPT: bool = false;
+    fn note(&mut self, _: Undo) {}
+}
+
+impl Random for Agenda {
+    fn below(&mut self, bound: u32) -> u32 {
+        // A generator of full period, of which the high bits are good enough.
+        self.draws = self.draws.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        ((u64::from(self.draws) * u64::from(bound)) >> 32) as u32
+    }
+}
+
+impl Outputs for Agenda {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+        assert_eq!((packet.hops, packet.route.phase), (1, 1));
+        self.departed
+            .push((self.now.0, port, vc, (self.now + serialization).0));
+        self.messages.push(packet.message);
+    }
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.credits.push(((self.now + after).0, port, vc, bytes));
+    }
+    fn due(&mut self, after: Time) {
+        self.dues.push(self.now + after);
+    }
+}
+
+impl Bench {
+    /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
+    fn new(credits: u32) -> Bench {
+        Bench::with(credits, Arbiter::RoundRobin)
+    }
+
+    fn with(credits: u32, arbiter: Arbiter) -> Bench {
+        let port = |to_host, bits| PortSetting {
+            rate: Rate::bits_per_s(bits),
+            to_host,
+            credits,
+        };
+        let ports = [
+            port(false, SLOW),
+            port(false, SLOW),
+            port(false, SLOW),
+            port(true, 2 * SLOW),
+        ];
+        let setting = Setting {
+            arbiter,
+            largest_packet: LARGEST,
+            warmup: Time::ZERO,
+        };
+        Bench {
+            router: Router::new(RouterId(0), 2, &ports, setting),
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+            arrived: 0,
+        }
+    }
+
+    /// A packet to VC 0 of an output comes in on VC 0; gives its number.
+    fn arrive(&mut self, at: u64, input: u16, output: u32, bytes: u32) -> u32 {
+        self.arrive_on(at, (input, 0), (output, source(0, Entry::Room)), bytes)
+    }
+
+    fn arrive_on(&mut self, at: u64, from: (u16, u8), to: (u32, HostId), bytes: u32) -> u32 {
+        self.until(Time(at));
+        let number = self.arrived;
+        self.arrived += 1;
+        let packet = Packet::new(to.1, HostId(to.0), number, bytes, Time(at), 0);
+        let (input, vc) = from;
+        let arrival = Arrival { input, vc, packet };
+        self.router.arrived(self.now, arrival, EXPLICIT, &mut self.agenda);
+        number
+    }
+
+    fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
+        self.until(Time(at));
+        self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
+    }
+
+    /// Lets everything happen that is due by then.
+    fn until(&mut self, end: Time) {
+        while let Some(i) = (0..self.agenda.dues.len()).min_by_key(|i| self.agenda.dues[*i])
+            && self.agenda.dues[i] <= end
+        {
+            self.agenda.now = self.agenda.dues.swap_remove(i);
+            self.router.due(self.agenda.now, EXPLICIT, &mut self.agenda);
+        }
+        self.now = end;
+        self.agenda.now = end;
+    }
+
+    fn starts(&self) -> Vec<(u64, u16)> {
+        self.agenda.departed.iter().map(|d| (d.0, d.1)).collect()
+    }
+}
+
+#[test]
+fn the_first_of_a_queue_holds_up_those_behind_it_though_their_output_is_free() {
+    let mut bench = Bench::new(1_000_000);
+    bench.arrive(0, 1, 2, 100);
+    bench.arrive(0, 0, 2, 100);
+    bench.arrive(0, 0, 1, 100);
+    bench.until(Time(1_000_000));
+    // Input 0's second packet has output 1 for itself, and waits until the first has left.
+    assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 1)]);
+    assert_eq!(bench.router.waiting().count(), 0);
+}
+
+#[test]
+fn an_input_sends_one_packet_at_a_time_whatever_the_channels() {
+    let mut bench = Bench::new(1_000_000);
+    bench.arrive_on(0, (0, 0), (1, source(0, Entry::Room)), 100);
+    bench.arrive_on(0, (0, 1), (2, source(0, Entry::Room)), 100);
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.starts(), [(0, 1), (100_000, 2)]);
+}
+
+#[test]
+fn a_saturated_link_carries_exactly_its_bandwidth() {
+    let mut bench = Bench::new(1_000_000);
+    for i in 0..100 {
+        bench.arrive(i * 60_000, 0, 2, 100);
+        bench.arrive(i * 60_000, 1, 2, 100);
+    }
+    bench.until(Time(20_000_000));
+    let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+    assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
+    let used = bench.router.used(2, Time(10_000_000));
+    assert_eq!(
+        (used.busy, used.packets),
+        (Time(10_000_000), 200),
+        "busy all the time, not more"
+    );
+    assert_eq!(used.buffer_full, Time::ZERO);
+}
+
+#[test]
+fn round_robin_takes_inputs_in_turn_and_random_takes_all_equally_often() {
+    let shares = |arbiter| {
+        let mut bench = Bench::with(1_000_000, arbiter);
+        let mut inputs = std::collections::BTreeMap::new();
+        for _ in 0..600 {
+            for input in [0, 1, 3] {
+                inputs.insert(bench.arrive(0, input, 2, 100), input);
+            }
+        }
+        bench.until(Time(60_000_000));
+        let order: Vec<u16> = bench.agenda.messages.iter().map(|m| inputs[m]).collect();
+        let share = |input| order.iter().filter(|i| **i == input).count();
+        (order[..7].to_vec(), [share(0), share(1), share(3)])
+    };
+    let (order, share) = shares(Arbiter::RoundRobin);
+    assert_eq!(order, [0, 1, 3, 0, 1, 3, 0]);
+    assert!(share.iter().all(|n| n.abs_diff(200) <= 1), "{share:?}");
+    let (order, share) = shares(Arbiter::Random);
+    assert_ne!(order, [0, 1, 3, 0, 1, 3, 0]);
+    // Four standard deviations of a third of 600.
+    assert!(share.iter().all(|n| n.abs_diff(200) <= 46), "{share:?}");
+}
+
+/// Karol's slots: whose tails leave together compete together, however their events are ordered.
+#[test]
+fn all_tails_of_a_moment_are_gone_before_an_output_chooses() {
+    let mut bench = Bench::new(1_000_000);
+    // Output 1's turn is at input 1 after it has taken one of input 0, so that of two, input 1 wins,
+    // though input 0's tail is the first to be seen to leave.
+    bench.arrive(0, 0, 1, 100);
+    bench.arrive(0, 1, 2, 100);
+    bench.arrive(0, 0, 1, 60);
+    bench.arrive(0, 1, 1, 70);
+    bench.until(Time(1_000_000));
+    let lengths: Vec<u64> = bench.agenda.departed.iter().map(|d| d.3 - d.0).collect();
+    assert_eq!(lengths, [100_000, 100_000, 70_000, 60_000]);
+}
+
+#[test]
+fn a_channel_without_credit_holds_up_its_own_queue_only() {
+    let mut bench = Bench::new(150);
+    for _ in 0..2 {
+        bench.arrive(0, 0, 2, 100);
+    }
+    bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 100);
+    bench.until(Time(1_000_000));
+    // VC 0 has room for one packet; the second waits for credit, the other channel's does not.
+    let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+    assert_eq!(vcs, [(0, 0), (100_000, 1)]);
+    assert_eq!(bench.router.waiting().count(), 1);
+    bench.credit(1_000_000, 2, 0, 100);
+    bench.until(Time(2_000_000));
+    assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+    // Without room from 200 to 1000 ns.
+    assert_eq!(bench.router.used(2, Time(2_000_000)).buffer_full, Time(800_000));
+    bench.arrive(2_000_000, 0, 2, 100);
+    let used = bench.router.used(2, Time(2_300_000));
+    assert_eq!(used.buffer_full, Time(800_000 + 300_000), "and again at the end");
+}
+
+#[test]
+fn places_are_given_back_when_the_tail_leaves() {
+    let mut bench = Bench::new(1000);
+    bench.arrive(0, 0, 2, 100);
+    bench.arrive(0, 1, 2, 50);
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+    assert_eq!(bench.router.credits(2, 0), 850);
+}
+
+#[test]
+fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+    let mut bench = Bench::new(1000);
+    bench.arrive(0, 0, 3, 100);
+    bench.until(Time(1_000_000));
+    // It comes in over 100 ns and leaves in 50: the tails meet.
+    assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+}
+
+#[test]
+fn congestion_counts_what_waits_and_what_has_no_credit_back() {
+    let mut bench = Bench::new(150);
+    bench.arrive(0, 0, 2, 100);
+    assert_eq!(seen(&bench.router, 1).room(Port(2), 0), 50);
+    assert_eq!(seen(&bench.router, 51).room(Port(2), 0), 0, "too little");
+    bench.arrive(0, 1, 2, 100);
+    bench.arrive(0, 1, 2, 100);
+    let seen = |bench: &Bench| {
+        let seen = seen(&bench.router, 1);
+        (seen.load(Port(2)), seen.room(Port(2), 0))
+    };
+    // One has left, one waits for room, the third is not known yet.
+    assert_eq!(seen(&bench), (200, 0));
+    bench.credit(1_000_000, 2, 0, 100);
+    bench.until(Time(2_000_000));
+    assert_eq!(seen(&bench), (200, 0));
+    bench.credit(2_000_000, 2, 0, 100);
+    bench.until(Time(3_000_000));
+    bench.credit(3_000_000, 2, 0, 100);
+    assert_eq!(seen(&bench), (0, 150));
+}
+
+#[test]
+fn room_that_is_kept_is_nobody_else_s() {
+    let mut bench = Bench::new(300);
+    bench.arrive(0, 0, 2, 50);
+    // Both want VC 1; the first has its room from now on, though the wire is taken.
+    bench.arrive_on(0, (1, 0), (2, source(1, Entry::Kept)), 200);
+    bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 150);
+    assert_eq!(
+        seen(&bench.router, 1).room(Port(2), 1),
+        0,
+        "the rest is waited for"
+    );
+    assert_eq!(bench.router.credits(2, 1), 300, "nothing has left yet");
+    bench.until(Time(1_000_000));
+    let ends: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.3, d.2)).collect();
+    assert_eq!(ends, [(50_000, 0), (250_000, 1)]);
+    assert_eq!(bench.router.credits(2, 1), 100);
+}
+
+#[test]
+fn a_bubble_leaves_room_for_one_more_packet() {
+    for (credits, leaves) in [(100 + LARGEST - 1, 0), (100 + LARGEST, 1)] {
+        let mut bench = Bench::new(credits);
+        bench.arrive_on(0, (0, 0), (2, source(0, Entry::Bubble)), 100);
+        bench.until(Time(1_000_000));
+        assert_eq!(bench.agenda.departed.len(), leaves);
+        assert_eq!(bench.router.credits(2, 0), credits - 100 * leaves as u32);
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Arrive(Arrival),
+    /// Also when none was asked for.
+    Due,
+    /// Also of what was never sent.
+    Credit(u16, u8, u32),
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Output {
+    Depart(u16, u8, Packet, Time),
+    Credit(u16, u8, u32, Time),
+    Due(Time),
+    Drawn(u32),
+}
+
+impl<const KEPT: bool> Random for Recorder<Undo, Output, KEPT> {
+    fn below(&mut self, bound: u32) -> u32 {
+        // The same numbers when an operation is done again.
+        let number = (self.outputs.len() as u32 * 5 + 3) % bound;
+        self.outputs.push(Output::Drawn(number));
+        number
+    }
+}
+
+impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
+        self.outputs.push(Output::Depart(port, vc, packet, serialization));
+    }
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.outputs.push(Output::Credit(port, vc, bytes, after));
+    }
+    fn due(&mut self, after: Time) {
+        self.outputs.push(Output::Due(after));
+    }
+}
+
+impl Reversible for Router {
+    type Op = Op;
+    type Step = Undo;
+    type Output = Output;
+    type State = RouterState;
+
+    /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
+    fn fresh() -> Router {
+        let mut router = Bench::with(300, Arbiter::Random).router;
+        router.setting.warmup = Time(1_000_000);
+        router
+    }
+
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+        match *op {
+            Op::Arrive(arrival) => self.arrived(now, arrival, EXPLICIT, out),
+            Op::Due => self.due(now, EXPLICIT, out),
+            Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+        }
+    }
+
+    fn undo(&mut self, step: Undo) {
+        Router::undo(self, step);
+    }
+    fn state(&self) -> RouterState {
+        Router::state(self)
+    }
+    fn restore(&mut self, state: RouterState) -> Result<(), String> {
+        Router::restore(self, state)
+    }
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let arrivals = (0u16..4, 0u8..2, packets(0..=LARGEST));
+    let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
+    prop_oneof![
+        6 => arrivals.prop_map(|(input, vc, packet)| Op::Arrive(Arrival { input, vc, packet })),
+        4 => Just(Op::Due),
+        3 => credits(0u32..300).prop_map(credit),
+        1 => credits(any::<u32>()).prop_map(credit),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+        check::<Router>(&script)?;
+    }
+}
+
+#[test]
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
+    let mut bench = Bench::new(150);
+    for _ in 0..3 {
+        bench.arrive(0, 0, 2, 100);
+    }
+    bench.arrive(0, 1, 2, 100);
+    bench.until(Time(150_000));
+    let good = bench.router.state();
+    let mut fresh = Bench::new(150).router;
+    let untouched = fresh.state();
+    let mut refused = |change: fn(&mut RouterState), why: &str| {
+        let mut state = good.clone();
+        change(&mut state);
+        let error = fresh.restore(state).unwrap_err();
+        assert!(error.contains(why), "{error}");
+        assert_eq!(fresh.state(), untouched);
+    };
+    refused(
+        |s| s.outputs.truncate(3),
+        "4 ports, 8 queues and 8 buffers behind it, its saved state 3, 8 and 8",
+    );
+    refused(|s| s.lanes.truncate(7), "its saved state 4, 7 and 8");
+    refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
+    refused(|s| s.first = 4, "port 4 in the saved state is none");
+    refused(|s| s.lanes[0].want = None, "input 0, VC 0 contradicts itself");
+    refused(|s| s.lanes[0].packets.clear(), "input 0, VC 0 contradicts itself");
+    refused(
+        |s| s.lanes[0].want.as_mut().unwrap().output = 4,
+        "input 0, VC 0 contradicts itself",
+    );
+    refused(
+        |s| s.lanes[2].want.as_mut().unwrap().vc = 2,
+        "input 1, VC 0 contradicts itself",
+    );
+    refused(
+        |s| s.outputs[1].from = Some((0, 0)),
+        "input 0, VC 0 contradicts itself",
+    );
+    refused(
+        |s| s.outputs[1].from = Some((4, 0)),
+        "output 1 contradicts itself",
+    );
+    refused(
+        |s| {
+            s.outputs[0].from = Some((3, 0));
+            s.outputs[1].from = Some((3, 1));
+        },
+        "output 1 contradicts itself",
+    );
+    refused(|s| s.outputs[2].turn = 8, "output 2 contradicts itself");
+    refused(
+        |s| s.outputs[0].blocked_since = Some(Time(1)),
+        "output 0 contradicts itself",
+    );
+    assert_eq!(fresh.restore(good.clone()), Ok(()));
+    assert_eq!(fresh.state(), good);
+}

@@ -1,0 +1,53 @@
+//! Routing that never chooses: where a packet is, where it comes from and goes to, and its state leave one hop.
+
+use topology::{HostId, RouterId};
+
+use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+
+/// What an algorithm without choices says of itself; all of [`Routing`] follows from it.
+pub(crate) trait Fixed: Send + Sync {
+    /// See [`Routing::oblivious`].
+    const OBLIVIOUS: Oblivious;
+
+    /// See [`Routing::vcs`].
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    /// See [`Routing::packets_per_vc`].
+    fn packets_per_vc(&self) -> u32 {
+        1
+    }
+
+    /// The next hop, to the host at its router.
+    fn hop(&self, at: At, state: &mut RouteState) -> Hop;
+
+    /// See [`Routing::chances`].
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>);
+}
+
+impl<F: Fixed> Routing for F {
+    fn vcs(&self) -> u8 {
+        Fixed::vcs(self)
+    }
+
+    fn packets_per_vc(&self) -> u32 {
+        Fixed::packets_per_vc(self)
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        self.hop(at, state)
+    }
+
+    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        out.push((self.hop(at, &mut state), state));
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(F::OBLIVIOUS)
+    }
+
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
+        Fixed::chances(self, router, destination, state, out);
+    }
+}

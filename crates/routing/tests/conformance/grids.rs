@@ -1,0 +1,139 @@
+//! Networks of dimensions: tori, meshes and HyperX.
+
+use std::collections::HashMap;
+
+use fabricsim_routing::*;
+use topology::Port;
+
+use crate::walk::{Draws, Known, first_hop, network, pairs, path, routing};
+
+#[test]
+fn equally_long_ways_round_a_ring_are_both_used() {
+    for toml in [
+        "kind = \"torus\"\nsizes = [2]\nhosts_per_router = 32",
+        "kind = \"torus\"\nsizes = [4, 4, 4]",
+    ] {
+        let topology = network(toml);
+        let routing = routing("dimension-order", "", &topology);
+        let mut used: HashMap<_, u32> = HashMap::new();
+        for pair in pairs(&*topology) {
+            for (router, port, _) in path(&*topology, &*routing, pair, &mut Draws(1)) {
+                *used.entry((router, port)).or_default() += 1;
+            }
+        }
+        assert_eq!(used.len() as u64, topology.router_links());
+        let (least, most) = (used.values().min().unwrap(), used.values().max().unwrap());
+        assert!(most < &(least * 2), "{toml}: {least} to {most} packets on a link");
+    }
+}
+
+#[test]
+fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() {
+    // From (0, 0) to (4, 2): ports 1 and 3 lead up, 2 and 4 down.
+    let topology = network("kind = \"torus\"\nsizes = [5, 3]");
+    let hop = |parameters, load: &dyn Fn(u16) -> u64, room: &dyn Fn(u16, u8) -> u64| {
+        let algorithm = ("minimal-adaptive", parameters);
+        first_hop(algorithm, &topology, &Known(load, room), &mut Draws(1))
+    };
+    let kept = |port, vc| Hop {
+        port: Port(port),
+        vc,
+        entry: Entry::Kept,
+    };
+    // Both ways down are shortest: over the wrap-around links.
+    let all = |_: u16, _: u8| 1000;
+    assert_eq!(hop("", &|port| u64::from(port != 2), &all), kept(2, 2));
+    assert_eq!(hop("", &|port| u64::from(port != 4), &all), kept(4, 2));
+    assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 4)), kept(4, 2));
+    assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 2)), kept(2, 2));
+    // Of several VCs the one with the most room; none of them: dimension order on the dateline's VC 0.
+    let third = |port, vc| if port == 2 { u64::from(vc) % 4 } else { 0 };
+    assert_eq!(hop("adaptive_vcs = 3", &|_| 9, &third), kept(2, 3));
+    let escape_only = |_, vc| if vc < 2 { 5000 } else { 0 };
+    assert_eq!(hop("", &|_| 9, &escape_only), Hop::new(Port(2), 0));
+    let bubble = Hop {
+        entry: Entry::Bubble,
+        ..Hop::new(Port(2), 0)
+    };
+    assert_eq!(hop("escape = \"bubble\"", &|_| 9, &|_, _| 0), bubble);
+}
+
+#[test]
+fn detours_in_a_hyperx_are_taken_by_load_times_links() {
+    // From (0, 0) to (4, 4): ports 1 to 4 lead along dimension 0, 4 straight; 5 to 8 along dimension 1.
+    let topology = network("kind = \"hyperx\"\nshape = [5, 5]");
+    let room = |_: u16, _: u8| 1000;
+    for (algorithm, bias, straight, free, expected) in [
+        // Two links left: load * 2 against load * 3 + bias.
+        ("doal", 0, 3000, 2000, 4),
+        ("doal", 0, 3001, 2000, 1),
+        ("doal", 10, 3005, 2000, 4),
+        ("doal", 10, 3006, 2000, 1),
+        ("dal", 0, 3000, 2000, 4),
+        ("dal", 0, 3001, 2000, 1),
+    ] {
+        let parameters = format!("bias = \"{bias} B\"");
+        let load = |port: u16| match port {
+            1 => free,
+            4 => straight,
+            _ => 1_000_000,
+        };
+        for seed in 0..20 {
+            let congestion = Known(load, room);
+            let hop = first_hop((algorithm, &parameters), &topology, &congestion, &mut Draws(seed));
+            assert_eq!(hop.port, Port(expected), "{algorithm} {parameters}, {straight} B");
+        }
+    }
+    // Dimension 1 is open to DAL only.
+    let load = |port: u16| if port == 8 { 1 } else { 5000 };
+    let hop = |algorithm, room: &dyn Fn(u16, u8) -> u64| {
+        let congestion = Known(load, room);
+        first_hop(
+            (algorithm, "bias = \"0 B\""),
+            &topology,
+            &congestion,
+            &mut Draws(1),
+        )
+    };
+    assert_eq!(hop("doal", &room), Hop::new(Port(4), 1));
+    assert_eq!(
+        (hop("dal", &room).port, hop("dal", &room).entry),
+        (Port(8), Entry::Kept)
+    );
+    // Nowhere is room: the escape in dimension order, which waits.
+    assert_eq!(hop("dal", &|_, _| 0), Hop::new(Port(4), 0));
+    // Room on a detour only, which costs more.
+    assert_eq!(hop("dal", &|port, _| u64::from(port == 6)), Hop::new(Port(4), 0));
+}
+
+#[test]
+fn escapes_and_bubbles_show_in_the_proof() {
+    let proof = |toml: &str, algorithm: &str, parameters: &str| {
+        let topology = network(toml);
+        let routing = routing(algorithm, parameters, &topology);
+        prove_deadlock_free(&*topology, &*routing, 20_000_000).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let torus = "kind = \"torus\"\nsizes = [5, 3]";
+    // Rings of three routers have no path of two links; of those of five there are six.
+    let bubbles = proof(torus, "dimension-order", "deadlock = \"bubble\"");
+    assert_eq!((bubbles.channels, bubbles.adaptive, bubbles.rings), (60, 0, 6));
+    let both = proof(torus, "minimal-adaptive", "escape = \"bubble\"");
+    assert_eq!((both.channels, both.adaptive, both.rings), (120, 60, 6));
+    assert_eq!(both.dependencies, bubbles.dependencies);
+    assert!(
+        both.to_string()
+            .contains("bubble rings (Duato); 60 adaptive channels")
+    );
+    let dateline = proof(torus, "minimal-adaptive", "");
+    let ordered = proof(torus, "dimension-order", "");
+    assert_eq!((dateline.adaptive, dateline.rings), (60, 0));
+    assert_eq!(dateline.channels - 60, ordered.channels);
+    assert_eq!(dateline.dependencies, ordered.dependencies);
+    let hyperx = proof("kind = \"hyperx\"\nshape = [4, 3]", "dal", "");
+    assert_eq!(
+        (hyperx.channels, hyperx.adaptive, hyperx.longest_route),
+        (120, 60, 4)
+    );
+    let doal = proof("kind = \"hyperx\"\nshape = [4, 3]", "doal", "");
+    assert_eq!((doal.channels, doal.adaptive, doal.longest_route), (120, 0, 4));
+}

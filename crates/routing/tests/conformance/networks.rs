@@ -1,0 +1,130 @@
+//! Networks that are routed, and what is known of algorithms on them.
+
+use topology::Shape;
+
+/// Networks of each shape, small enough for the proof.
+pub const NETWORKS: &[&str] = &[
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 1\nglobal_links_per_router = 4",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 2\nglobal_links_per_router = 1",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 1",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 2",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 3",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 6",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\narrangement = \"palmtree\"",
+    "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 3\ngroups = 6\narrangement = \"random\"",
+    "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 3\nlinks_between_groups = 4\ngroups = 3",
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 3\ncolumns = 4\nglobal_links_per_router = 1\ngroups = 3",
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1",
+    "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 3\nglobal_links_per_spine = 2\ngroups = 4",
+    "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\nglobal_links_per_spine = 2\narrangement = \"random\"",
+    "kind = \"express-mesh\"\nsizes = [12]\ngap = 5\nhosts_per_router = 2",
+    "kind = \"express-mesh\"\nsizes = [7, 5]\ngap = [3, 2]",
+    "kind = \"fat-tree\"\nradix = 2",
+    "kind = \"fat-tree\"\nradix = 4",
+    "kind = \"fat-tree\"\nradix = 6\npods = 2\ntapering = \"2:1\"",
+    "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4",
+    "kind = \"fat-tree\"\nradix = 8\nlevels = 2\ntapering = \"5:3\"",
+    // The Petersen graph; routers in a row with parallel cables; a ring with a tail.
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [1, 6], [2, 7], [3, 8], [4, 9], \
+     [5, 7], [6, 8], [7, 9], [8, 5], [9, 6]]\nhosts_per_router = 2",
+    "kind = \"graph\"\nedges = [[0, 1, 2], [1, 2, 3], [2, 3]]\nhosts_per_router = 3",
+    "kind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 0], [6, 7], [7, 8]]",
+    "kind = \"fat-tree\"\nradix = 6\nleaves = 8",
+    "kind = \"fat-tree\"\nradix = 4\nlevels = 4\npods = 3",
+    "kind = \"fat-tree\"\ndown = [2, 4, 3]\nup = [4, 2]\ncables = [2, 1]\nleaves = 5",
+    "kind = \"hyperx\"\nshape = [1]\nhosts_per_router = 2",
+    "kind = \"hyperx\"\nshape = [6]\nhosts_per_router = 2",
+    "kind = \"hyperx\"\nshape = [2, 2, 2, 2, 2]",
+    "kind = \"hyperx\"\nshape = [4, 3, 3]\nwidth = [1, 2, 3]\nhosts_per_router = 2",
+    "kind = \"mesh\"\nsizes = [1]\nhosts_per_router = 2",
+    "kind = \"mesh\"\nsizes = [4, 1, 3]\nhosts_per_router = 2",
+    "kind = \"mesh\"\nsizes = [4, 3]\nlinks = [2, 3]\nhosts_per_router = 2",
+    "kind = \"slim-fly\"\nq = 3\nhosts_per_router = 3",
+    "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2",
+    "kind = \"slim-fly\"\nq = 7\nhosts_per_router = 1",
+    "kind = \"slim-fly\"\nq = 8\nhosts_per_router = 1",
+    "kind = \"torus\"\nsizes = [1, 2]",
+    "kind = \"torus\"\nsizes = [2, 2, 2, 2]",
+    "kind = \"torus\"\nsizes = [7]",
+    "kind = \"torus\"\nsizes = [4, 3, 4]",
+    "kind = \"torus\"\nsizes = [6, 2, 3]\nhosts_per_router = 2",
+    "kind = \"torus\"\nsizes = [4, 2, 3]\nlinks = [2, 1, 3]\nhosts_per_router = 2",
+];
+
+/// Parameters of algorithms beside their defaults, and the networks that know them.
+pub const VARIANTS: &[(&str, &str, Knows)] = &[
+    ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
+    ("par", "intermediate = \"group\"", is_groups),
+    ("par", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "par",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    (
+        "piggyback",
+        "intermediate = \"group\"\nthreshold = \"0 B\"",
+        is_groups,
+    ),
+    ("ugal", "information = \"group\"\nbias = \"0 B\"", is_groups),
+    (
+        "ugal",
+        "information = \"group\"\nintermediate = \"group\"",
+        is_groups,
+    ),
+    ("ugal", "intermediate = \"group\"", is_groups),
+    ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    (
+        "ugal",
+        "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
+        is_groups,
+    ),
+    ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
+        shape.graph().is_some()
+    }),
+    ("valiant", "intermediate = \"any-router\"", is_groups),
+    ("valiant", "intermediate = \"group\"", is_groups),
+    ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", is_hyperx),
+    ("dimension-order", "deadlock = \"bubble\"", is_torus),
+    ("doal", "bias = \"0 B\"", is_hyperx),
+    ("minimal-adaptive", "escape = \"bubble\"", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 3", is_torus),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_mesh),
+    ("minimal-adaptive", "adaptive_vcs = 2", is_hyperx),
+];
+
+pub type Knows = fn(&Shape<'_>) -> bool;
+
+fn is_groups(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(_))
+}
+
+fn is_hyperx(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::HyperX(_))
+}
+
+fn is_torus(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if grid.wraps())
+}
+
+fn is_mesh(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Cartesian(grid) if !grid.wraps())
+}
+
+/// Whether an algorithm promises the fewest hops.
+pub fn is_minimal(algorithm: &str, shape: &Shape<'_>) -> bool {
+    match algorithm {
+        // In an express mesh it never turns back.
+        "dimension-order" if matches!(shape, Shape::Graph(_)) => false,
+        "adaptive"
+        | "destination-mod-k"
+        | "dimension-order"
+        | "minimal"
+        | "minimal-adaptive"
+        | "scatter"
+        | "source-destination-hashed" => true,
+        "dal" | "doal" | "par" | "piggyback" | "ugal" | "valiant" => false,
+        other => panic!("say here whether '{other}' is minimal"),
+    }
+}

@@ -1,0 +1,139 @@
+//! Parameters that make no sense, and algorithms that do not fit, are refused where they stand.
+
+use fabricsim_routing::build;
+
+use crate::networks::NETWORKS;
+use crate::walk::{network, section};
+
+#[test]
+fn wrong_parameters_are_refused_where_they_stand() {
+    let dragonfly = network(NETWORKS[1]);
+    let torus = network("kind = \"torus\"\nsizes = [4, 4]");
+    let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
+    let slim_fly = network("kind = \"slim-fly\"\nq = 3");
+    for (algorithm, parameters, topology, expected) in [
+        (
+            "minimum",
+            "",
+            &torus,
+            "x.toml:1: algorithm: unknown name 'minimum'; did you mean 'minimal'?",
+        ),
+        (
+            "minimal",
+            "",
+            &torus,
+            "x.toml:1: algorithm: 'minimal' works on dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly, not on \
+             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive",
+        ),
+        (
+            "dimension-order",
+            "",
+            &dragonfly,
+            "'dimension-order' works on torus, mesh, hyperx, express-mesh, not on this dragonfly of 3 groups of 2 routers with 2 \
+             hosts each; expected one of: minimal, par, piggyback, ugal, valiant",
+        ),
+        (
+            "ugal",
+            "bias = 7680",
+            &dragonfly,
+            "x.toml:2: bias: 7680 has no unit; expected a size",
+        ),
+        (
+            "ugal",
+            "weight = -1",
+            &dragonfly,
+            "x.toml:2: weight: -1 is out of range",
+        ),
+        (
+            "ugal",
+            "intermediate = \"routers\"",
+            &dragonfly,
+            "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
+        ),
+        (
+            "dimension-order",
+            "deadlock = \"bubbles\"",
+            &torus,
+            "x.toml:2: deadlock: unknown name 'bubbles'; did you mean 'bubble'?",
+        ),
+        (
+            "dimension-order",
+            "deadlock = \"bubble\"",
+            &hyperx,
+            "x.toml:2: deadlock: 'bubble' is for the rings of a torus, which this HyperX of 3 x 3 routers with 1 host \
+             each does not have",
+        ),
+        (
+            "minimal-adaptive",
+            "escape = \"bubble\"",
+            &network("kind = \"mesh\"\nsizes = [4]"),
+            "x.toml:2: escape: 'bubble' is for the rings of a torus",
+        ),
+        (
+            "minimal-adaptive",
+            "adaptive_vcs = 0",
+            &torus,
+            "x.toml:2: adaptive_vcs: 0 is out of range; expected 1 to 253",
+        ),
+        (
+            "dal",
+            "adaptive_vcs = 255",
+            &hyperx,
+            "x.toml:2: adaptive_vcs: 255 is out of range; expected 1 to 254",
+        ),
+        (
+            "doal",
+            "bias = 7",
+            &hyperx,
+            "x.toml:2: bias: 7 has no unit; expected a size",
+        ),
+        (
+            "doal",
+            "",
+            &torus,
+            "'doal' works on hyperx, not on this torus of 4 x 4 routers",
+        ),
+        (
+            "ugal",
+            "information = \"group\"",
+            &slim_fly,
+            "has no groups; expected router",
+        ),
+        (
+            "piggyback",
+            "period = \"0 ns\"",
+            &dragonfly,
+            "x.toml:2: period: 0 is no interval; expected a time such as \"100 ns\"",
+        ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "candidates = 0",
+            &slim_fly,
+            "x.toml:2: candidates: 0 is not possible; expected at least 1",
+        ),
+        (
+            "ugal",
+            "cost = \"loads\"",
+            &slim_fly,
+            "x.toml:2: cost: unknown name 'loads'; did you mean 'load'?",
+        ),
+        (
+            "minimal",
+            "paths = \"adaptive\"",
+            &dragonfly,
+            "x.toml:2: paths: unknown name 'adaptive'",
+        ),
+    ] {
+        let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
+            panic!("{algorithm} {parameters}: was built");
+        };
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}\nnot\n{expected}");
+    }
+}
