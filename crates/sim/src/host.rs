@@ -767,7 +767,7 @@ struct Unread;
 
 impl Program for Unread {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        Ok(Some(Operation::Compute { ps: 0 }))
+        Ok(Some(Operation::Compute { ps: 0, region: None }))
     }
 }
 

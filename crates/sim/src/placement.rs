@@ -340,8 +340,7 @@ impl Rooms {
         folder: &Path,
     ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
-        let path: String = source.required("otf2")?;
-        let workload = workload::open(folder.join(&path)).map_err(|e| source.error("otf2", e.to_string()))?;
+        let workload = workload::read(source, folder)?;
         let mut settings = mpi.clone();
         let scale = section.or("compute_scale", 1.0)?;
         settings
@@ -367,7 +366,7 @@ impl Rooms {
         for host in &hosts {
             self.taken[host.0 as usize] = true;
         }
-        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("otf2", e.to_string()))?;
+        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
         Ok(JobKind::Ranks(job))
     }
 

@@ -4,9 +4,13 @@
 mod info;
 mod operation;
 pub mod otf2;
+mod source;
 pub mod trace;
 pub mod traffic;
 
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceInfo};
-pub use operation::{Call, Collective, Communicator, Operation, Program, TraceError, WORLD, Workload};
+pub use operation::{
+    Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
+};
+pub use source::{SOURCES, Source, read};
 pub use trace::{info, open};

@@ -8,6 +8,9 @@ use thiserror::Error;
 /// Index of a communicator in [`Workload::communicators`].
 pub type Communicator = u32;
 
+/// Index of a part of the application's code in [`Workload::regions`].
+pub type Region = u32;
+
 /// Index of the communicator of all ranks.
 pub const WORLD: Communicator = 0;
 
@@ -75,6 +78,34 @@ calls! {
     ReduceScatter = "MPI_Reduce_scatter",
     Scan = "MPI_Scan",
     Exscan = "MPI_Exscan",
+    ReduceScatterBlock = "MPI_Reduce_scatter_block",
+    Ibarrier = "MPI_Ibarrier",
+    Ibcast = "MPI_Ibcast",
+    Ireduce = "MPI_Ireduce",
+    Iallreduce = "MPI_Iallreduce",
+    Iallgather = "MPI_Iallgather",
+    Iallgatherv = "MPI_Iallgatherv",
+    Ialltoall = "MPI_Ialltoall",
+    Ialltoallv = "MPI_Ialltoallv",
+    Igather = "MPI_Igather",
+    Igatherv = "MPI_Igatherv",
+    Iscatter = "MPI_Iscatter",
+    Iscatterv = "MPI_Iscatterv",
+    IreduceScatter = "MPI_Ireduce_scatter",
+    IreduceScatterBlock = "MPI_Ireduce_scatter_block",
+    Iscan = "MPI_Iscan",
+    Iexscan = "MPI_Iexscan",
+    Startall = "MPI_Startall",
+    Put = "MPI_Put",
+    Get = "MPI_Get",
+    Accumulate = "MPI_Accumulate",
+    WinCreate = "MPI_Win_create",
+    WinFence = "MPI_Win_fence",
+    WinFree = "MPI_Win_free",
+    CommDup = "MPI_Comm_dup",
+    CommSplit = "MPI_Comm_split",
+    CommCreate = "MPI_Comm_create",
+    CartCreate = "MPI_Cart_create",
 }
 
 /// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:
@@ -123,6 +154,8 @@ pub enum Operation {
     Compute {
         /// Picoseconds.
         ps: u64,
+        /// The part of the application's code that it does so in; none: not known.
+        region: Option<Region>,
     },
     /// Sends; `request` makes it non-blocking.
     Send {
@@ -162,6 +195,18 @@ pub enum Operation {
         /// Recorded call.
         call: Call,
     },
+    /// Blocks until a message that a receive with this envelope would take is here, and leaves it: Probe,
+    /// and an Iprobe that found something.
+    Probe {
+        /// Source rank; none: `MPI_ANY_SOURCE`.
+        from: Option<u32>,
+        /// Tag; none: `MPI_ANY_TAG`.
+        tag: Option<u32>,
+        /// Communicator.
+        communicator: Communicator,
+        /// Recorded call.
+        call: Call,
+    },
     /// Takes part in a collective of all ranks of the communicator.
     Collective {
         /// Which.
@@ -172,9 +217,55 @@ pub enum Operation {
         root: u32,
         /// Bytes, see [`Collective`].
         bytes: u64,
+        /// What each rank gives and takes, for the `v` variants, where it is known.
+        counts: Option<Box<Counts>>,
+        /// Non-blocking: the request.
+        request: Option<u64>,
         /// Recorded call.
         call: Call,
     },
+    /// Writes into the memory of another rank; complete, there too, at the next fence.
+    Put {
+        /// Whose memory.
+        to: u32,
+        /// Communicator of the window.
+        communicator: Communicator,
+        /// Bytes.
+        bytes: u64,
+        /// Recorded call.
+        call: Call,
+    },
+    /// Reads from the memory of another rank; complete at the next fence.
+    Get {
+        /// Whose memory.
+        from: u32,
+        /// Communicator of the window.
+        communicator: Communicator,
+        /// Bytes.
+        bytes: u64,
+        /// Recorded call.
+        call: Call,
+    },
+    /// Ends what all ranks of the communicator have put and got since the last fence.
+    Fence {
+        /// Communicator of the window.
+        communicator: Communicator,
+        /// Recorded call.
+        call: Call,
+    },
+}
+
+/// What one rank gives to and takes from each rank of a communicator, in bytes and in the communicator's
+/// order. Where a rank gives all others the same (allgatherv, gatherv: its own part), `sends` has one entry;
+/// where it takes one part only (scatterv), `receives` has. What the caller of MPI need not know (`receives`
+/// of gatherv but at the root, `sends` of scatterv but there) is empty. For reduce-scatter, `receives` has the
+/// part of each rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Bytes to each rank.
+    pub sends: Vec<u64>,
+    /// Bytes from each rank.
+    pub receives: Vec<u64>,
 }
 
 /// An error of a workload while it is read.
@@ -204,6 +295,11 @@ pub trait Workload: Send + Sync {
     fn ranks(&self) -> u32;
     /// World ranks of each communicator's members, in their order. The first is [`WORLD`].
     fn communicators(&self) -> Arc<[Vec<u32>]>;
+    /// Names of the parts of the application's code that computations are told apart by; none, if they are
+    /// not.
+    fn regions(&self) -> Arc<[String]> {
+        Arc::new([])
+    }
     /// A program that starts at the beginning of a rank's operations.
     ///
     /// # Errors

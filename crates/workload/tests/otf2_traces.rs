@@ -281,6 +281,7 @@ fn lammps_operations_are_the_recorded_calls() {
                 | Operation::Receive { call, .. }
                 | Operation::Wait { call, .. }
                 | Operation::Collective { call, .. } => call,
+                other => panic!("{other:?} is not in this trace"),
             };
             *by_call.entry(call.name()).or_default() += 1;
         }
@@ -493,10 +494,16 @@ fn computation_is_the_time_between_calls() {
         )
     };
     let first = fourth.iter().position(is_sendrecv).unwrap();
-    assert_eq!(fourth[first - 1], Operation::Compute { ps: 48_863_000 });
+    assert_eq!(
+        fourth[first - 1],
+        Operation::Compute {
+            ps: 48_863_000,
+            region: None
+        }
+    );
     for rank in [0, 13, 26] {
         let gaps = operations(&*workload, rank).into_iter().filter_map(|o| match o {
-            Operation::Compute { ps } => Some(ps),
+            Operation::Compute { ps, .. } => Some(ps),
             _ => None,
         });
         let gaps: Vec<u64> = gaps.collect();

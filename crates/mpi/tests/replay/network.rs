@@ -201,7 +201,10 @@ pub fn fixed() -> Delay {
 }
 
 pub fn compute(ns: u64) -> Operation {
-    Operation::Compute { ps: ns * 1000 }
+    Operation::Compute {
+        ps: ns * 1000,
+        region: None,
+    }
 }
 
 pub fn send_as(call: Call, to: u32, tag: u32, bytes: u64, request: Option<u64>) -> Operation {
@@ -268,6 +271,8 @@ pub fn collective(collective: Collective, communicator: u32, root: u32, bytes: u
         communicator,
         root,
         bytes,
+        counts: None,
+        request: None,
         call,
     }
 }

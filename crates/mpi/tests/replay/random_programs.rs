@@ -154,7 +154,9 @@ impl Programs {
                 self.messages += 1;
                 self.bytes += bytes;
             }
-            Step::Compute { rank, ps } => self.operations[rank as usize].push(Operation::Compute { ps }),
+            Step::Compute { rank, ps } => {
+                self.operations[rank as usize].push(Operation::Compute { ps, region: None })
+            }
             Step::WaitAll { rank } => self.wait(rank),
             Step::Collective {
                 algorithm,

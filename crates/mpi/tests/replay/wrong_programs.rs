@@ -87,7 +87,13 @@ fn errors_name_rank_call_and_what_is_wrong() {
             "there is no rank 2 in communicator 0",
         ),
         (
-            vec![compute(1), Operation::Compute { ps: u64::MAX }],
+            vec![
+                compute(1),
+                Operation::Compute {
+                    ps: u64::MAX,
+                    region: None,
+                },
+            ],
             "beyond the end of simulated time",
         ),
     ] {

@@ -382,6 +382,7 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
                 },
                 Operation::Compute {
                     ps: u64::from(rank) * 333_333,
+                    region: None,
                 },
                 Operation::Send {
                     to: (rank + 2) % ranks,
@@ -400,6 +401,8 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
                     communicator: 0,
                     root: 0,
                     bytes,
+                    counts: None,
+                    request: None,
                     call: Call::Allreduce,
                 },
             ]

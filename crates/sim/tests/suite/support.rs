@@ -235,7 +235,10 @@ pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
 }
 
 pub fn compute(ns: u64) -> Operation {
-    Operation::Compute { ps: ns * 1000 }
+    Operation::Compute {
+        ps: ns * 1000,
+        region: None,
+    }
 }
 
 pub fn send(to: u32, bytes: u64) -> Operation {

@@ -317,7 +317,8 @@ impl Translation {
         self.compute_until(now);
         if self.computed > 0 {
             let ps = std::mem::take(&mut self.computed);
-            self.queue.push_back(Slot::Ready(Operation::Compute { ps }));
+            self.queue
+                .push_back(Slot::Ready(Operation::Compute { ps, region: None }));
         }
         self.queue.push_back(slot);
     }
@@ -386,7 +387,8 @@ impl Translation {
         self.current = None;
         if self.computed > 0 {
             let ps = std::mem::take(&mut self.computed);
-            self.queue.push_back(Slot::Ready(Operation::Compute { ps }));
+            self.queue
+                .push_back(Slot::Ready(Operation::Compute { ps, region: None }));
         }
         for slot in &mut self.queue {
             if matches!(slot, Slot::Posted { .. }) {
@@ -617,6 +619,8 @@ impl Translation {
             communicator,
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
+            counts: None,
+            request: None,
             call,
         }))
     }

@@ -77,7 +77,10 @@ fn run_counting(parts: &[Vec<Event>]) -> Result<(Vec<Operation>, usize), String>
 }
 
 fn compute(ns: u64) -> Operation {
-    Operation::Compute { ps: 1000 * ns }
+    Operation::Compute {
+        ps: 1000 * ns,
+        region: None,
+    }
 }
 
 fn send(to: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
@@ -401,6 +404,8 @@ fn collectives_know_their_rank_root_and_size() {
         communicator,
         root,
         bytes,
+        counts: None,
+        request: None,
         call,
     };
     let expected = [
@@ -433,6 +438,8 @@ fn nonblocking_collectives_happen_where_they_complete_in_the_order_of_their_star
         communicator: WORLD,
         root: 2,
         bytes: 8,
+        counts: None,
+        request: None,
         call: Call::Waitall,
     };
     assert_eq!(
@@ -475,7 +482,7 @@ fn computation_is_exact_over_any_span() {
     let mut translation = Translation::new(1);
     let mut total = 0;
     while let Some(operation) = translation.next(&definitions, &mut events).unwrap() {
-        if let Operation::Compute { ps } = operation {
+        if let Operation::Compute { ps, .. } = operation {
             assert!((333..=334).contains(&ps));
             total += ps;
         }

@@ -70,7 +70,7 @@ fn survey_rank(archive: &Arc<Archive>, rank: u32, tally: &mut Tally) -> Result<(
         .next(definitions, &mut watched)
         .map_err(|failure| failure.at(archive, rank))?
     {
-        if let Operation::Compute { ps } = operation {
+        if let Operation::Compute { ps, .. } = operation {
             compute_ps += ps;
         }
     }
