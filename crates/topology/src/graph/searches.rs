@@ -12,9 +12,9 @@ use super::adjacency::Adjacency;
 use super::distances::{BLOCK, Block, Towards};
 use super::network::MOST_ROUTERS;
 
-/// Memory of all blocks that are kept: all there are of 32,768 routers. Each thread can hold one more of which
+/// Memory of all blocks that are kept: all there are of 65,536 routers. Each thread can hold one more of which
 /// it has not finished the search or the use.
-const BUDGET: u64 = 256 << 20;
+const BUDGET: u64 = 1 << 30;
 
 const _: () = assert!(Block::bytes(MOST_ROUTERS) <= BUDGET);
 
@@ -263,11 +263,10 @@ mod tests {
             (BLOCK, 1),
             (BLOCK + 1, 2),
             // The last that all fit.
-            (1 << 15, 512),
-            ((1 << 15) + 1, 511),
-            (1 << 16, 256),
-            (1_000_000, 16),
-            (MOST_ROUTERS as u32, 1),
+            (1 << 16, 1024),
+            ((1 << 16) + 1, 1023),
+            (1_000_000, 67),
+            (MOST_ROUTERS as u32, 4),
         ] {
             assert_eq!(slots(routers), blocks, "{routers}");
             let searches = Searches::new(routers);
