@@ -2,7 +2,7 @@
 //!
 //! A topology is computed, not stored: every query is answered from a formula, so that a million hosts
 //! cost no table of hosts x hosts or routers x routers. Only a network from a file is stored, as what the file
-//! is: a list of cables.
+//! is: a list of cables. It is searched for ways, and what the last searches found is kept in bounded memory.
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 

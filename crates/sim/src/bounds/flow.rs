@@ -144,14 +144,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds what the sources, routers with their loads, send to one destination.
+    /// Adds what the sources, routers with their loads, send to one destination. `ahead`: how many destinations
+    /// will need about as many situations, with this one.
     ///
     /// # Errors
-    /// More than `most` situations altogether, or a routing whose packets can go round for ever.
+    /// More than `most` situations altogether, known as soon as there are too many for what is ahead; or a routing
+    /// whose packets can go round for ever.
     pub fn add(
         &mut self,
         sources: impl Iterator<Item = (RouterId, f64)>,
         destination: HostId,
+        ahead: u64,
         most: u64,
         flow: &mut Flow,
     ) -> Result<(), String> {
@@ -173,10 +176,11 @@ impl<'a> Walk<'a> {
         let starts = self.situations.len();
         let mut next = 0;
         while next < self.situations.len() {
-            flow.situations += 1;
-            if flow.situations > most {
+            let open = (self.situations.len() - next) as u64;
+            if (flow.situations + open).saturating_mul(ahead) > most {
                 return Err(format!("too large: more than {most} routing situations"));
             }
+            flow.situations += 1;
             self.explore(next as u32, destination)?;
             next += 1;
         }

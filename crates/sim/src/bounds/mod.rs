@@ -231,14 +231,10 @@ fn flow(
     let wanted = if alike { 1 } else { used.len() };
     for (done, destination) in used.iter().take(wanted).enumerate() {
         let host = demand.destinations[*destination];
-        walk.add(demand.sources(*destination), host, effort.situations, &mut flow)?;
-        let expected = flow.situations.saturating_mul(wanted as u64);
-        if done == 0 && expected > effort.situations {
-            return Err(format!(
-                "too large: about {expected} routing situations, of which at most {} are walked",
-                effort.situations
-            ));
-        }
+        // What the first one needs is all that is known of the others.
+        let ahead = if done == 0 { wanted as u64 } else { 1 };
+        let sources = demand.sources(*destination);
+        walk.add(sources, host, ahead, effort.situations, &mut flow)?;
     }
     if alike {
         spread_evenly(topology, channels, used.len(), &mut flow);

@@ -251,7 +251,7 @@ fn what_is_too_large_says_so() {
     let (bounds, _) = of(&network, uniform.as_ref(), effort);
     assert_eq!(
         bounds.not_computed,
-        "too large: about 2500 routing situations, of which at most 1000 are walked"
+        "too large: more than 1000 routing situations"
     );
     assert_eq!((bounds.throughput, bounds.router_throughput), (Some(1.0), None));
     let (bounds, loads) = of(&network, &Listed, effort);

@@ -12,12 +12,26 @@ pub(super) const BLOCK: u32 = u64::BITS;
 
 /// Distances modulo 3 of every router from the destinations of a block: the low and the high bits, one for each
 /// destination.
-pub(super) struct Block(Box<[[u64; 2]]>);
+pub(super) struct Block {
+    /// The destinations are the routers from `number * BLOCK` on.
+    pub(super) number: u32,
+    planes: Box<[[u64; 2]]>,
+}
 
 impl Block {
-    /// Finds the distances from the routers `first` to `first + 63`, and the greatest of them.
-    pub(super) fn search(adjacency: &Adjacency, first: u32) -> (Block, u32) {
-        let routers = adjacency.routers();
+    /// Memory of a block in a network of so many routers.
+    pub(super) const fn bytes(routers: u64) -> u64 {
+        routers * size_of::<[u64; 2]>() as u64
+    }
+
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> u64 {
+        size_of_val(&*self.planes) as u64
+    }
+
+    /// Finds the distances from the destinations of a block, and the greatest of them.
+    pub(super) fn search(adjacency: &Adjacency, number: u32) -> (Block, u32) {
+        let (routers, first) = (adjacency.routers(), number * BLOCK);
         let mut planes = vec![[0; 2]; routers as usize].into_boxed_slice();
         // Bits of the searches that have been at a router; that are there now; that come there next.
         let mut seen = vec![0u64; routers as usize];
@@ -44,7 +58,7 @@ impl Block {
                 }
             }
             if there.is_empty() {
-                return (Block(planes), distance);
+                return (Block { number, planes }, distance);
             }
             distance += 1;
             for router in &there {
@@ -63,7 +77,7 @@ impl Block {
     /// Distance modulo 3 of a router from the destination with that index in the block.
     #[inline]
     fn residue(&self, router: u32, index: u32) -> u32 {
-        let [low, high] = self.0[router as usize];
+        let [low, high] = self.planes[router as usize];
         (low >> index & 1) as u32 | ((high >> index & 1) as u32) << 1
     }
 }

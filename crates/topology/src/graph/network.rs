@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use super::adjacency::Adjacency;
 use super::distances::{BLOCK, Block, Towards};
 use super::plan::{Fault, Place, Plan, Role};
+use super::searches::Searches;
 use crate::size::counted;
 use crate::{Graph, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology, pick};
 
-/// With all of them as destinations, what [`Block`]s hold is 1 GiB.
-const MOST_ROUTERS: usize = 1 << 16;
+/// As many as cables can connect; what is kept of searches has room for one.
+pub(super) const MOST_ROUTERS: u64 = 1 << 24;
 const MOST_HOSTS: u64 = 1 << 24;
 const MOST_CABLES: u64 = 1 << 24;
 
@@ -23,8 +24,7 @@ pub(super) struct Network {
     first_host: Vec<u32>,
     /// Of each host.
     router: Vec<u32>,
-    /// Found when a router of the block is asked for as destination; which does not depend on who asks first.
-    blocks: Box<[OnceLock<Block>]>,
+    searches: Searches,
     diameter: OnceLock<u32>,
 }
 
@@ -112,7 +112,6 @@ impl Wiring {
 
     /// Whether all of it fits.
     fn check(&self, plan: &Plan, order: &[usize]) -> Result<(), Fault> {
-        let fail = |message| Err(Fault::new(Place::Whole, message));
         let cables: u64 = self.cables.iter().map(|(_, count)| u64::from(*count)).sum();
         let hosts: u64 = self.hosts.iter().map(|hosts| u64::from(*hosts)).sum();
         if let Some((index, ports)) = order
@@ -128,19 +127,21 @@ impl Wiring {
             );
             return Err(Fault::new(node.place, message));
         }
-        if cables > MOST_CABLES {
-            return fail(format!(
-                "{cables} cables between routers are too many; expected at most {MOST_CABLES}"
-            ));
+        at_most(MOST_CABLES, cables, "cables between routers")?;
+        if hosts == 0 {
+            let message = "no router has a host; expected at least one host";
+            return Err(Fault::new(Place::Whole, message));
         }
-        match hosts {
-            0 => fail("no router has a host; expected at least one host".into()),
-            hosts if hosts > MOST_HOSTS => fail(format!(
-                "{hosts} hosts are too many; expected at most {MOST_HOSTS}"
-            )),
-            _ => Ok(()),
-        }
+        at_most(MOST_HOSTS, hosts, "hosts")
     }
+}
+
+fn at_most(most: u64, number: u64, what: &str) -> Result<(), Fault> {
+    if number > most {
+        let message = format!("{number} {what} are too many; expected at most {most}");
+        return Err(Fault::new(Place::Whole, message));
+    }
+    Ok(())
 }
 
 impl Network {
@@ -152,12 +153,7 @@ impl Network {
         if order.is_empty() {
             return fail("no router; expected at least one".into());
         }
-        if order.len() > MOST_ROUTERS {
-            return fail(format!(
-                "{} routers are too many; expected at most {MOST_ROUTERS}",
-                order.len()
-            ));
-        }
+        at_most(MOST_ROUTERS, order.len() as u64, "routers")?;
         let wiring = Wiring::new(&plan, &order, hosts_per_router)?;
         wiring.check(&plan, &order)?;
         let adjacency = Adjacency::new(&wiring.hosts, &wiring.cables);
@@ -179,9 +175,7 @@ impl Network {
             names: (0..adjacency.routers())
                 .map(|number| name(number).clone())
                 .collect(),
-            blocks: (0..adjacency.routers().div_ceil(BLOCK))
-                .map(|_| OnceLock::new())
-                .collect(),
+            searches: Searches::new(adjacency.routers()),
             adjacency,
             first_host,
             router,
@@ -190,14 +184,8 @@ impl Network {
     }
 
     #[inline]
-    fn towards(&self, to: RouterId) -> Towards<'_> {
-        let number = to.0 / BLOCK;
-        let search = || Block::search(&self.adjacency, number * BLOCK).0;
-        Towards {
-            adjacency: &self.adjacency,
-            block: self.blocks[number as usize].get_or_init(search),
-            destination: to.0,
-        }
+    fn towards<R>(&self, to: RouterId, ask: impl FnOnce(Towards<'_>) -> R) -> R {
+        self.searches.towards(&self.adjacency, to.0, ask)
     }
 
     fn hosts_of(&self, router: RouterId) -> u32 {
@@ -240,7 +228,7 @@ impl Topology for Network {
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        self.towards(to).distance(from.0)
+        self.towards(to, |towards| towards.distance(from.0))
     }
 
     fn link_classes(&self) -> &'static [&'static str] {
@@ -284,30 +272,33 @@ impl Graph for Network {
     /// From searches from all routers, of which nothing else is kept.
     fn diameter(&self) -> u32 {
         *self.diameter.get_or_init(|| {
-            let first = (0..self.routers()).step_by(BLOCK as usize);
-            let greatest = first.map(|first| Block::search(&self.adjacency, first).1);
+            let blocks = 0..self.routers().div_ceil(BLOCK);
+            let greatest = blocks.map(|number| Block::search(&self.adjacency, number).1);
             greatest.max().unwrap_or(0)
         })
     }
 
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
-        let towards = self.towards(to);
-        let choices = towards.closer(from.0).count() as u32;
-        let (chosen, draw) = pick(draw, choices);
-        let mut closer = towards.closer(from.0);
-        let (link, end) = closer.nth(chosen as usize).expect("the routers differ");
-        let left = if draw != 0 && towards.has_choice(end.router) {
-            draw
-        } else {
-            0
-        };
-        (self.port(from, link), left)
+        self.towards(to, |towards| {
+            let choices = towards.closer(from.0).count() as u32;
+            let (chosen, draw) = pick(draw, choices);
+            let mut closer = towards.closer(from.0);
+            let (link, end) = closer.nth(chosen as usize).expect("the routers differ");
+            let left = if draw != 0 && towards.has_choice(end.router) {
+                draw
+            } else {
+                0
+            };
+            (self.port(from, link), left)
+        })
     }
 
     fn shortest_ports(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port)) {
-        for (link, _) in self.towards(to).closer(from.0) {
-            each(self.port(from, link));
-        }
+        self.towards(to, |towards| {
+            for (link, _) in towards.closer(from.0) {
+                each(self.port(from, link));
+            }
+        });
     }
 
     /// Nothing is known of what stands together.

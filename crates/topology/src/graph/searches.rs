@@ -1,0 +1,283 @@
+//! What was found by the last searches, in memory that does not grow with the network.
+//!
+//! A block of destinations has one slot where it can be, together with others if there are more blocks than
+//! slots. If another one is there, it is searched for again and takes its place. What a search finds depends on
+//! nothing but the network, so answers do not depend on what is kept, nor on which thread asks first.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+
+use super::adjacency::Adjacency;
+use super::distances::{BLOCK, Block, Towards};
+use super::network::MOST_ROUTERS;
+
+/// Memory of all blocks that are kept: all there are of 65,536 routers. Each thread can hold one more of which
+/// it has not finished the search or the use.
+const BUDGET: u64 = 1 << 30;
+
+const _: () = assert!(Block::bytes(MOST_ROUTERS) <= BUDGET);
+
+pub(super) struct Searches {
+    /// Block `n` is in slot `n` modulo their number.
+    slots: Box<[Slot]>,
+}
+
+#[derive(Default)]
+struct Slot {
+    kept: ArcSwapOption<Block>,
+    /// Held while searching, so that threads that want the same block do not all search for it.
+    searching: Mutex<()>,
+}
+
+impl Searches {
+    /// In a network of so many routers.
+    pub(super) fn new(routers: u32) -> Searches {
+        Searches::with_slots(slots(routers))
+    }
+
+    fn with_slots(slots: u32) -> Searches {
+        Searches {
+            slots: (0..slots).map(|_| Slot::default()).collect(),
+        }
+    }
+
+    /// Asks something of the ways to a destination.
+    #[inline]
+    pub(super) fn towards<R>(
+        &self,
+        adjacency: &Adjacency,
+        destination: u32,
+        ask: impl FnOnce(Towards<'_>) -> R,
+    ) -> R {
+        let number = destination / BLOCK;
+        let slot = &self.slots[number as usize % self.slots.len()];
+        let kept = slot.kept.load();
+        if let Some(block) = kept.as_deref().filter(|block| block.number == number) {
+            return ask(Towards {
+                adjacency,
+                block,
+                destination,
+            });
+        }
+        drop(kept);
+        let block = &slot.search(adjacency, number);
+        ask(Towards {
+            adjacency,
+            block,
+            destination,
+        })
+    }
+}
+
+impl Slot {
+    #[cold]
+    fn search(&self, adjacency: &Adjacency, number: u32) -> Arc<Block> {
+        let _searching = self.searching.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = self.kept.load_full().filter(|block| block.number == number) {
+            return block;
+        }
+        let block = Arc::new(Block::search(adjacency, number).0);
+        self.kept.store(Some(block.clone()));
+        block
+    }
+}
+
+/// A slot for every block, if all fit.
+fn slots(routers: u32) -> u32 {
+    let blocks = u64::from(routers.div_ceil(BLOCK));
+    let fit = BUDGET / Block::bytes(u64::from(routers.max(1)));
+    blocks.min(fit).max(1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Case {
+        adjacency: Adjacency,
+        slots: u32,
+        /// Pairs of routers.
+        asked: Vec<[u32; 2]>,
+    }
+
+    fn case() -> impl Strategy<Value = Case> {
+        (1u32..500).prop_flat_map(|routers| {
+            // A tree, and more cables.
+            let tree = vec(any::<u32>(), routers as usize - 1);
+            let more = vec(([0..routers, 0..routers], 1u32..4), 0..300);
+            let asked = vec([0..routers, 0..routers], 1..40);
+            (tree, more, 1u32..4, asked).prop_map(move |(tree, more, slots, asked)| {
+                let tree = (1..routers).zip(tree);
+                let mut cables: Vec<([u32; 2], u32)> =
+                    tree.map(|(router, draw)| ([draw % router, router], 1)).collect();
+                cables.extend(more.into_iter().filter(|([a, b], _)| a != b));
+                Case {
+                    adjacency: Adjacency::new(&vec![1; routers as usize], &cables),
+                    slots,
+                    asked,
+                }
+            })
+        })
+    }
+
+    /// What can be asked for: distance, the links that lead closer, and whether there are several paths.
+    type Answer = (u32, Vec<usize>, bool);
+
+    fn answer(searches: &Searches, adjacency: &Adjacency, [from, to]: [u32; 2]) -> Answer {
+        searches.towards(adjacency, to, |towards| {
+            let closer = towards.closer(from).map(|(link, _)| link).collect();
+            (towards.distance(from), closer, towards.has_choice(from))
+        })
+    }
+
+    /// The same by a plain breadth-first search that counts paths, two or more as two.
+    fn plain(adjacency: &Adjacency, [from, to]: [u32; 2]) -> Answer {
+        let mut found = vec![None; adjacency.routers() as usize];
+        found[to as usize] = Some((0u32, 1u32));
+        let mut order = vec![to];
+        let mut next = 0;
+        while let Some(router) = order.get(next).copied() {
+            next += 1;
+            let (distance, paths) = found[router as usize].unwrap();
+            for end in adjacency.links(router) {
+                match &mut found[end.router as usize] {
+                    Some((far, sum)) if *far == distance + 1 => *sum = 2.min(*sum + paths),
+                    Some(_) => {}
+                    new => {
+                        *new = Some((distance + 1, paths));
+                        order.push(end.router);
+                    }
+                }
+            }
+        }
+        let distance = |router: u32| found[router as usize].unwrap().0;
+        let links = adjacency.links(from).iter().enumerate();
+        let closer = links.filter(|(_, end)| distance(end.router) < distance(from));
+        (
+            distance(from),
+            closer.map(|(link, _)| link).collect(),
+            found[from as usize].unwrap().1 > 1,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_those_of_plain_searches(case in case()) {
+            let Case { adjacency, slots, asked } = &case;
+            let searches = Searches::with_slots(*slots);
+            let expected: Vec<Answer> = asked.iter().map(|pair| plain(adjacency, *pair)).collect();
+            for (pair, expected) in asked.iter().zip(&expected) {
+                prop_assert_eq!(&answer(&searches, adjacency, *pair), expected);
+            }
+            // Several threads at once, each beginning elsewhere.
+            let (searches, threads) = (Searches::with_slots(*slots), 4);
+            let answers = std::thread::scope(|scope| {
+                let ask = |thread: usize| {
+                    let mut pairs = asked.clone();
+                    pairs.rotate_left(thread * asked.len() / threads);
+                    let searches = &searches;
+                    scope.spawn(move || {
+                        pairs.iter().map(|pair| answer(searches, adjacency, *pair)).collect::<Vec<_>>()
+                    })
+                };
+                let asking: Vec<_> = (0..threads).map(ask).collect();
+                asking.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            });
+            for (thread, answers) in answers.into_iter().enumerate() {
+                let mut expected = expected.clone();
+                expected.rotate_left(thread * asked.len() / threads);
+                prop_assert_eq!(answers, expected);
+            }
+        }
+    }
+
+    fn ring(routers: u32) -> Adjacency {
+        let cables: Vec<_> = (0..routers)
+            .map(|router| ([router, (router + 1) % routers], 1))
+            .collect();
+        Adjacency::new(&vec![1; routers as usize], &cables)
+    }
+
+    /// The numbers of the blocks that are kept.
+    fn kept(searches: &Searches) -> Vec<Option<u32>> {
+        let kept = searches.slots.iter().map(|slot| slot.kept.load());
+        kept.map(|block| block.as_deref().map(|block| block.number))
+            .collect()
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_are_slots() {
+        let adjacency = ring(10 * BLOCK);
+        let searches = Searches::with_slots(3);
+        assert_eq!(kept(&searches), [None; 3]);
+        let ask = |block: u32| searches.towards(&adjacency, block * BLOCK, |towards| towards.distance(0));
+        for (block, then) in [
+            (1, [None, Some(1), None]),
+            (9, [Some(9), Some(1), None]),
+            (4, [Some(9), Some(4), None]),
+            (5, [Some(9), Some(4), Some(5)]),
+            (1, [Some(9), Some(1), Some(5)]),
+        ] {
+            assert_eq!(ask(block), BLOCK * block.min(10 - block));
+            assert_eq!(kept(&searches), then);
+        }
+        // What a thread is using stays as it is while another block takes the place.
+        searches.towards(&adjacency, 0, |towards| {
+            assert_eq!(ask(3), 3 * BLOCK);
+            assert_eq!((towards.block.number, towards.distance(5)), (0, 5));
+        });
+    }
+
+    #[test]
+    fn blocks_that_fit_are_searched_for_once() {
+        let adjacency = ring(5 * BLOCK - 1);
+        let searches = Searches::new(adjacency.routers());
+        let place = |to| searches.towards(&adjacency, to, |towards| std::ptr::from_ref(towards.block).addr());
+        let first: Vec<usize> = (0..adjacency.routers()).map(place).collect();
+        let second: Vec<usize> = (0..adjacency.routers()).map(place).collect();
+        assert_eq!(first, second);
+        assert_eq!(kept(&searches), [0, 1, 2, 3, 4].map(Some));
+        // The same if threads want it at the same time: all are given the one that is kept.
+        let searches = Searches::new(adjacency.routers());
+        let places = std::thread::scope(|scope| {
+            let place =
+                || searches.towards(&adjacency, 7, |towards| std::ptr::from_ref(towards.block).addr());
+            let asking: Vec<_> = (0..8).map(|_| scope.spawn(place)).collect();
+            asking
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        for (routers, blocks) in [
+            (1, 1),
+            (BLOCK, 1),
+            (BLOCK + 1, 2),
+            // The last that all fit.
+            (1 << 16, 1024),
+            ((1 << 16) + 1, 1023),
+            (1_000_000, 67),
+            (MOST_ROUTERS as u32, 4),
+        ] {
+            assert_eq!(slots(routers), blocks, "{routers}");
+            let searches = Searches::new(routers);
+            assert_eq!(searches.slots.len(), blocks as usize);
+            assert!(
+                u64::from(blocks) * Block::bytes(routers.into()) <= BUDGET,
+                "{routers}"
+            );
+        }
+        // And a block is as large as that.
+        let block = Block::search(&ring(100), 0).0;
+        assert_eq!(block.memory(), Block::bytes(100));
+    }
+}
