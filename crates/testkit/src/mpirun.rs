@@ -26,12 +26,26 @@ const SETTINGS: &[(&str, &str)] = &[
 /// # Panics
 /// If there is no `mpirun`, or if it has not ended by itself within the limit.
 pub fn mpirun<A: AsRef<OsStr>>(count: usize, program: &Path, arguments: &[A], limit: Duration) -> Output {
+    mpirun_with(count, program, arguments, &[], limit)
+}
+
+/// The same, with variables in the environment of the processes.
+///
+/// # Panics
+/// As [`mpirun`].
+pub fn mpirun_with<A: AsRef<OsStr>>(
+    count: usize,
+    program: &Path,
+    arguments: &[A],
+    environment: &[(&str, &str)],
+    limit: Duration,
+) -> Output {
     let mut command = Command::new("mpirun");
     command
         .args(["-n", &count.to_string()])
         .arg(program)
         .args(arguments)
-        .envs(SETTINGS.iter().copied());
+        .envs(SETTINGS.iter().chain(environment).copied());
     finish(command, limit)
 }
 
