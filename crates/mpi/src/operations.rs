@@ -307,13 +307,11 @@ impl Rank {
             bytes,
             ..
         } = *leaving;
-        let rendezvous = leaving.is_synchronous() || bytes > self.job.settings.eager_threshold;
+        let settings = &self.job.settings;
+        let rendezvous = leaving.is_synchronous() || bytes > settings.eager_threshold;
+        let copied = leaving.is_buffered() || !leaving.is_synchronous() && bytes <= settings.copy_threshold;
         let (kind, request) = if rendezvous {
-            let owner = if leaving.is_buffered() {
-                Owner::Nobody
-            } else {
-                Owner::Program
-            };
+            let owner = if copied { Owner::Nobody } else { Owner::Program };
             let subject = leaving.subject();
             let handle = self.requests.open(subject, owner, &mut self.journal);
             (Kind::RequestToSend, handle)
@@ -336,8 +334,8 @@ impl Rank {
         let of_collective = message.is_of_collective();
         self.stats
             .count_sent(Traffic { of_collective, bytes }, &mut self.journal);
-        // A buffered or eager send is complete for the sender, whatever the network does.
-        (rendezvous && !leaving.is_buffered()).then_some(request)
+        // A copied or eager send is complete for the sender, whatever the network does.
+        (rendezvous && !copied).then_some(request)
     }
 
     /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
