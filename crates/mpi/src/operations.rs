@@ -281,14 +281,11 @@ impl Rank {
                 return self.settle(now, out);
             }
             (Origin::NonBlocking(number), pending) => {
-                let handle = pending.unwrap_or_else(|| {
-                    let handle = self
-                        .requests
-                        .open(leaving.subject(), Owner::Program, &mut self.journal);
-                    let complete = |request: &mut Request| request.complete = true;
-                    self.requests.alter(handle, complete, &mut self.journal);
-                    handle
-                });
+                let complete = Request {
+                    complete: true,
+                    ..Request::new(leaving.subject(), Owner::Program)
+                };
+                let handle = pending.unwrap_or_else(|| self.requests.add(complete, &mut self.journal));
                 self.open.insert(number, handle, &mut self.journal);
             }
             (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
@@ -347,11 +344,8 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
         let receive = Request {
-            subject,
-            owner: Owner::Program,
-            complete: false,
-            matched: false,
             cost: self.job.settings.receive_overhead,
+            ..Request::new(subject, Owner::Program)
         };
         let handle = self.requests.add(receive, &mut self.journal);
         let Subject {

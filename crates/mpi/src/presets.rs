@@ -48,7 +48,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "mpich-ch3",
         summary: "MPICH's device ch3: eager up to 128 KiB",
-        source: "pmodels/mpich, src/mpid/ch3/src/mpid_init.c: MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE",
+        source: "pmodels/mpich, src/mpid/ch3/src/mpid_vc.c: MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE",
         eager_threshold: 128 << 10,
         copy_threshold: 0,
     },

@@ -76,11 +76,11 @@ impl Settings {
         ),
         (
             "matching_overhead",
-            "CPU time per entry of a matching queue that is looked at; default 0 s",
+            "CPU time per entry of a matching queue that is looked at; default 0 ps",
         ),
         (
             "nic_gap",
-            "least time between two messages that a host hands to its NIC (LogP's g); default 0 s",
+            "least time between two messages that a host hands to its NIC (LogP's g); default 0 ps",
         ),
         (
             "control_size",
