@@ -11,15 +11,18 @@
 //! Source of the protocol model: the eager and rendezvous protocols of MPICH and Open MPI; overheads
 //! as in LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
+mod background;
 mod collectives;
 mod error;
 mod job;
 mod journal;
 mod matching;
 mod message;
+mod one_sided;
 mod ongoing;
 mod operations;
 mod ordering;
+mod presets;
 mod program;
 mod progress;
 mod rank;
@@ -32,7 +35,8 @@ pub use collectives::{ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round};
 pub use error::ReplayError;
 pub use job::Job;
 pub use journal::Changes;
-pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
+pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST, WINDOW_CONTEXT};
+pub use presets::{PRESETS, Preset};
 pub use rank::{Action, Rank};
 pub use settings::{ComputeScale, Settings};
 pub use state::RankState;

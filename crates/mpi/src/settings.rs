@@ -3,18 +3,25 @@
 use config::{Bytes, Duration, Error, Section};
 use des::Time;
 
-use crate::Algorithms;
+use crate::{Algorithms, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Largest payload in bytes that is sent eagerly; a longer one asks first (rendezvous).
     pub eager_threshold: u64,
+    /// Largest payload of a rendezvous that the sender copies before it leaves, so that its send is complete
+    /// with that; 0: none.
+    pub copy_threshold: u64,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
     pub receive_overhead: Time,
-    /// Bytes on the wire of a request to send and of a clear to send.
+    /// CPU time of the receiver per entry of a matching queue that is looked at.
+    pub matching_overhead: Time,
+    /// Least time between two messages that a host's ranks hand to its NIC: LogP's `g`.
+    pub nic_gap: Time,
+    /// Bytes on the wire of a request to send, a clear to send, an acknowledgement, and of what asks for a get.
     pub control_bytes: u64,
     /// Bytes on the wire that an eager message or rendezvous data has on top of its payload.
     pub header_bytes: u64,
@@ -31,8 +38,11 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             eager_threshold: 8 << 10,
+            copy_threshold: 0,
             send_overhead: Time::from_ns(300),
             receive_overhead: Time::from_ns(300),
+            matching_overhead: Time::ZERO,
+            nic_gap: Time::ZERO,
             control_bytes: 64,
             header_bytes: 32,
             compute_scale: ComputeScale::default(),
@@ -45,8 +55,16 @@ impl Settings {
     /// Names and meaning of the keys that [`Settings::read`] knows, for help and documentation.
     pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
         (
+            "preset",
+            "default of the keys that are not given, by name (fabricsim list mpi-presets); default none",
+        ),
+        (
             "eager_threshold",
             "largest message that is sent without asking first; default 8 KiB",
+        ),
+        (
+            "copy_threshold",
+            "largest message beyond the eager threshold whose sender copies it and goes on; default 0 B: none",
         ),
         (
             "send_overhead",
@@ -57,8 +75,16 @@ impl Settings {
             "CPU time of the receiver per message; default 300 ns",
         ),
         (
+            "matching_overhead",
+            "CPU time per entry of a matching queue that is looked at; default 0 ps",
+        ),
+        (
+            "nic_gap",
+            "least time between two messages that a host hands to its NIC (LogP's g); default 0 ps",
+        ),
+        (
             "control_size",
-            "size on the wire of a request to send or clear to send; default 64 B",
+            "size on the wire of a request to send, clear to send, acknowledgement or request of a get; default 64 B",
         ),
         (
             "header_size",
@@ -75,7 +101,7 @@ impl Settings {
     /// # Errors
     /// A value without unit, of the wrong type, or an unknown algorithm.
     pub fn read(section: &Section) -> Result<Settings, Error> {
-        let default = Settings::default();
+        let default = presets::read(section)?.settings();
         let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
         let time = |key: &str, time: Time| {
             section
@@ -84,8 +110,11 @@ impl Settings {
         };
         Ok(Settings {
             eager_threshold: size("eager_threshold", default.eager_threshold)?,
+            copy_threshold: size("copy_threshold", default.copy_threshold)?,
             send_overhead: time("send_overhead", default.send_overhead)?,
             receive_overhead: time("receive_overhead", default.receive_overhead)?,
+            matching_overhead: time("matching_overhead", default.matching_overhead)?,
+            nic_gap: time("nic_gap", default.nic_gap)?,
             control_bytes: size("control_size", default.control_bytes)?,
             header_bytes: size("header_size", default.header_bytes)?,
             compute_scale: default.compute_scale,
@@ -168,6 +197,10 @@ mod tests {
             ("send_overhead = \"3 B\"", "unknown unit"),
             ("header_size = 3", "x.toml:1: header_size: 3 has no unit"),
             ("collectives = 3", "not a table"),
+            (
+                "preset = \"psm3\"",
+                "x.toml:1: preset: unknown name 'psm3'; did you mean 'psm2'",
+            ),
             (
                 "\n[collectives]\nallreduce = \"recursive-dubling\"",
                 "did you mean 'recursive-doubling'",

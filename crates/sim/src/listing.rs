@@ -22,6 +22,7 @@ pub const PART_KINDS: &[&str] = &[
     "arrivals",
     "message-sizes",
     "collectives",
+    "mpi-presets",
     "placements",
     "trace-formats",
     "executors",
@@ -71,6 +72,10 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
         "collectives" => mpi::ALGORITHMS
             .iter()
             .map(|a| part(&format!("{}/{}", a.collective.name(), a.name), a.summary, &[]))
+            .collect(),
+        "mpi-presets" => mpi::PRESETS
+            .iter()
+            .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
             .collect(),
         "placements" => vec![
             part("linear", "hosts in their order", &[]),
