@@ -4,7 +4,7 @@ use std::mem;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::{Call, Collective};
+use workload::{Call, Collective, Counts};
 
 use crate::collectives::{registered, tag};
 use crate::journal::Journal;
@@ -12,7 +12,7 @@ use crate::message::COLLECTIVE_CONTEXT;
 use crate::operations::Step;
 use crate::rank::{Action, Departure, Origin, Rank};
 use crate::requests::{Direction, Subject};
-use crate::{Algorithm, CollectiveCall, Job, ReplayError, Round};
+use crate::{Algorithm, CollectiveCall, Job, Part, ReplayError, Round};
 
 /// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(crate) struct Ongoing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Place {
     current: Option<Current>,
+    /// Of the collective that it is in, where they are known.
+    counts: Option<Box<Counts>>,
     /// Receives of the round, and sends that are not complete at once.
     pending: Vec<u32>,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Current {
 pub(crate) enum Change {
     /// What it was before.
     Current(Option<Current>),
+    /// What they were before.
+    Counts(Option<Box<Counts>>),
     Awaited,
     Settled(u32),
 }
@@ -64,8 +68,17 @@ impl Ongoing {
         journal.note(|| Change::Current(old));
     }
 
+    /// Hardly any collective has counts; the others note nothing.
+    fn set_counts(&mut self, counts: Option<Box<Counts>>, journal: &mut Journal) {
+        if self.place.counts.is_some() || counts.is_some() {
+            let old = mem::replace(&mut self.place.counts, counts);
+            journal.note(|| Change::Counts(old));
+        }
+    }
+
     fn end(&mut self, journal: &mut Journal) {
         self.set(None, journal);
+        self.set_counts(None, journal);
     }
 
     /// True the first time that it is called in a round.
@@ -79,7 +92,8 @@ impl Ongoing {
     }
 
     /// Enters the first round of a collective; false if it has none.
-    fn begin(&mut self, current: Current, journal: &mut Journal) -> bool {
+    fn begin(&mut self, current: Current, counts: Option<Box<Counts>>, journal: &mut Journal) -> bool {
+        self.set_counts(counts, journal);
         self.set(Some(current), journal);
         self.find_round()
     }
@@ -129,6 +143,7 @@ impl Ongoing {
                     self.find_round();
                 }
             }
+            Change::Counts(old) => self.place.counts = old,
             Change::Awaited => {
                 self.place.pending.pop();
             }
@@ -139,8 +154,9 @@ impl Ongoing {
     /// Writes the messages of the current round; false if there is no such round.
     fn find_round(&mut self) -> bool {
         self.round.clear();
-        let current = self.place.current.as_ref();
-        current.is_some_and(|c| (c.algorithm.round)(&c.part, c.k, &mut self.round))
+        let Place { current, counts, .. } = &self.place;
+        let part = |call| Part::new(call, counts.as_deref());
+        current.is_some_and(|c| (c.algorithm.round)(&part(c.part), c.k, &mut self.round))
     }
 
     pub fn place(&self) -> &Place {
@@ -169,11 +185,25 @@ impl Rank {
         collective: Collective,
         communicator: u32,
         part: CollectiveCall,
+        counts: Option<Box<Counts>>,
         call: Call,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<Step, ReplayError> {
-        let algorithm = self.job.settings.collectives.of(collective);
+        if let Some(given) = counts
+            .as_deref()
+            .and_then(|counts| wrong_length(counts, part.ranks))
+        {
+            return Err(ReplayError::Counts {
+                rank: self.rank,
+                call: call.name(),
+                given,
+                communicator,
+                size: part.ranks,
+            });
+        }
+        let seen = Part::new(part, counts.as_deref());
+        let algorithm = self.job.settings.collectives.of(collective, call, &seen);
         let first = Current {
             algorithm,
             part,
@@ -183,7 +213,7 @@ impl Rank {
             issued: 0,
             waits: false,
         };
-        let entered = self.collective.begin(first, &mut self.journal);
+        let entered = self.collective.begin(first, counts, &mut self.journal);
         self.begin_round(entered, now, out)
     }
 
@@ -242,10 +272,20 @@ impl Rank {
         Ok(Departure {
             to,
             context: current.communicator | COLLECTIVE_CONTEXT,
-            tag: tag(current.algorithm.collective, current.k),
+            tag: tag(
+                current.algorithm.collective,
+                current.k.wrapping_add(self.collective.round.ahead),
+            ),
             bytes,
             call: current.call,
             origin: Origin::Collective,
         })
     }
+}
+
+/// The length of a list that is neither empty, nor for one, nor for all of so many ranks.
+fn wrong_length(counts: &Counts, ranks: u32) -> Option<usize> {
+    [counts.sends.len(), counts.receives.len()]
+        .into_iter()
+        .find(|length| *length > 1 && *length != ranks as usize)
 }

@@ -149,6 +149,7 @@ impl Rank {
                 communicator,
                 root,
                 bytes,
+                counts,
                 call,
                 ..
             } => {
@@ -165,7 +166,7 @@ impl Rank {
                     root,
                     bytes,
                 };
-                self.begin_collective(collective, communicator, part, call, now, out)
+                self.begin_collective(collective, communicator, part, counts, call, now, out)
             }
             Operation::Probe { .. }
             | Operation::Put { .. }
