@@ -29,7 +29,7 @@ mod state;
 mod statistics;
 
 pub use collectives::{
-    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Part, Round, Rule, TABLES, Table, Variant,
+    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Share, Round, Rule, TABLES, Table, Variant,
 };
 pub use error::ReplayError;
 pub use job::Job;

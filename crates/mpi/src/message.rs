@@ -47,7 +47,7 @@ pub struct Message {
     /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected);
     /// [`NO_REQUEST`] for an eager message. The receiver hands it back in its [`Kind::ClearToSend`].
     pub request: u32,
-    /// Part in the protocol.
+    /// Share in the protocol.
     pub kind: Kind,
 }
 

@@ -12,7 +12,7 @@ use crate::message::COLLECTIVE_CONTEXT;
 use crate::operations::Step;
 use crate::rank::{Action, Departure, Origin, Rank};
 use crate::requests::{Direction, Subject};
-use crate::{Algorithm, CollectiveCall, Job, Part, ReplayError, Round};
+use crate::{Algorithm, CollectiveCall, Job, Share, ReplayError, Round};
 
 /// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
 #[derive(Debug, Default)]
@@ -155,7 +155,7 @@ impl Ongoing {
     fn find_round(&mut self) -> bool {
         self.round.clear();
         let Place { current, counts, .. } = &self.place;
-        let part = |call| Part::new(call, counts.as_deref());
+        let part = |call| Share::new(call, counts.as_deref());
         current.is_some_and(|c| (c.algorithm.round)(&part(c.part), c.k, &mut self.round))
     }
 
@@ -202,7 +202,7 @@ impl Rank {
                 size: part.ranks,
             });
         }
-        let seen = Part::new(part, counts.as_deref());
+        let seen = Share::new(part, counts.as_deref());
         let algorithm = self.job.settings.collectives.of(collective, call, &seen);
         let first = Current {
             algorithm,

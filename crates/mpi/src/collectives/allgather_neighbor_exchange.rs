@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::allgather_ring;
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
@@ -18,7 +18,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 
 /// The pair of ranks, counted in pairs from that of `rank`, whose contributions `rank` receives in a round
 /// after the first: 1 down, 1 up, 2 down, ... for even ranks, the other way for odd ones.
-fn received_pair(call: &Part, rank: u32, k: u32) -> u32 {
+fn received_pair(call: &Share, rank: u32, k: u32) -> u32 {
     let pairs = call.ranks / 2;
     let distance = k.div_ceil(2) % pairs;
     let is_up = k.is_multiple_of(2) == rank.is_multiple_of(2);
@@ -27,7 +27,7 @@ fn received_pair(call: &Part, rank: u32, k: u32) -> u32 {
 }
 
 /// The first of the ranks whose contributions `rank` sends in a round, and how many.
-fn sent(call: &Part, rank: u32, k: u32) -> (u32, u32) {
+fn sent(call: &Share, rank: u32, k: u32) -> (u32, u32) {
     match k {
         0 => (rank, 1),
         1 => (rank / 2 * 2, 2),
@@ -35,7 +35,7 @@ fn sent(call: &Part, rank: u32, k: u32) -> (u32, u32) {
     }
 }
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if !call.ranks.is_multiple_of(2) {
         return (allgather_ring::ALGORITHM.round)(call, k, out);
     }
@@ -72,7 +72,7 @@ mod tests {
             let even = ranks.is_multiple_of(2);
             let carried = |message: Passage| match even {
                 true => {
-                    let (first, count) = sent(&Part::new(call, None), message.from, message.round);
+                    let (first, count) = sent(&Share::new(call, None), message.from, message.round);
                     (first..first + count).collect()
                 }
                 false => vec![(message.from + ranks - message.round % ranks) % ranks],

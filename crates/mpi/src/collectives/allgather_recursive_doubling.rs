@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, Phase, group};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
         Some(Phase::Fold) => {

@@ -7,7 +7,7 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
@@ -79,7 +79,7 @@ impl Tree {
     }
 }
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let height = call.doublings();
     let halves = [call.cut(2, 0..1), call.cut(2, 1..2)];
     if call.ranks == 1 || k >= (2 * height - 1).saturating_add(segments(halves[1])) {

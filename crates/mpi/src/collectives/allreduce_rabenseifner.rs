@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, Phase, halved};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     let doublings = folding.doublings;
     match folding.phase(k, 2 * doublings) {

@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, Phase};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
@@ -16,12 +16,12 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     exchange(call, k, call.bytes, out)
 }
 
 /// Also the barrier, which exchanges nothing.
-pub(super) fn exchange(call: &Part, k: u32, bytes: u64, out: &mut Round) -> bool {
+pub(super) fn exchange(call: &Share, k: u32, bytes: u64, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
         Some(Phase::Fold) => folding.fold(call, bytes, out),

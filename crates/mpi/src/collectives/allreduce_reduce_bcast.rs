@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Part, Round, bcast_binomial, reduce_binomial};
+use super::{Algorithm, CollectiveCall, Share, Round, bcast_binomial, reduce_binomial};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
@@ -13,18 +13,18 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     up_and_down(call, k, call.bytes, out)
 }
 
 /// Also the barrier, with messages of no bytes.
-pub(super) fn up_and_down(call: &Part, k: u32, bytes: u64, out: &mut Round) -> bool {
+pub(super) fn up_and_down(call: &Share, k: u32, bytes: u64, out: &mut Round) -> bool {
     let call = CollectiveCall {
         root: 0,
         bytes,
         ..**call
     };
-    let half = Part::new(call, None);
+    let half = Share::new(call, None);
     match k.checked_sub(call.doublings()) {
         None => reduce_binomial::round(&half, k, out),
         Some(k) => bcast_binomial::round(&half, k, out),

@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
@@ -16,11 +16,11 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 
 /// The part of the vector that a rank sends in round `k`: it starts with its own and passes on what it got
 /// in the round before.
-fn sent_part(call: &Part, rank: u32, k: u32) -> u32 {
+fn sent_part(call: &Share, rank: u32, k: u32) -> u32 {
     call.seen_with(rank, 0).down(k % call.ranks)
 }
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if u64::from(k) >= 2 * u64::from(call.ranks - 1) {
         return false;
     }
@@ -45,7 +45,7 @@ mod tests {
                 root: 0,
                 bytes: 1000,
             };
-            let part = Part::new(call, None);
+            let part = Share::new(call, None);
             let sizes: Vec<u64> = (0..ranks).map(|rank| part.part(rank)).collect();
             let carried = |message: Passage| vec![sent_part(&part, message.from, message.round)];
             let adds = |message: Passage| message.round < ranks - 1;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use workload::Collective;
 
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
@@ -25,7 +25,7 @@ fn round(call: &Part, k: u32, out: &mut Round) -> bool {
 
 /// Receives from and sends to the ranks at these distances. As MPI libraries do, where sizes are known
 /// nothing is sent to those that get nothing.
-pub(super) fn exchange(call: &Part, distances: Range<u32>, out: &mut Round) {
+pub(super) fn exchange(call: &Share, distances: Range<u32>, out: &mut Round) {
     for distance in distances.clone() {
         let from = call.up(distance);
         out.receive_some(from, call.from(from), call);

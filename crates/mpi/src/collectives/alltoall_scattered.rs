@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::alltoall_linear::exchange;
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
@@ -18,7 +18,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 /// Partners in one round.
 const AT_ONCE: u32 = 32;
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let first = k.saturating_mul(AT_ONCE).saturating_add(1);
     if first >= call.ranks {
         return false;

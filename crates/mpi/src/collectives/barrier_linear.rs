@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
@@ -13,7 +13,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     match (k, call.rank) {
         (0, 0) => (1..call.ranks).for_each(|rank| out.receive(rank, 0)),
         (0, _) => out.send(0, 0),

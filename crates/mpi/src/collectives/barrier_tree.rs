@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::allreduce_reduce_bcast::up_and_down;
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     up_and_down(call, k, 0, out)
 }
 

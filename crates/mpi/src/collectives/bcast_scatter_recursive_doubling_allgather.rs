@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, group};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let folding = Folding::from_root(call);
     let (doublings, parts) = (folding.doublings, 1 << folding.doublings);
     if k == 2 * doublings && folding.rest > 0 {

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let doublings = call.doublings();
     let place = call.down(call.root);
     let cut = |first: u32, parts: u32| call.cut(call.ranks, first..first + parts);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use workload::{Call, Collective, Counts};
 
 use super::tables::{Line, TABLES, Table};
-use super::{Algorithm, COLLECTIVES, Part, known};
+use super::{Algorithm, COLLECTIVES, Share, known};
 
 /// A collective with its own rules: all collectives, and `v` variants that libraries carry out by other
 /// algorithms.
@@ -95,7 +95,7 @@ impl Variant {
     }
 
     /// The bytes that rules ask for, if all ranks know them: what the page of the collectives says for each.
-    fn size(self, part: &Part) -> Option<u64> {
+    fn size(self, part: &Share) -> Option<u64> {
         match self.collective {
             Collective::Allgather if self.varying => {
                 part.known(0..part.ranks)?;
@@ -264,7 +264,7 @@ impl Algorithms {
     }
 
     /// The algorithm for a rank's part in a call; the same on all ranks.
-    pub fn of(&self, collective: Collective, call: Call, part: &Part) -> &'static Algorithm {
+    pub fn of(&self, collective: Collective, call: Call, part: &Share) -> &'static Algorithm {
         let variant = Variant::of(collective, call, part.counts);
         let rules = &self.rules[variant.index()];
         let size = rules
@@ -355,7 +355,7 @@ mod tests {
             bytes,
         };
         algorithms
-            .of(collective, Call::Other, &Part::new(call, None))
+            .of(collective, Call::Other, &Share::new(call, None))
             .name
     }
 
@@ -421,7 +421,7 @@ mod tests {
                 root: 0,
                 bytes,
             };
-            default.of(collective, call, &Part::new(call_of, counts)).name
+            default.of(collective, call, &Share::new(call_of, counts)).name
         };
         let counts = |receives: &[u64]| Counts {
             sends: vec![],
@@ -546,7 +546,7 @@ mod tests {
             root: 0,
             bytes: 1,
         };
-        let part = Part::new(call, None);
+        let part = Share::new(call, None);
         assert_eq!(
             algorithms.of(Collective::Alltoall, Call::Alltoallv, &part).name,
             "pairwise"

@@ -97,12 +97,12 @@ impl CollectiveCall {
 
 /// What an algorithm is told: one rank's part in one collective, with what the rank knows of the others.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct Share<'a> {
     call: CollectiveCall,
     counts: Option<&'a Counts>,
 }
 
-impl Deref for Part<'_> {
+impl Deref for Share<'_> {
     type Target = CollectiveCall;
 
     fn deref(&self) -> &CollectiveCall {
@@ -110,21 +110,21 @@ impl Deref for Part<'_> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> Share<'a> {
     /// One rank's part; `counts` as in [`workload::Operation::Collective`]. What they leave out is taken to
     /// be `bytes`.
-    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> Part<'a> {
-        Part { call, counts }
+    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> Share<'a> {
+        Share { call, counts }
     }
 
     /// The same collective without counts, as another rank or with another root sees it.
-    fn seen_with(&self, rank: u32, root: u32) -> Part<'static> {
+    fn seen_with(&self, rank: u32, root: u32) -> Share<'static> {
         let call = CollectiveCall {
             rank,
             root,
             ..self.call
         };
-        Part { call, counts: None }
+        Share { call, counts: None }
     }
 
     fn sends(&self) -> &'a [u64] {
@@ -233,14 +233,14 @@ impl Round {
 
 impl Round {
     /// A send, unless the sizes are known and there is nothing to send; the receiver knows it, too.
-    fn send_some(&mut self, to: u32, bytes: u64, call: &Part) {
+    fn send_some(&mut self, to: u32, bytes: u64, call: &Share) {
         if bytes > 0 || !call.knows_sizes() {
             self.send(to, bytes);
         }
     }
 
     /// The receive of [`Round::send_some`].
-    fn receive_some(&mut self, from: u32, bytes: u64, call: &Part) {
+    fn receive_some(&mut self, from: u32, bytes: u64, call: &Share) {
         if bytes > 0 || !call.knows_sizes() {
             self.receive(from, bytes);
         }
@@ -263,7 +263,7 @@ pub struct Algorithm {
     pub varying: bool,
     /// Writes what the rank sends and receives in this round into an empty [`Round`]; false if the
     /// rank's part ended before. A round may be empty.
-    pub round: fn(&Part, u32, &mut Round) -> bool,
+    pub round: fn(&Share, u32, &mut Round) -> bool,
 }
 
 impl PartialEq for Algorithm {
@@ -412,7 +412,7 @@ mod tests {
             };
             let mut round = Round::default();
             let rounds = (0..)
-                .take_while(|k| (algorithm.round)(&Part::new(call, None), *k, &mut round))
+                .take_while(|k| (algorithm.round)(&Share::new(call, None), *k, &mut round))
                 .count();
             assert!(rounds < 4, "{}", algorithm.name);
             round.ahead = 0;
@@ -428,14 +428,14 @@ mod tests {
             root: 0,
             bytes: 100,
         };
-        let even = Part::new(call, None);
+        let even = Share::new(call, None);
         let parts: Vec<u64> = (0..7).map(|rank| even.part(rank)).collect();
         assert_eq!(parts.iter().sum::<u64>(), 100);
         assert!(parts.iter().all(|part| [14, 15].contains(part)));
         assert_eq!(even.parts(2..6), parts[2..6].iter().sum::<u64>());
         assert_eq!(even.contributions_from(5, 3), 300);
         let bytes = u64::MAX;
-        let huge = Part::new(CollectiveCall { bytes, ..call }, None);
+        let huge = Share::new(CollectiveCall { bytes, ..call }, None);
         assert_eq!((huge.part(6), huge.parts(0..7)), (u64::MAX / 7 + 1, u64::MAX));
         assert_eq!(huge.contributions(0..7), u64::MAX);
     }
@@ -452,7 +452,7 @@ mod tests {
             sends: vec![7],
             receives: vec![1, 2, 4],
         };
-        let part = Part::new(call, Some(&counts));
+        let part = Share::new(call, Some(&counts));
         assert_eq!(
             (part.given(), part.to(0), part.to(1), part.from(2)),
             (7, 7, 100, 4)
@@ -463,7 +463,7 @@ mod tests {
             sends: vec![],
             receives: vec![9],
         };
-        let part = Part::new(call, Some(&short));
+        let part = Share::new(call, Some(&short));
         assert_eq!(
             (part.taken(), part.contributions(0..3), part.parts(0..3)),
             (9, 300, 100)

@@ -3,7 +3,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 };
 
 /// Also a step of other algorithms.
-pub(super) fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     // The chain ends at the root; a rank begins when the first segment comes to it.
     let place = call.ranks - 1 - call.down(call.root);
     let (receives, sends) = (place > 0, place + 1 < call.ranks);

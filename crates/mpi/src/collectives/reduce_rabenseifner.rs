@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, Phase, halved};
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let folding = Folding::from_root(call);
     let doublings = folding.doublings;
     let step = match folding.phase(k, 2 * doublings) {

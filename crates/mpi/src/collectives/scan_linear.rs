@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scan,
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 };
 
 /// Also the exclusive scan, which sends the same.
-pub(super) fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let (receives, sends) = (call.rank > 0, call.rank + 1 < call.ranks);
     // A message belongs to the round of its sender's rank.
     out.ahead = call.rank.saturating_sub(1);

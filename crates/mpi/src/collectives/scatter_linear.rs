@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Part, Round};
+use super::{Algorithm, Share, Round};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scatter,
@@ -14,7 +14,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Part, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }

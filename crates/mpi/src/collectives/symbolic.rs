@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use workload::Counts;
 
-use super::{Algorithm, CollectiveCall, Part, Round};
+use super::{Algorithm, CollectiveCall, Share, Round};
 
 /// A sum that remembers how often each rank's contribution is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub fn run_with<State, Payload>(
                 };
                 let mut round = Round::default();
                 progress = true;
-                let part = Part::new(call, counts[rank as usize].as_ref());
+                let part = Share::new(call, counts[rank as usize].as_ref());
                 if !(algorithm.round)(&part, *k, &mut round) {
                     ended[rank as usize] = true;
                     continue;
