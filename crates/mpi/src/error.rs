@@ -51,6 +51,21 @@ pub enum ReplayError {
         /// The request as the program numbers it.
         request: u64,
     },
+    /// More collectives of one communicator under way than can be told apart.
+    #[error(
+        "rank {rank}: {call}: {limit} collectives of communicator {communicator} are under way, more than this \
+         simulator tells apart; wait for some of them first"
+    )]
+    TooManyCollectives {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// Communicator.
+        communicator: u32,
+        /// How many there may be.
+        limit: u32,
+    },
     /// A call names a communicator that the job does not have.
     #[error("rank {rank}: {call}: there is no communicator {communicator}; the job has {known}")]
     NoSuchCommunicator {

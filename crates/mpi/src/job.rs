@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::message::COLLECTIVE_CONTEXT;
+use crate::message::WINDOW_CONTEXT;
 use crate::{ReplayError, Settings};
 
 /// What all ranks of one application share; read only.
@@ -32,13 +32,13 @@ impl Job {
     ///
     /// # Errors
     /// [`ReplayError::Job`]: a member that is no rank of the job, a member twice, no rank at all, or
-    /// more communicators than fit 31 bits.
+    /// more communicators than fit 30 bits.
     pub fn new(ranks: u32, communicators: Arc<[Vec<u32>]>, settings: Settings) -> Result<Job, ReplayError> {
         if ranks == 0 {
             return Err(ReplayError::Job("a job needs at least one rank".into()));
         }
-        if communicators.len() >= COLLECTIVE_CONTEXT as usize {
-            return Err(ReplayError::Job("more than 2^31 communicators".into()));
+        if communicators.len() >= WINDOW_CONTEXT as usize {
+            return Err(ReplayError::Job("2^30 communicators or more".into()));
         }
         let positions = communicators
             .iter()

@@ -11,7 +11,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::rank::{Activity, Rank, State};
-use crate::{matching, ongoing, ordering, program, requests, statistics};
+use crate::{background, matching, ongoing, ordering, program, requests, statistics};
 
 /// All that calls of a rank have changed, for [`Rank::undo`].
 #[derive(Debug)]
@@ -52,7 +52,9 @@ parts! {
     Requests(requests::Change): requests,
     Open(Entry<u64>): open,
     AwaitingData(Entry<(u32, u32)>): awaiting_data,
+    Sequence(Entry<u32>): sequences,
     Collective(ongoing::Change): collective,
+    Background(background::Change): background,
     Stats(statistics::Change): stats,
 }
 
@@ -127,7 +129,7 @@ impl<T> Deref for Value<T> {
     }
 }
 
-/// Request handles by a key.
+/// Request handles, or other numbers, by a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Handles<K: Ord>(BTreeMap<K, u32>);
 
@@ -150,6 +152,10 @@ where
 {
     pub fn contains(&self, key: K) -> bool {
         self.0.contains_key(&key)
+    }
+
+    pub fn get(&self, key: K) -> Option<u32> {
+        self.0.get(&key).copied()
     }
 
     pub fn insert(&mut self, key: K, handle: u32, journal: &mut Journal) {

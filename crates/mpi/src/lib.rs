@@ -11,12 +11,14 @@
 //! Source of the protocol model: the eager and rendezvous protocols of MPICH and Open MPI; overheads
 //! as in LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
+mod background;
 mod collectives;
 mod error;
 mod job;
 mod journal;
 mod matching;
 mod message;
+mod one_sided;
 mod ongoing;
 mod operations;
 mod ordering;
@@ -29,12 +31,12 @@ mod state;
 mod statistics;
 
 pub use collectives::{
-    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Share, Round, Rule, TABLES, Table, Variant,
+    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round, Rule, Share, TABLES, Table, Variant,
 };
 pub use error::ReplayError;
 pub use job::Job;
 pub use journal::Changes;
-pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
+pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST, WINDOW_CONTEXT};
 pub use rank::{Action, Rank};
 pub use settings::{ComputeScale, Settings};
 pub use state::RankState;

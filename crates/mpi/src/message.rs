@@ -8,6 +8,15 @@ use crate::Settings;
 /// a receive of the program (the separate context of the MPI standard, section "Communicators").
 pub const COLLECTIVE_CONTEXT: u32 = 1 << 31;
 
+/// Second bit of [`Message::communicator`]: set for one-sided communication and its fences, which thereby
+/// mix with no other messages of the communicator, as a window of MPI has a context of its own.
+pub const WINDOW_CONTEXT: u32 = 1 << 30;
+
+/// The communicator of a context: without the bits that say what it is used for.
+pub(crate) fn communicator_of(context: u32) -> u32 {
+    context & !(COLLECTIVE_CONTEXT | WINDOW_CONTEXT)
+}
+
 /// [`Message::request`] of an eager message, whose sender does not wait for anything.
 pub const NO_REQUEST: u32 = u32::MAX;
 
@@ -23,11 +32,21 @@ pub enum Kind {
     ClearToSend,
     /// The payload of a rendezvous; answers a [`Kind::ClearToSend`].
     Data,
+    /// Payload for the memory of the receiver.
+    Put,
+    /// The payload is in memory; answers a [`Kind::Put`].
+    PutDone,
+    /// Asks for payload out of the memory of the receiver.
+    Get,
+    /// The payload that was asked for; answers a [`Kind::Get`].
+    GetData,
 }
 
 /// A message between two ranks of one job: a plain value of 36 bytes, aligned to 4.
 ///
-/// `(from, to, kind, sequence)` is unique in a job, up to 2^32 sends between two ranks.
+/// `(from, to, kind, sequence)` is unique in a job, up to 2^32 sends between two ranks; but for one-sided
+/// communication, where `request` of the rank that puts or gets takes the place of `sequence` and is unique
+/// among those that are under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(C, packed(4))]
 pub struct Message {
@@ -35,17 +54,19 @@ pub struct Message {
     pub from: u32,
     /// Receiving rank, counted in the job.
     pub to: u32,
-    /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives.
+    /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives, with
+    /// [`WINDOW_CONTEXT`] for one-sided communication, with both for fences.
     pub communicator: u32,
-    /// Tag of the program, or collective and round for traffic of collectives.
+    /// Tag of the program; for traffic of collectives which collective, the how manieth of its context, and
+    /// the round.
     pub tag: u32,
     /// Payload of the MPI message in bytes, also in the control messages about it.
     pub bytes: u64,
     /// Position of the MPI message among all that its sender sends to its receiver, from 0. The four
-    /// kinds that carry one MPI message have the same.
+    /// kinds that carry one MPI message have the same. 0 for one-sided communication, which has no order.
     pub sequence: u32,
-    /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected);
-    /// [`NO_REQUEST`] for an eager message. The receiver hands it back in its [`Kind::ClearToSend`].
+    /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected), or of a put or
+    /// get; [`NO_REQUEST`] for an eager message. The receiver hands it back in its answer.
     pub request: u32,
     /// Share in the protocol.
     pub kind: Kind,
@@ -57,8 +78,10 @@ impl Message {
     /// Bytes that the network carries: payload and header, or a control message; at least one byte.
     pub fn wire_bytes(&self, settings: &Settings) -> u64 {
         let bytes = match self.kind {
-            Kind::Eager | Kind::Data => self.bytes.saturating_add(settings.header_bytes),
-            Kind::RequestToSend | Kind::ClearToSend => settings.control_bytes,
+            Kind::Eager | Kind::Data | Kind::Put | Kind::GetData => {
+                self.bytes.saturating_add(settings.header_bytes)
+            }
+            Kind::RequestToSend | Kind::ClearToSend | Kind::PutDone | Kind::Get => settings.control_bytes,
         };
         bytes.max(1)
     }
@@ -69,7 +92,12 @@ impl Message {
         self.kind == Kind::Data
     }
 
-    /// The next message of the same rendezvous, in the opposite direction.
+    /// Whether it belongs to a collective or fence, and not to a call that moves data by itself.
+    pub(crate) fn is_of_collective(&self) -> bool {
+        self.communicator & COLLECTIVE_CONTEXT != 0
+    }
+
+    /// The next message of the same protocol, in the opposite direction.
     pub(crate) fn reply(self, kind: Kind) -> Message {
         Message {
             from: self.to,
@@ -106,6 +134,10 @@ mod tests {
             (Kind::RequestToSend, 7, false),
             (Kind::ClearToSend, 7, false),
             (Kind::Data, 110, true),
+            (Kind::Put, 110, false),
+            (Kind::PutDone, 7, false),
+            (Kind::Get, 7, false),
+            (Kind::GetData, 110, false),
         ] {
             message.kind = kind;
             assert_eq!(message.wire_bytes(&settings), wire);
@@ -118,6 +150,7 @@ mod tests {
         assert_eq!(Message { bytes: 0, ..message }.wire_bytes(&bare), 1);
         let clear = message.reply(Kind::ClearToSend);
         assert_eq!(({ clear.from }, { clear.to }, { clear.sequence }), (2, 1, 5));
+        message.kind = Kind::Data;
         assert_eq!(clear.reply(Kind::Data), message);
     }
 }

@@ -1,4 +1,4 @@
-//! The collective that a rank is in: rounds, one after the other.
+//! The blocking collective that a rank is in: rounds, one after the other, at the pace of the CPU.
 
 use std::mem;
 
@@ -6,13 +6,51 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Collective, Counts};
 
-use crate::collectives::{registered, tag};
+use crate::collectives::{SEQUENCES, registered, tag};
 use crate::journal::Journal;
-use crate::message::COLLECTIVE_CONTEXT;
+use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::operations::Step;
 use crate::rank::{Action, Departure, Origin, Rank};
 use crate::requests::{Direction, Subject};
-use crate::{Algorithm, CollectiveCall, Job, Share, ReplayError, Round};
+use crate::{Algorithm, CollectiveCall, Job, ReplayError, Round, Share};
+
+/// What a rank does in one collective: all but how far it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Part {
+    #[serde(with = "registered")]
+    algorithm: &'static Algorithm,
+    share: CollectiveCall,
+    /// What ranks give and take, where it is known.
+    counts: Option<Box<Counts>>,
+    /// Communicator with its context bits.
+    pub context: u32,
+    /// Number among the collectives of its context, from 0, modulo 2^32.
+    pub sequence: u32,
+    pub call: Call,
+}
+
+impl Part {
+    /// Writes the messages of a round into an empty one; false if there is no such round.
+    pub fn round(&self, k: u32, round: &mut Round) -> bool {
+        let share = Share::new(self.share, self.counts.as_deref());
+        (self.algorithm.round)(&share, k, round)
+    }
+
+    /// Tag of the messages of a round.
+    pub fn tag(&self, k: u32) -> u32 {
+        tag(self.algorithm.collective, self.sequence, k)
+    }
+
+    /// Whether a part that was read makes sense for this rank.
+    pub fn is_sound(&self, job: &Job, rank: u32) -> bool {
+        let communicator = communicator_of(self.context);
+        let ranks = job.members(communicator).map(<[u32]>::len);
+        self.context & COLLECTIVE_CONTEXT != 0
+            && ranks == Some(self.share.ranks as usize)
+            && job.rank_in(communicator, rank) == Some(self.share.rank)
+            && self.share.root < self.share.ranks
+    }
+}
 
 /// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
 #[derive(Debug, Default)]
@@ -26,19 +64,18 @@ pub(crate) struct Ongoing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Place {
     current: Option<Current>,
-    /// Of the collective that it is in, where they are known.
-    counts: Option<Box<Counts>>,
     /// Receives of the round, and sends that are not complete at once.
     pending: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Current {
-    #[serde(with = "registered")]
-    algorithm: &'static Algorithm,
-    part: CollectiveCall,
-    communicator: u32,
-    call: Call,
+    part: Part,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Progress {
     /// Round.
     k: u32,
     /// Sends of the round that have been issued.
@@ -50,10 +87,10 @@ pub(crate) struct Current {
 /// What happened to the place.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// What it was before.
-    Current(Option<Current>),
-    /// What they were before.
-    Counts(Option<Box<Counts>>),
+    Began,
+    /// How far it was.
+    Went(Progress),
+    Ended(Box<Current>),
     Awaited,
     Settled(u32),
 }
@@ -63,59 +100,59 @@ impl Ongoing {
         self.place.current.is_some()
     }
 
-    fn set(&mut self, current: Option<Current>, journal: &mut Journal) {
-        let old = mem::replace(&mut self.place.current, current);
-        journal.note(|| Change::Current(old));
-    }
-
-    /// Hardly any collective has counts; the others note nothing.
-    fn set_counts(&mut self, counts: Option<Box<Counts>>, journal: &mut Journal) {
-        if self.place.counts.is_some() || counts.is_some() {
-            let old = mem::replace(&mut self.place.counts, counts);
-            journal.note(|| Change::Counts(old));
+    fn go(&mut self, progress: Progress, journal: &mut Journal) {
+        if let Some(current) = &mut self.place.current {
+            let old = mem::replace(&mut current.progress, progress);
+            journal.note(|| Change::Went(old));
         }
     }
 
     fn end(&mut self, journal: &mut Journal) {
-        self.set(None, journal);
-        self.set_counts(None, journal);
+        if let Some(current) = self.place.current.take() {
+            journal.note(|| Change::Ended(Box::new(current)));
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        self.place.current.as_ref().map(|current| current.progress)
     }
 
     /// True the first time that it is called in a round.
     fn begin_waiting(&mut self, journal: &mut Journal) -> bool {
-        let Some(current) = self.place.current.filter(|current| !current.waits) else {
+        let Some(progress) = self.progress().filter(|progress| !progress.waits) else {
             return false;
         };
         let waits = true;
-        self.set(Some(Current { waits, ..current }), journal);
+        self.go(Progress { waits, ..progress }, journal);
         true
     }
 
-    /// Enters the first round of a collective; false if it has none.
-    fn begin(&mut self, current: Current, counts: Option<Box<Counts>>, journal: &mut Journal) -> bool {
-        self.set_counts(counts, journal);
-        self.set(Some(current), journal);
+    /// Enters the first round of a collective, from none; false if it has none.
+    fn begin(&mut self, part: Part, journal: &mut Journal) -> bool {
+        let progress = Progress::default();
+        self.place.current = Some(Current { part, progress });
+        journal.note(|| Change::Began);
         self.find_round()
     }
 
     /// Enters the next round; false if there is none.
     fn enter_next_round(&mut self, journal: &mut Journal) -> bool {
-        let next = self.place.current.map(|current| Current {
-            k: current.k.saturating_add(1),
-            issued: 0,
-            waits: false,
-            ..current
-        });
-        self.set(next, journal);
+        if let Some(progress) = self.progress() {
+            let next = Progress {
+                k: progress.k.saturating_add(1),
+                ..Progress::default()
+            };
+            self.go(next, journal);
+        }
         self.find_round()
     }
 
     /// The next send of the round.
     fn next_send(&mut self, journal: &mut Journal) -> Option<(u32, u64)> {
-        let current = self.place.current?;
-        let send = self.round.sends.get(current.issued as usize).copied()?;
-        let issued = current.issued + 1;
-        self.set(Some(Current { issued, ..current }), journal);
+        let progress = self.progress()?;
+        let send = self.round.sends.get(progress.issued as usize).copied()?;
+        let issued = progress.issued + 1;
+        self.go(Progress { issued, ..progress }, journal);
         Some(send)
     }
 
@@ -134,16 +171,23 @@ impl Ongoing {
 
     pub fn undo(&mut self, change: Change) {
         match change {
-            Change::Current(old) => {
-                let round = |current: &Option<Current>| current.map(|current| current.k);
-                let moved = round(&self.place.current) != round(&old);
-                self.place.current = old;
-                // A collective begins from none, so that the same round is of the same collective.
+            Change::Began => {
+                self.place.current = None;
+                self.find_round();
+            }
+            Change::Went(old) => {
+                let moved = self.progress().map(|progress| progress.k) != Some(old.k);
+                if let Some(current) = &mut self.place.current {
+                    current.progress = old;
+                }
                 if moved {
                     self.find_round();
                 }
             }
-            Change::Counts(old) => self.place.counts = old,
+            Change::Ended(current) => {
+                self.place.current = Some(*current);
+                self.find_round();
+            }
             Change::Awaited => {
                 self.place.pending.pop();
             }
@@ -154,9 +198,9 @@ impl Ongoing {
     /// Writes the messages of the current round; false if there is no such round.
     fn find_round(&mut self) -> bool {
         self.round.clear();
-        let Place { current, counts, .. } = &self.place;
-        let part = |call| Share::new(call, counts.as_deref());
-        current.is_some_and(|c| (c.algorithm.round)(&part(c.part), c.k, &mut self.round))
+        let Ongoing { place, round } = self;
+        let current = place.current.as_ref();
+        current.is_some_and(|current| current.part.round(current.progress.k, round))
     }
 
     pub fn place(&self) -> &Place {
@@ -165,13 +209,8 @@ impl Ongoing {
 
     /// Goes to a place that was read, unless it makes no sense for this rank.
     pub fn at(place: Place, job: &Job, rank: u32) -> Option<Ongoing> {
-        let is_sound = place.current.is_none_or(|current| {
-            let (part, communicator) = (current.part, current.communicator);
-            let ranks = job.members(communicator).map(<[u32]>::len);
-            ranks == Some(part.ranks as usize)
-                && job.rank_in(communicator, rank) == Some(part.rank)
-                && part.root < part.ranks
-        });
+        let current = place.current.as_ref();
+        let is_sound = current.is_none_or(|current| current.part.is_sound(job, rank));
         let round = Round::default();
         let mut ongoing = is_sound.then_some(Ongoing { place, round })?;
         let has_round = ongoing.find_round();
@@ -180,40 +219,58 @@ impl Ongoing {
 }
 
 impl Rank {
-    pub(crate) fn begin_collective(
+    /// The part of this rank in the next collective of a context.
+    pub(crate) fn next_part(
         &mut self,
         collective: Collective,
-        communicator: u32,
-        part: CollectiveCall,
+        context: u32,
+        share: CollectiveCall,
         counts: Option<Box<Counts>>,
         call: Call,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<Part, ReplayError> {
         if let Some(given) = counts
             .as_deref()
-            .and_then(|counts| wrong_length(counts, part.ranks))
+            .and_then(|counts| wrong_length(counts, share.ranks))
         {
             return Err(ReplayError::Counts {
                 rank: self.rank,
                 call: call.name(),
                 given,
-                communicator,
-                size: part.ranks,
+                communicator: communicator_of(context),
+                size: share.ranks,
             });
         }
-        let seen = Share::new(part, counts.as_deref());
+        let sequence = self.sequences.get(context).unwrap_or(0);
+        if self.background.holds(context, sequence.wrapping_sub(SEQUENCES)) {
+            return Err(ReplayError::TooManyCollectives {
+                rank: self.rank,
+                call: call.name(),
+                communicator: communicator_of(context),
+                limit: SEQUENCES,
+            });
+        }
+        let next = sequence.wrapping_add(1);
+        self.sequences.insert(context, next, &mut self.journal);
+        let seen = Share::new(share, counts.as_deref());
         let algorithm = self.job.settings.collectives.of(collective, call, &seen);
-        let first = Current {
+        Ok(Part {
             algorithm,
-            part,
-            communicator,
+            share,
+            counts,
+            context,
+            sequence,
             call,
-            k: 0,
-            issued: 0,
-            waits: false,
-        };
-        let entered = self.collective.begin(first, counts, &mut self.journal);
+        })
+    }
+
+    /// Begins a collective that the CPU stays with until its end.
+    pub(crate) fn begin_collective(
+        &mut self,
+        part: Part,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        let entered = self.collective.begin(part, &mut self.journal);
         self.begin_round(entered, now, out)
     }
 
@@ -241,23 +298,9 @@ impl Rank {
             return Ok(Step::GoesOn);
         }
         for index in 0..self.collective.round.receives.len() {
-            let Departure {
-                to: peer,
-                context,
-                tag,
-                call,
-                ..
-            } = self.departure(self.collective.round.receives[index].0, 0)?;
-            let direction = Direction::Receive;
-            let subject = Subject {
-                direction,
-                peer: Some(peer),
-                tag: Some(tag),
-                context,
-                call,
-            };
-            // Contributions may differ in size (the v variants), so nothing is too long.
-            let handle = self.post(subject, u64::MAX, now, out)?;
+            let from = self.collective.round.receives[index].0;
+            let departure = self.departure(from, 0)?;
+            let handle = self.post_in_round(departure, now, out)?;
             self.collective.await_also(handle, &mut self.journal);
         }
         Ok(Step::GoesOn)
@@ -268,18 +311,46 @@ impl Rank {
         let Some(current) = &self.collective.place.current else {
             return Err(self.broken("it is in no collective"));
         };
-        let to = self.peer(current.call, current.communicator, to)?;
+        self.departure_in(
+            &current.part,
+            current.progress.k.wrapping_add(self.collective.round.ahead),
+            to,
+            bytes,
+        )
+    }
+
+    /// A message of a round to a rank of the communicator.
+    pub(crate) fn departure_in(
+        &self,
+        part: &Part,
+        k: u32,
+        to: u32,
+        bytes: u64,
+    ) -> Result<Departure, ReplayError> {
+        let to = self.peer(part.call, communicator_of(part.context), to)?;
         Ok(Departure {
             to,
-            context: current.communicator | COLLECTIVE_CONTEXT,
-            tag: tag(
-                current.algorithm.collective,
-                current.k.wrapping_add(self.collective.round.ahead),
-            ),
+            context: part.context,
+            tag: part.tag(k),
             bytes,
-            call: current.call,
+            call: part.call,
             origin: Origin::Collective,
         })
+    }
+
+    /// Posts the receive of the message that this one is answered with: the other direction of a pair.
+    pub(crate) fn post_in_round(
+        &mut self,
+        departure: Departure,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<u32, ReplayError> {
+        let subject = Subject {
+            direction: Direction::Receive,
+            ..departure.subject()
+        };
+        // Contributions may differ in size (the v variants), so nothing is too long.
+        self.post(subject, u64::MAX, now, out)
     }
 }
 

@@ -6,12 +6,12 @@
 use des::Time;
 use workload::{Call, Operation};
 
-use crate::matching::Posted;
-use crate::message::{Kind, Message, NO_REQUEST};
+use crate::matching::{Pattern, Posted};
+use crate::message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
 use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
 use crate::requests::{Direction, Owner, Request, Subject};
 use crate::statistics::Traffic;
-use crate::{COLLECTIVE_CONTEXT, CollectiveCall, ReplayError};
+use crate::{CollectiveCall, ReplayError};
 
 /// Whether the CPU is free for the next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +76,7 @@ impl Rank {
         self.since.set(now, &mut self.journal);
     }
 
-    fn enter(&mut self, call: Call, calls: u64) {
+    pub(crate) fn enter(&mut self, call: Call, calls: u64) {
         self.activity
             .set(Activity::Call { call, calls }, &mut self.journal);
     }
@@ -144,36 +144,56 @@ impl Rank {
                 }
                 self.settle(now, out)
             }
+            Operation::Probe {
+                from,
+                tag,
+                communicator: context,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.member(call, context)?;
+                let from = from.map(|from| self.peer(call, context, from)).transpose()?;
+                self.begin_probe(Pattern { context, from, tag }, now, out)
+            }
             Operation::Collective {
                 collective,
                 communicator,
                 root,
                 bytes,
                 counts,
+                request,
                 call,
-                ..
             } => {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
                 self.peer(call, communicator, root)?;
-                let ranks = self
-                    .job
-                    .members(communicator)
-                    .map_or(0, |members| members.len() as u32);
-                let part = CollectiveCall {
+                let share = CollectiveCall {
                     rank,
-                    ranks,
+                    ranks: self.size_of(communicator),
                     root,
                     bytes,
                 };
-                self.begin_collective(collective, communicator, part, counts, call, now, out)
+                let request = request.map(|request| self.unused(call, request)).transpose()?;
+                let part =
+                    self.next_part(collective, communicator | COLLECTIVE_CONTEXT, share, counts, call)?;
+                match request {
+                    None => self.begin_collective(part, now, out),
+                    Some(request) => self.begin_in_background(part, request, now, out),
+                }
             }
-            Operation::Probe { .. }
-            | Operation::Put { .. }
-            | Operation::Get { .. }
-            | Operation::Fence { .. } => {
-                todo!("to be written on the branch of the MPI semantics")
-            }
+            Operation::Put {
+                to,
+                communicator,
+                bytes,
+                call,
+            } => self.begin_one_sided(Origin::Put, (to, communicator, bytes), call, now, out),
+            Operation::Get {
+                from,
+                communicator,
+                bytes,
+                call,
+            } => self.begin_one_sided(Origin::Get, (from, communicator, bytes), call, now, out),
+            Operation::Fence { communicator, call } => self.begin_fence(communicator, call, now, out),
         }
     }
 
@@ -196,6 +216,24 @@ impl Rank {
         self.begin_waiting(now);
         self.wait_for(handle)?;
         self.settle(now, out)
+    }
+
+    /// Looks for a message, and waits for it if it is not here.
+    fn begin_probe(
+        &mut self,
+        pattern: Pattern,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<Step, ReplayError> {
+        let search = self.matching.probe(&pattern);
+        let busy_until = self.after(now, self.looking_at(search.looked_at))?;
+        if search.found.is_some() {
+            self.wait(0, busy_until);
+            return self.settle(now, out);
+        }
+        let probing = State::Probing { pattern, busy_until };
+        self.state.set(probing, &mut self.journal);
+        Ok(Step::Stops)
     }
 
     /// Keeps the CPU busy for a span, after which `departure` leaves.
@@ -229,16 +267,47 @@ impl Rank {
         self.occupy(now, self.job.settings.send_overhead, Some(departure), out)
     }
 
-    /// Lets the message go: all of it, or the request to send it.
+    /// Lets the message go, and goes on as its sender does.
     fn depart(&mut self, leaving: Departure, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+        let origin = leaving.origin;
+        if matches!(origin, Origin::Put | Origin::Get) {
+            self.reach_out(&leaving, out);
+            return Ok(Step::GoesOn);
+        }
+        let pending = self.let_go(&leaving, out);
+        match (origin, pending) {
+            (Origin::Blocking, Some(handle)) => {
+                self.begin_waiting(now);
+                self.wait_for(handle)?;
+                return self.settle(now, out);
+            }
+            (Origin::NonBlocking(number), pending) => {
+                let handle = pending.unwrap_or_else(|| {
+                    let handle = self
+                        .requests
+                        .open(leaving.subject(), Owner::Program, &mut self.journal);
+                    let complete = |request: &mut Request| request.complete = true;
+                    self.requests.alter(handle, complete, &mut self.journal);
+                    handle
+                });
+                self.open.insert(number, handle, &mut self.journal);
+            }
+            (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
+            _ => {}
+        }
+        Ok(Step::GoesOn)
+    }
+
+    /// Lets the message go: all of it, or the request to send it. Gives the request if the send is not
+    /// complete with that.
+    pub(crate) fn let_go(&mut self, leaving: &Departure, out: &mut Vec<Action>) -> Option<u32> {
         let Departure {
             to,
             context,
             tag,
             bytes,
-            origin,
             ..
-        } = leaving;
+        } = *leaving;
         let rendezvous = leaving.is_synchronous() || bytes > self.job.settings.eager_threshold;
         let (kind, request) = if rendezvous {
             let owner = if leaving.is_buffered() {
@@ -247,7 +316,7 @@ impl Rank {
                 Owner::Program
             };
             let subject = leaving.subject();
-            let handle = self.requests.open(subject, owner, false, &mut self.journal);
+            let handle = self.requests.open(subject, owner, &mut self.journal);
             (Kind::RequestToSend, handle)
         } else {
             (Kind::Eager, NO_REQUEST)
@@ -265,27 +334,11 @@ impl Rank {
             kind,
         };
         out.push(Action::Send(message));
-        let of_collective = context & COLLECTIVE_CONTEXT != 0;
+        let of_collective = message.is_of_collective();
         self.stats
             .count_sent(Traffic { of_collective, bytes }, &mut self.journal);
         // A buffered or eager send is complete for the sender, whatever the network does.
-        let pending = (rendezvous && !leaving.is_buffered()).then_some(request);
-        match (origin, pending) {
-            (Origin::Blocking, Some(handle)) => {
-                self.begin_waiting(now);
-                self.wait_for(handle)?;
-                return self.settle(now, out);
-            }
-            (Origin::Blocking, None) => {}
-            (Origin::NonBlocking(number), pending) => {
-                let (subject, owner, journal) = (leaving.subject(), Owner::Program, &mut self.journal);
-                let handle = pending.unwrap_or_else(|| self.requests.open(subject, owner, true, journal));
-                self.open.insert(number, handle, &mut self.journal);
-            }
-            (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
-            (Origin::Collective, None) => {}
-        }
-        Ok(Step::GoesOn)
+        (rendezvous && !leaving.is_buffered()).then_some(request)
     }
 
     /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
@@ -296,23 +349,48 @@ impl Rank {
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
-        let handle = self
-            .requests
-            .open(subject, Owner::Program, false, &mut self.journal);
+        let receive = Request {
+            subject,
+            owner: Owner::Program,
+            complete: false,
+            matched: false,
+            cost: self.job.settings.receive_overhead,
+        };
+        let handle = self.requests.add(receive, &mut self.journal);
         let Subject {
-            peer, tag, context, ..
-        } = subject;
-        let posted = Posted {
-            context,
-            from: peer,
+            peer: from,
             tag,
+            context,
+            ..
+        } = subject;
+        let pattern = Pattern { context, from, tag };
+        let posted = Posted {
+            pattern,
             capacity,
             handle,
         };
-        if let Some(message) = self.matching.post(posted, &mut self.journal) {
-            self.take(posted, message, now, out)?;
+        let search = self.matching.post(posted, &mut self.journal);
+        self.charge(handle, self.looking_at(search.looked_at));
+        if let Some(unexpected) = search.found {
+            self.charge(handle, self.looking_at(unexpected.looked_at));
+            self.take(posted, unexpected.message, now, out)?;
         }
         Ok(handle)
+    }
+
+    /// CPU time of looking at so many entries of a queue.
+    pub(crate) fn looking_at(&self, entries: u32) -> Time {
+        let each = self.job.settings.matching_overhead.ps();
+        Time(each.saturating_mul(entries.into()))
+    }
+
+    /// Adds to the CPU time that the completion of a request costs.
+    pub(crate) fn charge(&mut self, handle: u32, span: Time) {
+        if span > Time::ZERO {
+            let add =
+                |request: &mut Request| request.cost = Time(request.cost.ps().saturating_add(span.ps()));
+            self.requests.alter(handle, add, &mut self.journal);
+        }
     }
 
     /// Begins a wait, for nothing so far.
@@ -348,8 +426,8 @@ impl Rank {
             self.wait(outstanding + 1, busy_until);
             return Ok(());
         }
-        if request.subject.direction == Direction::Receive {
-            let busy_until = self.after(busy_until, self.job.settings.receive_overhead)?;
+        if request.cost > Time::ZERO {
+            let busy_until = self.after(busy_until, request.cost)?;
             self.wait(outstanding, busy_until);
         }
         self.requests.close(handle, &mut self.journal);
@@ -377,8 +455,14 @@ impl Rank {
         }
     }
 
+    /// Number of ranks in a communicator.
+    pub(crate) fn size_of(&self, communicator: u32) -> u32 {
+        let members = self.job.members(communicator);
+        members.map_or(0, |members| members.len() as u32)
+    }
+
     /// This rank in the communicator.
-    fn member(&self, call: Call, communicator: u32) -> Result<u32, ReplayError> {
+    pub(crate) fn member(&self, call: Call, communicator: u32) -> Result<u32, ReplayError> {
         let (rank, call) = (self.rank, call.name());
         if self.job.members(communicator).is_none() {
             let known = self.job.communicators.len() as u32;

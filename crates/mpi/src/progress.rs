@@ -7,7 +7,7 @@ use des::Time;
 
 use crate::ReplayError;
 use crate::matching::Posted;
-use crate::message::{COLLECTIVE_CONTEXT, Kind, Message};
+use crate::message::{Kind, Message, communicator_of};
 use crate::rank::{Action, Rank, State};
 use crate::requests::{Direction, Owner, Request};
 use crate::statistics::Traffic;
@@ -35,19 +35,34 @@ impl Rank {
             Kind::Data => {
                 let key = (message.from, message.sequence);
                 match self.awaiting_data.remove(key, &mut self.journal) {
-                    Some(handle) => self.complete_receive(handle, &message, now),
+                    Some(handle) => self.complete_receive(handle, &message, now, out),
                     None => Err(self.broken(format!("nothing awaits {message:?}"))),
                 }
             }
+            Kind::Put | Kind::Get => self.serve(message, out),
+            Kind::PutDone | Kind::GetData => self.take_answer(message, now, out),
         }
     }
 
-    /// Brings an envelope, whose turn it is, to the receive that it matches.
+    /// Brings an envelope, whose turn it is, to the receive that it matches, or to the probe.
     fn bring(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        match self.matching.bring(envelope, &mut self.journal) {
-            Some(receive) => self.take(receive, envelope, now, out),
-            None => Ok(()),
+        let search = self.matching.bring(envelope, &mut self.journal);
+        if let Some(receive) = search.found {
+            self.charge(receive.handle, self.looking_at(search.looked_at));
+            return self.take(receive, envelope, now, out);
         }
+        let State::Probing { pattern, busy_until } = *self.state else {
+            return Ok(());
+        };
+        // A probe that waits looks at each message that comes.
+        let busy_until = self.after(busy_until.max(now), self.looking_at(1))?;
+        if pattern.fits(&envelope) {
+            self.wait(0, busy_until);
+        } else {
+            let probing = State::Probing { pattern, busy_until };
+            self.state.set(probing, &mut self.journal);
+        }
+        Ok(())
     }
 
     /// A receive takes the envelope that it matches.
@@ -62,7 +77,7 @@ impl Rank {
             return Err(self.truncation(&receive, &envelope));
         }
         if envelope.kind == Kind::Eager {
-            return self.complete_receive(receive.handle, &envelope, now);
+            return self.complete_receive(receive.handle, &envelope, now, out);
         }
         let key = (envelope.from, envelope.sequence);
         self.awaiting_data.insert(key, receive.handle, &mut self.journal);
@@ -88,36 +103,57 @@ impl Rank {
         Ok(())
     }
 
-    pub(crate) fn take_injection(&mut self, now: Time, handle: u32) -> Result<(), ReplayError> {
+    pub(crate) fn take_injection(
+        &mut self,
+        now: Time,
+        handle: u32,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
         let under_way = self.requests.get(handle).is_some_and(|request| {
             request.subject.direction == Direction::Send && request.matched && !request.complete
         });
         if !under_way {
             return Err(self.broken(format!("no data of request handle {handle} was under way")));
         }
-        self.complete(handle, now, Time::ZERO)
+        self.complete(handle, now, out)
     }
 
-    fn complete_receive(&mut self, handle: u32, message: &Message, now: Time) -> Result<(), ReplayError> {
+    fn complete_receive(
+        &mut self,
+        handle: u32,
+        message: &Message,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
         let received = Traffic {
-            of_collective: message.communicator & COLLECTIVE_CONTEXT != 0,
+            of_collective: message.is_of_collective(),
             bytes: message.bytes,
         };
         self.stats.count_received(received, &mut self.journal);
-        self.complete(handle, now, self.job.settings.receive_overhead)
+        self.complete(handle, now, out)
     }
 
-    /// A send or receive is over; a rank that is blocked on it pays the overhead now.
-    fn complete(&mut self, handle: u32, now: Time, overhead: Time) -> Result<(), ReplayError> {
+    /// A request is over; a rank that is blocked on it pays what it costs now.
+    pub(crate) fn complete(
+        &mut self,
+        handle: u32,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
         let Some(request) = self.requests.get(handle) else {
             return Err(self.broken(format!("request handle {handle} is gone")));
         };
+        let cost = request.cost;
         match request.owner {
             Owner::Program => {
                 let complete = |request: &mut Request| request.complete = true;
                 self.requests.alter(handle, complete, &mut self.journal);
             }
             Owner::Nobody => self.requests.close(handle, &mut self.journal),
+            Owner::Collective(collective) => {
+                self.requests.close(handle, &mut self.journal);
+                self.complete_in_background(collective, cost, now, out)?;
+            }
             Owner::Blocked => {
                 self.requests.close(handle, &mut self.journal);
                 let State::Waiting {
@@ -128,7 +164,7 @@ impl Rank {
                     return Err(self.broken("it is blocked and does not wait"));
                 };
                 // Arrivals while the CPU still works on an earlier one queue up behind it.
-                let busy_until = self.after(busy_until.max(now), overhead)?;
+                let busy_until = self.after(busy_until.max(now), cost)?;
                 self.wait(outstanding - 1, busy_until);
             }
         }
@@ -145,7 +181,7 @@ impl Rank {
             .requests
             .get(receive.handle)
             .map_or("MPI_Recv", |r| r.subject.call.name());
-        let communicator = envelope.communicator & !COLLECTIVE_CONTEXT;
+        let communicator = communicator_of(envelope.communicator);
         ReplayError::Truncation {
             rank: self.rank,
             call,

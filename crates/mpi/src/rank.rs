@@ -1,7 +1,7 @@
 //! One MPI process: its state, what its owner may call, and what it reports.
 //!
-//! What operations do stands in `operations` and, for collectives, in `ongoing`; what messages do
-//! stands in `progress`. The state changes only there, through its parts; `journal` takes it back.
+//! What operations do stands in `operations`, for collectives in `ongoing` and `background`, for one-sided
+//! communication in `one_sided`; what messages do stands in `progress`. The state changes only there, through its parts; `journal` takes it back.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,16 +10,17 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Program};
 
+use crate::background::Background;
 use crate::collectives::round_of;
 use crate::journal::{Handles, Journal, Value};
-use crate::matching::Matching;
-use crate::message::{COLLECTIVE_CONTEXT, Message};
+use crate::matching::{Matching, Pattern};
+use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
 use crate::ongoing::Ongoing;
 use crate::ordering::Ordering;
 use crate::program::Cursor;
 use crate::requests::{Direction, Request, Requests, Subject};
 use crate::statistics::Statistics;
-use crate::{Job, RankStats, ReplayError};
+use crate::{Job, RankStats, ReplayError, WINDOW_CONTEXT};
 
 /// What a rank wants of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(crate) enum State {
     },
     /// Blocked on requests; has paid the overheads of what arrived up to `busy_until`.
     Waiting { outstanding: u32, busy_until: Time },
+    /// Blocked until a message of this kind is here; has looked at others up to `busy_until`.
+    Probing { pattern: Pattern, busy_until: Time },
     /// The program has ended.
     Finished,
 }
@@ -81,10 +84,16 @@ impl Departure {
             context,
             tag,
             call,
+            origin,
             ..
         } = *self;
+        let direction = match origin {
+            Origin::Put => Direction::Put,
+            Origin::Get => Direction::Get,
+            Origin::Blocking | Origin::NonBlocking(_) | Origin::Collective => Direction::Send,
+        };
         Subject {
-            direction: Direction::Send,
+            direction,
             peer: Some(to),
             tag: Some(tag),
             context,
@@ -102,6 +111,10 @@ pub(crate) enum Origin {
     NonBlocking(u64),
     /// Goes on with the round of a collective.
     Collective,
+    /// Goes on; the payload goes into the memory of the other.
+    Put,
+    /// Goes on; the payload comes out of the memory of the other.
+    Get,
 }
 
 /// What the time since the last operation began counts for.
@@ -110,6 +123,16 @@ pub(crate) enum Activity {
     None,
     Compute,
     Call { call: Call, calls: u64 },
+}
+
+/// The first of so many things, and how many there are more.
+fn shown(things: impl Iterator<Item = String>, count: usize) -> String {
+    const SHOWN: usize = 3;
+    let mut text = things.take(SHOWN).collect::<Vec<_>>().join("; ");
+    if count > SHOWN {
+        text += &format!("; and {} more", count - SHOWN);
+    }
+    text
 }
 
 /// One MPI process, driven by its owner.
@@ -129,7 +152,10 @@ pub struct Rank {
     pub(crate) open: Handles<u64>,
     /// Receives that have been cleared to send, by sender and sequence of their data.
     pub(crate) awaiting_data: Handles<(u32, u32)>,
+    /// Collectives begun so far, by context, modulo 2^32.
+    pub(crate) sequences: Handles<u32>,
     pub(crate) collective: Ongoing,
+    pub(crate) background: Background,
     pub(crate) stats: Statistics,
 }
 
@@ -158,7 +184,9 @@ impl Rank {
             requests: Requests::default(),
             open: Handles::default(),
             awaiting_data: Handles::default(),
+            sequences: Handles::default(),
             collective: Ongoing::default(),
+            background: Background::default(),
             stats: Statistics::new(RankStats::default()),
         }
     }
@@ -206,7 +234,7 @@ impl Rank {
     /// # Errors
     /// The operations that this lets go on are wrong, or no data of this request was under way.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.take_injection(now, request)?;
+        self.take_injection(now, request, out)?;
         self.wake(now, out)
     }
 
@@ -217,7 +245,7 @@ impl Rank {
 
     /// Whether nothing but an arrival or an injection lets it go on.
     pub fn blocked(&self) -> bool {
-        matches!(*self.state, State::Waiting { .. })
+        matches!(*self.state, State::Waiting { .. } | State::Probing { .. })
     }
 
     /// What the rank has done so far; the operation under way is not yet in it.
@@ -230,7 +258,7 @@ impl Rank {
         self.matching.unexpected() + self.ordering.held()
     }
 
-    /// Sends and receives that have begun and are not over, or that the program has not asked about.
+    /// Sends, receives and so on that have begun and are not over, or that the program has not asked about.
     pub fn open_requests(&self) -> usize {
         self.requests.open_count()
     }
@@ -238,48 +266,81 @@ impl Rank {
     /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag
     /// 7, communicator 0`. Nothing while it computes, before its start and after its end.
     pub fn waiting_for(&self) -> Option<String> {
-        const SHOWN: usize = 3;
-        let State::Waiting { outstanding, .. } = *self.state else {
-            return None;
-        };
-        let shown: Vec<String> = self
-            .requests
-            .blocking()
-            .take(SHOWN)
-            .map(|r| self.describe(r))
-            .collect();
         let Activity::Call { call, .. } = *self.activity else {
             return None;
         };
-        let rest = (outstanding as usize).saturating_sub(SHOWN);
-        let more = if rest > 0 {
-            format!("; and {rest} more")
-        } else {
-            String::new()
+        let what = match *self.state {
+            State::Waiting { outstanding, .. } => {
+                let described = self
+                    .requests
+                    .blocking()
+                    .map(|(handle, r)| self.describe(handle, r));
+                shown(described, outstanding as usize)
+            }
+            State::Probing { pattern, .. } => self.envelope("a message from", &pattern),
+            State::New | State::Running | State::Busy { .. } | State::Finished => return None,
         };
-        Some(format!("{} for {}{more}", call.name(), shown.join("; ")))
+        Some(format!("{} for {what}", call.name()))
     }
 
-    fn describe(&self, request: &Request) -> String {
-        let subject = &request.subject;
-        let communicator = subject.context & !COLLECTIVE_CONTEXT;
-        let of_collective = subject.context != communicator;
-        let peer = match subject.peer {
-            None => "any rank".to_string(),
-            Some(peer) => format!("rank {}", self.job.rank_in(communicator, peer).unwrap_or(peer)),
+    /// The ranks of the job without which it cannot go on, in order: it waits for something of each of them.
+    /// What any rank can end is not among them.
+    pub fn awaited_ranks(&self) -> Vec<u32> {
+        let mut ranks: Vec<u32> = match *self.state {
+            State::Waiting { .. } => {
+                let of_collective = |(handle, request): (u32, &Request)| {
+                    let messages = self.requests.of_collective(handle);
+                    let peers = messages.filter_map(|message| message.subject.peer);
+                    request.subject.peer.into_iter().chain(peers).collect::<Vec<_>>()
+                };
+                self.requests.blocking().flat_map(of_collective).collect()
+            }
+            State::Probing { pattern, .. } => pattern.from.into_iter().collect(),
+            State::New | State::Running | State::Busy { .. } | State::Finished => Vec::new(),
         };
-        let tag = match subject.tag {
-            None => "any tag".to_string(),
-            Some(tag) if of_collective => format!("round {}", round_of(tag)),
-            Some(tag) => format!("tag {tag}"),
-        };
-        let what = match (subject.direction, request.matched) {
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+
+    fn describe(&self, handle: u32, request: &Request) -> String {
+        let Subject {
+            direction,
+            peer: from,
+            tag,
+            context,
+            call,
+        } = request.subject;
+        let what = match (direction, request.matched) {
             (Direction::Receive, false) => "a message from",
             (Direction::Receive, true) => "the data of a message from",
             (Direction::Send, false) => "the receive of a message to",
             (Direction::Send, true) => "the injection of a message to",
+            (Direction::Put, _) => "the acknowledgement of a put to",
+            (Direction::Get, _) => "the data of a get from",
+            (Direction::Collective, _) => {
+                let messages = self.requests.of_collective(handle);
+                let count = self.requests.of_collective(handle).count();
+                let described = messages.map(|message| self.describe(handle, message));
+                return format!("{}: {}", call.name(), shown(described, count));
+            }
         };
-        format!("{what} {peer}, {tag}, communicator {communicator}")
+        self.envelope(what, &Pattern { context, from, tag })
+    }
+
+    fn envelope(&self, what: &str, pattern: &Pattern) -> String {
+        let communicator = communicator_of(pattern.context);
+        let peer = match pattern.from {
+            None => "any rank".to_string(),
+            Some(peer) => format!("rank {}", self.job.rank_in(communicator, peer).unwrap_or(peer)),
+        };
+        let tag = match pattern.tag {
+            _ if pattern.context == communicator | WINDOW_CONTEXT => String::new(),
+            None => "any tag, ".to_string(),
+            Some(tag) if pattern.context & COLLECTIVE_CONTEXT != 0 => format!("round {}, ", round_of(tag)),
+            Some(tag) => format!("tag {tag}, "),
+        };
+        format!("{what} {peer}, {tag}communicator {communicator}")
     }
 
     /// The owner has broken the contract.

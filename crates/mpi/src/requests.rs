@@ -1,14 +1,16 @@
-//! Communication that has begun and is not yet over, one entry per send or receive.
+//! Communication that has begun and is not yet over, one entry per send, receive, put, get or
+//! non-blocking collective.
 
+use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Journal;
 
-/// What a send or receive is about, for reports.
+/// What a request is about, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Subject {
     pub direction: Direction,
-    /// Rank of the job; none: any source.
+    /// Rank of the job; none: any source, or all of a collective.
     pub peer: Option<u32>,
     /// None: any tag.
     pub tag: Option<u32>,
@@ -22,6 +24,10 @@ pub(crate) struct Subject {
 pub(crate) enum Direction {
     Send,
     Receive,
+    Put,
+    Get,
+    /// A non-blocking collective; its messages have requests of their own.
+    Collective,
 }
 
 /// Who wants to know of the completion.
@@ -31,8 +37,10 @@ pub(crate) enum Owner {
     Program,
     /// The rank is blocked until then.
     Blocked,
-    /// Nobody: a buffered send.
+    /// Nobody: a buffered send, or one-sided communication before its fence.
     Nobody,
+    /// The non-blocking collective of this handle.
+    Collective(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +50,8 @@ pub(crate) struct Request {
     pub complete: bool,
     /// A receive that has its message and waits for its data.
     pub matched: bool,
+    /// CPU time that its completion costs, in the wait for it.
+    pub cost: Time,
 }
 
 /// All requests of a rank under dense handles, which are used again.
@@ -65,13 +75,20 @@ pub(crate) enum Change {
 }
 
 impl Requests {
-    pub fn open(&mut self, subject: Subject, owner: Owner, complete: bool, journal: &mut Journal) -> u32 {
-        let request = Some(Request {
+    /// Opens a request that is not complete and costs nothing.
+    pub fn open(&mut self, subject: Subject, owner: Owner, journal: &mut Journal) -> u32 {
+        let new = Request {
             subject,
             owner,
-            complete,
+            complete: false,
             matched: false,
-        });
+            cost: Time::ZERO,
+        };
+        self.add(new, journal)
+    }
+
+    pub fn add(&mut self, request: Request, journal: &mut Journal) -> u32 {
+        let request = Some(request);
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = request;
             journal.note(|| Change::OpenedAgain(handle));
@@ -127,12 +144,22 @@ impl Requests {
         unused.map(|(handle, _)| handle).eq(free)
     }
 
+    /// All open requests, with their handles.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Request)> {
+        let slots = (0..).zip(&self.slots);
+        slots.filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
+    }
+
     /// Requests that the rank is blocked on.
-    pub fn blocking(&self) -> impl Iterator<Item = &Request> {
-        self.slots
-            .iter()
-            .flatten()
-            .filter(|request| request.owner == Owner::Blocked)
+    pub fn blocking(&self) -> impl Iterator<Item = (u32, &Request)> {
+        self.iter().filter(|(_, request)| request.owner == Owner::Blocked)
+    }
+
+    /// Messages that a non-blocking collective waits for.
+    pub fn of_collective(&self, collective: u32) -> impl Iterator<Item = &Request> {
+        self.iter()
+            .map(|(_, request)| request)
+            .filter(move |request| request.owner == Owner::Collective(collective))
     }
 
     /// Number of requests that are open.

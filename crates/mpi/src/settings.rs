@@ -14,7 +14,11 @@ pub struct Settings {
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
     pub receive_overhead: Time,
-    /// Bytes on the wire of a request to send and of a clear to send.
+    /// CPU time of the receiver per entry of a matching queue that is looked at.
+    pub matching_overhead: Time,
+    /// Least time between two messages that a host's ranks hand to its NIC: LogP's `g`.
+    pub nic_gap: Time,
+    /// Bytes on the wire of a request to send, a clear to send, an acknowledgement, and of what asks for a get.
     pub control_bytes: u64,
     /// Bytes on the wire that an eager message or rendezvous data has on top of its payload.
     pub header_bytes: u64,
@@ -33,6 +37,8 @@ impl Default for Settings {
             eager_threshold: 8 << 10,
             send_overhead: Time::from_ns(300),
             receive_overhead: Time::from_ns(300),
+            matching_overhead: Time::ZERO,
+            nic_gap: Time::ZERO,
             control_bytes: 64,
             header_bytes: 32,
             compute_scale: ComputeScale::default(),
@@ -57,8 +63,16 @@ impl Settings {
             "CPU time of the receiver per message; default 300 ns",
         ),
         (
+            "matching_overhead",
+            "CPU time per entry of a matching queue that is looked at; default 0 s",
+        ),
+        (
+            "nic_gap",
+            "least time between two messages that a host hands to its NIC (LogP's g); default 0 s",
+        ),
+        (
             "control_size",
-            "size on the wire of a request to send or clear to send; default 64 B",
+            "size on the wire of a request to send, clear to send, acknowledgement or request of a get; default 64 B",
         ),
         (
             "header_size",
@@ -86,6 +100,8 @@ impl Settings {
             eager_threshold: size("eager_threshold", default.eager_threshold)?,
             send_overhead: time("send_overhead", default.send_overhead)?,
             receive_overhead: time("receive_overhead", default.receive_overhead)?,
+            matching_overhead: time("matching_overhead", default.matching_overhead)?,
+            nic_gap: time("nic_gap", default.nic_gap)?,
             control_bytes: size("control_size", default.control_bytes)?,
             header_bytes: size("header_size", default.header_bytes)?,
             compute_scale: default.compute_scale,

@@ -6,6 +6,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Program;
 
+use crate::background::Background;
 use crate::journal::{Handles, Journal, Value};
 use crate::matching::Matching;
 use crate::ongoing::{Ongoing, Place};
@@ -30,7 +31,9 @@ pub struct RankState {
     requests: Requests,
     open: Handles<u64>,
     awaiting_data: Handles<(u32, u32)>,
+    sequences: Handles<u32>,
     collective: Place,
+    background: Background,
     stats: RankStats,
 }
 
@@ -47,7 +50,9 @@ impl Rank {
             requests: self.requests.clone(),
             open: self.open.clone(),
             awaiting_data: self.awaiting_data.clone(),
+            sequences: self.sequences.clone(),
             collective: self.collective.place().clone(),
+            background: self.background.clone(),
             stats: self.stats.get().clone(),
         }
     }
@@ -72,7 +77,10 @@ impl Rank {
             State::Waiting { outstanding, .. } => outstanding as usize,
             _ => 0,
         };
-        if !state.requests.is_sound() || state.requests.blocking().count() != waits_for {
+        if !state.requests.is_sound()
+            || !state.background.is_sound(&state.requests, &job, rank)
+            || state.requests.blocking().count() != waits_for
+        {
             return Err(wrong("its requests contradict each other"));
         }
         let collective = Ongoing::at(state.collective, &job, rank)
@@ -90,7 +98,9 @@ impl Rank {
             requests: state.requests,
             open: state.open,
             awaiting_data: state.awaiting_data,
+            sequences: state.sequences,
             collective,
+            background: state.background,
             stats: Statistics::new(state.stats),
         })
     }

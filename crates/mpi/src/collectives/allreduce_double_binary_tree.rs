@@ -7,7 +7,7 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,

@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, Phase};
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,

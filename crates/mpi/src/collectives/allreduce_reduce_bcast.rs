@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Share, Round, bcast_binomial, reduce_binomial};
+use super::{Algorithm, CollectiveCall, Round, Share, bcast_binomial, reduce_binomial};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,

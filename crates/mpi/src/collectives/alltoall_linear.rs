@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use workload::Collective;
 
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::alltoall_linear::exchange;
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,

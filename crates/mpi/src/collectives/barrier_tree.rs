@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::allreduce_reduce_bcast::up_and_down;
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,

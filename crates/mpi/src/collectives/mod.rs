@@ -359,10 +359,16 @@ pub(crate) mod registered {
     }
 }
 
-/// Tag of a message of a collective. It tells collectives and rounds apart, so that ranks that
-/// disagree about what they do are found waiting instead of exchanging nonsense.
-pub(crate) fn tag(collective: Collective, round: u32) -> u32 {
-    (collective as u32) << ROUND_BITS | (round & ((1 << ROUND_BITS) - 1))
+/// Tag of a message of a collective, the how manieth of its context, from 0. It tells those that are under
+/// way at once apart ([`SEQUENCES`]), and kinds and rounds, so that ranks that disagree about what they do
+/// are found waiting instead of exchanging nonsense.
+///
+/// The round is there for reports: in one collective, messages between two ranks are sent and taken in the
+/// order of rounds. Beyond 2^18 rounds it starts again at 0.
+pub(crate) fn tag(collective: Collective, sequence: u32, round: u32) -> u32 {
+    (collective as u32) << (SEQUENCE_BITS + ROUND_BITS)
+        | (sequence % SEQUENCES) << ROUND_BITS
+        | (round & ((1 << ROUND_BITS) - 1))
 }
 
 /// The round that [`tag`] was made of.
@@ -370,7 +376,12 @@ pub(crate) fn round_of(tag: u32) -> u32 {
     tag & ((1 << ROUND_BITS) - 1)
 }
 
-const ROUND_BITS: u32 = 24;
+/// A rank may be in so many collectives of one context at once. Each begins after the one so many before it
+/// has ended, hence the order of messages between two ranks tells these two apart.
+pub(crate) const SEQUENCES: u32 = 1 << SEQUENCE_BITS;
+
+const SEQUENCE_BITS: u32 = 10;
+const ROUND_BITS: u32 = 18;
 
 #[cfg(test)]
 mod tests {
@@ -472,7 +483,16 @@ mod tests {
 
     #[test]
     fn tags_tell_collectives_and_rounds_apart() {
-        assert_ne!(tag(Collective::Scan, 0), tag(Collective::Exscan, 0));
-        assert_eq!(round_of(tag(Collective::Exscan, 77)), 77);
+        assert_ne!(tag(Collective::Scan, 0, 0), tag(Collective::Exscan, 0, 0));
+        assert_ne!(
+            tag(Collective::Scan, 0, 0),
+            tag(Collective::Scan, SEQUENCES - 1, 0)
+        );
+        assert_eq!(
+            tag(Collective::Scan, 3, 5),
+            tag(Collective::Scan, SEQUENCES + 3, 5)
+        );
+        assert_eq!(round_of(tag(Collective::Exscan, 1023, 77)), 77);
+        assert!(COLLECTIVES.len() <= 1 << (u32::BITS - SEQUENCE_BITS - ROUND_BITS));
     }
 }

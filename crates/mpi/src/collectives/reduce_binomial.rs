@@ -3,7 +3,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,

@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Share, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use workload::Counts;
 
-use super::{Algorithm, CollectiveCall, Share, Round};
+use super::{Algorithm, CollectiveCall, Round, Share};
 
 /// A sum that remembers how often each rank's contribution is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

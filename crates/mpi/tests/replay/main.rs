@@ -2,9 +2,13 @@
 
 extern crate fabricsim_mpi as mpi;
 
+mod alpha_beta;
+mod background;
 mod collectives;
 mod matching;
 mod network;
+mod one_sided;
+mod probes;
 mod random_programs;
 mod rollback;
 mod timing;

@@ -260,6 +260,75 @@ pub fn wait(requests: &[u64]) -> Operation {
     }
 }
 
+pub fn probe(from: Option<u32>, tag: Option<u32>) -> Operation {
+    Operation::Probe {
+        from,
+        tag,
+        communicator: 0,
+        call: Call::Probe,
+    }
+}
+
+pub fn put_on(communicator: u32, to: u32, bytes: u64) -> Operation {
+    Operation::Put {
+        to,
+        communicator,
+        bytes,
+        call: Call::Put,
+    }
+}
+
+pub fn put(to: u32, bytes: u64) -> Operation {
+    put_on(0, to, bytes)
+}
+
+pub fn get_on(communicator: u32, from: u32, bytes: u64) -> Operation {
+    Operation::Get {
+        from,
+        communicator,
+        bytes,
+        call: Call::Get,
+    }
+}
+
+pub fn get(from: u32, bytes: u64) -> Operation {
+    get_on(0, from, bytes)
+}
+
+pub fn fence_on(communicator: u32) -> Operation {
+    Operation::Fence {
+        communicator,
+        call: Call::WinFence,
+    }
+}
+
+pub fn fence() -> Operation {
+    fence_on(0)
+}
+
+pub fn nonblocking(
+    collective: Collective,
+    communicator: u32,
+    root: u32,
+    bytes: u64,
+    request: u64,
+) -> Operation {
+    let call = match collective {
+        Collective::Barrier => Call::Ibarrier,
+        Collective::Allreduce => Call::Iallreduce,
+        _ => Call::Other,
+    };
+    Operation::Collective {
+        collective,
+        communicator,
+        root,
+        bytes,
+        counts: None,
+        request: Some(request),
+        call,
+    }
+}
+
 pub fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64) -> Operation {
     let call = match collective {
         Collective::Barrier => Call::Barrier,

@@ -6,7 +6,7 @@
 
 use mpi::ALGORITHMS;
 use proptest::prelude::*;
-use workload::{Call, Operation};
+use workload::{Call, Collective, Counts, Operation};
 
 use super::network::*;
 
@@ -21,6 +21,17 @@ pub enum Step {
         receive: Call,
         any_tag: bool,
         in_reverse: bool,
+        probed: bool,
+    },
+    OneSided {
+        from: u32,
+        to: u32,
+        bytes: u64,
+        in_reverse: bool,
+        gets: bool,
+    },
+    Fence {
+        in_reverse: bool,
     },
     Compute {
         rank: u32,
@@ -34,6 +45,8 @@ pub enum Step {
         in_reverse: bool,
         root: u32,
         bytes: u64,
+        blocking: bool,
+        varies: bool,
     },
 }
 
@@ -56,10 +69,10 @@ pub fn step(ranks: u32) -> impl Strategy<Value = Step> {
         0..150u64,
         send,
         receive,
-        any::<(bool, bool)>(),
+        any::<(bool, bool, bool)>(),
     )
         .prop_map(
-            |(from, to, tag, size, send, receive, (any_tag, in_reverse))| Step::Message {
+            |(from, to, tag, size, send, receive, (any_tag, in_reverse, probed))| Step::Message {
                 from,
                 to,
                 tag,
@@ -68,21 +81,41 @@ pub fn step(ranks: u32) -> impl Strategy<Value = Step> {
                 receive,
                 any_tag,
                 in_reverse,
+                probed,
             },
         );
-    let collective = (0..ALGORITHMS.len(), any::<bool>(), 0..ranks, 0..300u64).prop_map(
-        |(algorithm, in_reverse, root, bytes)| Step::Collective {
-            algorithm,
-            in_reverse,
-            root,
+    let collective = (
+        0..ALGORITHMS.len(),
+        any::<(bool, bool, bool)>(),
+        0..ranks,
+        0..3000u64,
+    )
+        .prop_map(
+            |(algorithm, (in_reverse, blocking, varies), root, bytes)| Step::Collective {
+                algorithm,
+                in_reverse,
+                root,
+                bytes,
+                blocking,
+                varies,
+            },
+        );
+    let one_sided = (0..ranks, 0..ranks, 0..300u64, any::<(bool, bool)>()).prop_map(
+        |(from, to, bytes, (in_reverse, gets))| Step::OneSided {
+            from,
+            to,
             bytes,
+            in_reverse,
+            gets,
         },
     );
     prop_oneof![
         10 => message,
         2 => (0..ranks, 0..3_000_000u64).prop_map(|(rank, ps)| Step::Compute { rank, ps }),
         2 => (0..ranks).prop_map(|rank| Step::WaitAll { rank }),
-        1 => collective,
+        2 => collective,
+        2 => one_sided,
+        1 => any::<bool>().prop_map(|in_reverse| Step::Fence { in_reverse }),
     ]
 }
 
@@ -97,16 +130,20 @@ pub struct Programs {
 
 impl Programs {
     fn request(&mut self, rank: u32, call: Call, to_oneself: bool) -> Option<u64> {
-        let blocking = matches!(
+        let blocking_call = matches!(
             call,
             Call::Send | Call::Ssend | Call::Bsend | Call::Rsend | Call::Recv
         );
-        if blocking && !to_oneself {
+        if blocking_call && !to_oneself {
             return None;
         }
+        Some(self.new_request(rank))
+    }
+
+    fn new_request(&mut self, rank: u32) -> u64 {
         self.next_request += 1;
         self.open[rank as usize].push(self.next_request);
-        Some(self.next_request)
+        self.next_request
     }
 
     fn wait(&mut self, rank: u32) {
@@ -125,6 +162,7 @@ impl Programs {
                 receive,
                 any_tag,
                 in_reverse,
+                probed,
             } => {
                 // Sizes are all different and buffers exact, so that a wrong match is an error. The
                 // remainder decides between eager and rendezvous.
@@ -150,6 +188,15 @@ impl Programs {
                     call: receive,
                 };
                 self.operations[from as usize].push(sending);
+                if probed {
+                    // Receives that were posted before take all messages before this one.
+                    self.operations[to as usize].push(Operation::Probe {
+                        from: Some(name(from)),
+                        tag: (!any_tag).then_some(tag),
+                        communicator,
+                        call: Call::Probe,
+                    });
+                }
                 self.operations[to as usize].push(receiving);
                 self.messages += 1;
                 self.bytes += bytes;
@@ -158,24 +205,77 @@ impl Programs {
                 self.operations[rank as usize].push(Operation::Compute { ps, region: None })
             }
             Step::WaitAll { rank } => self.wait(rank),
+            Step::OneSided {
+                from,
+                to,
+                bytes,
+                in_reverse,
+                gets,
+            } => {
+                let (communicator, peer) = match in_reverse {
+                    true => (1, ranks - 1 - to),
+                    false => (0, to),
+                };
+                let operation = match gets {
+                    true => get_on(communicator, peer, bytes),
+                    false => put_on(communicator, peer, bytes),
+                };
+                self.operations[from as usize].push(operation);
+                self.messages += 1;
+                self.bytes += bytes;
+            }
+            Step::Fence { in_reverse } => {
+                let programs = self.operations.iter_mut();
+                programs.for_each(|program| program.push(fence_on(in_reverse.into())));
+            }
             Step::Collective {
                 algorithm,
                 in_reverse,
                 root,
                 bytes,
+                blocking,
+                varies,
             } => {
-                let operation = collective(
-                    ALGORITHMS[algorithm].collective,
-                    u32::from(in_reverse),
-                    root,
-                    bytes,
-                );
-                self.operations
-                    .iter_mut()
-                    .for_each(|program| program.push(operation.clone()));
+                let (which, communicator) = (ALGORITHMS[algorithm].collective, u32::from(in_reverse));
+                for rank in 0..ranks {
+                    let mut operation = match blocking {
+                        true => collective(which, communicator, root, bytes),
+                        false => nonblocking(which, communicator, root, bytes, self.new_request(rank)),
+                    };
+                    if let Operation::Collective { counts, .. } = &mut operation {
+                        let position = if in_reverse { ranks - 1 - rank } else { rank };
+                        *counts = varies.then(|| Box::new(counts_of(which, position, ranks, root, bytes)));
+                    }
+                    self.operations[rank as usize].push(operation);
+                }
             }
         }
     }
+}
+
+/// Counts that the ranks agree on, some of them zero.
+fn counts_of(which: Collective, rank: u32, ranks: u32, root: u32, bytes: u64) -> Counts {
+    let size = |from: u32, to: u32| bytes * u64::from((from + 2 * to) % 3);
+    let own = |rank: u32| size(rank, 0);
+    let at_root = || {
+        if rank == root {
+            (0..ranks).map(own).collect()
+        } else {
+            vec![]
+        }
+    };
+    let (sends, receives) = match which {
+        Collective::Alltoall => (
+            (0..ranks).map(|to| size(rank, to)).collect(),
+            (0..ranks).map(|from| size(from, rank)).collect(),
+        ),
+        Collective::Gather => (vec![own(rank)], at_root()),
+        Collective::Scatter => (at_root(), vec![own(rank)]),
+        Collective::Allgather => (vec![own(rank)], (0..ranks).map(own).collect()),
+        Collective::ReduceScatter => (vec![], (0..ranks).map(own).collect()),
+        _ => (vec![], vec![]),
+    };
+    Counts { sends, receives }
 }
 
 pub fn programs(ranks: u32, steps: Vec<Step>) -> Programs {
@@ -206,6 +306,9 @@ proptest! {
         if free_of_overhead {
             settings.send_overhead = des::Time::ZERO;
             settings.receive_overhead = des::Time::ZERO;
+        }
+        if seed % 2 == 0 {
+            settings.matching_overhead = des::Time(700);
         }
         let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
         let run = || {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use des::Time;
 use mpi::{
     Action, COLLECTIVE_CONTEXT, Changes, Job, Kind, Message, NO_REQUEST, Rank, RankState, ReplayError,
+    WINDOW_CONTEXT,
 };
 use proptest::prelude::*;
 use workload::{Operation, Program, TraceError};
@@ -26,6 +27,9 @@ impl Case {
         if self.free_of_overhead {
             settings.send_overhead = Time::ZERO;
             settings.receive_overhead = Time::ZERO;
+        }
+        if self.seed % 3 == 0 {
+            settings.matching_overhead = Time(700);
         }
         let ranks = self.programs.len() as u32;
         let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
@@ -75,6 +79,17 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
+const KINDS: [Kind; 8] = [
+    Kind::Eager,
+    Kind::RequestToSend,
+    Kind::ClearToSend,
+    Kind::Data,
+    Kind::Put,
+    Kind::PutDone,
+    Kind::Get,
+    Kind::GetData,
+];
+
 /// SplitMix64, as one number per step.
 struct Random(u64);
 
@@ -101,12 +116,13 @@ impl Random {
         Input::Arrived(Message {
             from: below(self, u64::from(ranks) + 1),
             to,
-            communicator: [0, 1, collective, 9][self.below(4) as usize],
-            tag: [tag, tag, tag << 24][self.below(3) as usize],
+            communicator: [0, 1, collective, collective | WINDOW_CONTEXT, WINDOW_CONTEXT, 9]
+                [self.below(6) as usize],
+            tag: [tag, tag, tag << 18, tag << 28][self.below(4) as usize],
             bytes: [0, 1, 10_001, u64::MAX][self.below(4) as usize],
             sequence: [below(self, 8), u32::MAX][usize::from(self.below(20) == 0)],
             request: [below(self, 6), NO_REQUEST][usize::from(self.below(4) == 0)],
-            kind: [Kind::Eager, Kind::RequestToSend, Kind::ClearToSend, Kind::Data][self.below(4) as usize],
+            kind: KINDS[self.below(KINDS.len() as u64) as usize],
         })
     }
 }
@@ -362,6 +378,60 @@ fn a_collective_of_another_job_is_refused() {
                 .to_string()
                 .contains("in a collective that the job does not have")
         );
+    }
+}
+
+/// One of each thing that a rank may be in the midst of, with every byte of it damaged: an error or another
+/// state, and no panic, whatever comes then.
+#[test]
+fn damaged_states_of_all_kinds_are_refused_or_go_on() {
+    let job = || Arc::new(Job::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let start = |n| nonblocking(workload::Collective::Allreduce, 0, 0, 500, n);
+    for last in [wait(&[1]), probe(Some(1), Some(3)), fence()] {
+        let operations = vec![start(1), put(1, 500), get(0, 8), start(2), last];
+        let mut rank = Rank::new(job(), 0, list(operations.clone()));
+        let mut out = Vec::new();
+        rank.start(Time::ZERO, &mut out).unwrap();
+        rank.resume(Time(10_000), &mut out).unwrap();
+        rank.resume(Time(20_000), &mut out).unwrap();
+        assert!(rank.blocked());
+        let arriving: Vec<Message> = out
+            .iter()
+            .filter_map(|action| match action {
+                Action::Send(message) => Some(Message {
+                    from: 1,
+                    to: 0,
+                    ..*message
+                }),
+                _ => None,
+            })
+            .collect();
+        let bytes = saved(&rank);
+        let restored = Rank::restore(job(), 0, list(operations.clone()), rank.state()).unwrap();
+        assert_eq!(saved(&restored), bytes);
+        let mut refused = 0;
+        for index in 0..bytes.len() {
+            for value in [0, 1, 2, 7, 127, 255] {
+                let mut damaged = bytes.clone();
+                damaged[index] = value;
+                let Ok(state) = postcard::from_bytes::<RankState>(&damaged) else {
+                    refused += 1;
+                    continue;
+                };
+                let Ok(mut rank) = Rank::restore(job(), 0, list(operations.clone()), state) else {
+                    refused += 1;
+                    continue;
+                };
+                for message in &arriving {
+                    for kind in KINDS {
+                        let message = Message { kind, ..*message };
+                        let _ = rank.arrived(Time(9_000_000), message, &mut out);
+                    }
+                }
+                let _ = (rank.waiting_for(), rank.awaited_ranks());
+            }
+        }
+        assert!(refused > 50, "{refused}");
     }
 }
 

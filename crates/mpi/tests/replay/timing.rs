@@ -74,6 +74,57 @@ fn a_rendezvous_makes_progress_during_computation() {
 }
 
 #[test]
+fn modes_of_sends_end_when_mpi_says() {
+    // A small and a large message whose receive is posted late, at 9000: when the send is complete.
+    let (posted, data) = (9000, |bytes: u64| CONTROL + bytes + 2);
+    for (call, small, large) in [
+        (Call::Send, 10, posted + data(101)),
+        (Call::Rsend, 10, posted + data(101)),
+        (Call::Bsend, 10, 10),
+        (Call::Ssend, posted + data(100), posted + data(101)),
+        (Call::Isend, 10, posted + data(101)),
+        (Call::Irsend, 10, posted + data(101)),
+        (Call::Ibsend, 10, 10),
+        (Call::Issend, posted + data(100), posted + data(101)),
+        (Call::Start, 10, posted + data(101)),
+        (Call::Startall, 10, posted + data(101)),
+    ] {
+        for (bytes, end) in [(100, small), (101, large)] {
+            let blocking = matches!(call, Call::Send | Call::Rsend | Call::Bsend | Call::Ssend);
+            let sender = match blocking {
+                true => vec![send_as(call, 1, 0, bytes, None)],
+                false => vec![send_as(call, 1, 0, bytes, Some(1)), wait(&[1])],
+            };
+            let receiver = vec![compute(posted), receive(Some(0), Some(0), bytes)];
+            let outcome = run(settings(), fixed(), vec![sender, receiver]).unwrap();
+            outcome.assert_clean();
+            assert_eq!(outcome.end_ns(0), end, "{call:?} of {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_persistent_request_is_started_again_and_again() {
+    let start = |n: u32| send_as(Call::Start, 1, n, 500, Some(4));
+    let again = |n: u32| {
+        let mut receive = ireceive(Some(0), Some(n), 500, 4);
+        if let workload::Operation::Receive { call, .. } = &mut receive {
+            *call = Call::Start;
+        }
+        receive
+    };
+    let programs = vec![
+        (0..3).flat_map(|n| [start(n), wait(&[4])]).collect(),
+        (0..3).flat_map(|n| [again(n), wait(&[4])]).collect(),
+    ];
+    let outcome = run(settings(), fixed(), programs).unwrap();
+    outcome.assert_clean();
+    let starts = |rank| outcome.stats(rank).call(Call::Start);
+    assert_eq!((starts(0).calls, starts(1).calls), (3, 3));
+    assert_eq!((starts(0).time, starts(1).time), (Time::from_ns(30), Time::ZERO));
+}
+
+#[test]
 fn buffered_sends_end_with_their_overhead() {
     let programs = vec![
         vec![

@@ -87,6 +87,43 @@ fn errors_name_rank_call_and_what_is_wrong() {
             "there is no rank 2 in communicator 0",
         ),
         (
+            vec![put(2, 8)],
+            "MPI_Put: there is no rank 2 in communicator 0 of 2 ranks",
+        ),
+        (vec![get(9, 8)], "MPI_Get: there is no rank 9 in communicator 0"),
+        (
+            vec![put_on(1, 0, 8)],
+            "MPI_Put: the rank is not a member of communicator 1",
+        ),
+        (
+            vec![get_on(7, 0, 8)],
+            "MPI_Get: there is no communicator 7; the job has 2",
+        ),
+        (
+            vec![fence_on(1)],
+            "rank 1: MPI_Win_fence: the rank is not a member of communicator 1",
+        ),
+        (
+            vec![probe(Some(2), None)],
+            "rank 1: MPI_Probe: there is no rank 2 in communicator 0",
+        ),
+        (
+            vec![nonblocking(Collective::Barrier, 1, 0, 0, 1)],
+            "MPI_Ibarrier: the rank is not a member of communicator 1",
+        ),
+        (
+            vec![isend(0, 0, 1, 4), nonblocking(Collective::Barrier, 0, 0, 0, 4)],
+            "MPI_Ibarrier: request 4 is still open",
+        ),
+        (
+            vec![nonblocking(Collective::Barrier, 0, 0, 0, 4), wait(&[5])],
+            "MPI_Wait: request 5 was never opened",
+        ),
+        (
+            vec![nonblocking(Collective::Barrier, 0, 0, 0, 4), wait(&[4, 4])],
+            "MPI_Waitall: request 4 was never opened, or is already completed",
+        ),
+        (
             vec![
                 compute(1),
                 Operation::Compute {
@@ -162,6 +199,31 @@ fn deadlocks_say_who_waits_for_what() {
         Some("MPI_Barrier for a message from rank 1, round 0, communicator 0")
     );
 
+    let probes = waiting(vec![vec![probe(Some(1), Some(4))], vec![probe(None, None)]]);
+    assert_eq!(
+        probes[0].as_deref(),
+        Some("MPI_Probe for a message from rank 1, tag 4, communicator 0")
+    );
+    assert_eq!(
+        probes[1].as_deref(),
+        Some("MPI_Probe for a message from any rank, any tag, communicator 0")
+    );
+
+    let fences = waiting(vec![vec![put(1, 8), fence()], vec![]]);
+    assert_eq!(
+        fences[0].as_deref(),
+        Some("MPI_Win_fence for a message from rank 1, round 0, communicator 0")
+    );
+
+    let started = waiting(vec![
+        vec![nonblocking(Collective::Barrier, 0, 0, 0, 1), wait(&[1])],
+        vec![],
+    ]);
+    assert_eq!(
+        started[0].as_deref(),
+        Some("MPI_Wait for MPI_Ibarrier: a message from rank 1, round 0, communicator 0")
+    );
+
     let different = waiting(vec![
         vec![collective(Collective::Barrier, 0, 0, 0)],
         vec![collective(Collective::Allreduce, 0, 0, 0)],
@@ -170,6 +232,32 @@ fn deadlocks_say_who_waits_for_what() {
         different.iter().all(Option::is_some),
         "collectives that differ do not match"
     );
+}
+
+#[test]
+fn ranks_know_whom_they_wait_for() {
+    let awaited = |programs| {
+        let outcome = run(settings(), fixed(), programs).unwrap();
+        let ranks: Vec<Vec<u32>> = outcome.ranks.iter().map(Rank::awaited_ranks).collect();
+        ranks
+    };
+    let several = vec![
+        ireceive(Some(2), None, 8, 1),
+        ireceive(None, None, 8, 2),
+        ireceive(Some(1), None, 8, 3),
+        ireceive(Some(2), None, 8, 4),
+        wait(&[1, 2, 3, 4]),
+    ];
+    let facing = vec![several, vec![send(0, 0, 0), send(2, 0, 500)], vec![]];
+    // The receive from any rank was posted first and has taken the message of rank 1.
+    assert_eq!(awaited(facing), [vec![1, 2], vec![2], vec![]]);
+    let of_the_communicator = awaited(vec![
+        vec![probe(Some(1), None)],
+        vec![nonblocking(Collective::Barrier, 0, 0, 0, 1), wait(&[1])],
+        vec![fence()],
+        vec![probe(None, None)],
+    ]);
+    assert_eq!(of_the_communicator, [vec![1], vec![0], vec![1], vec![]]);
 }
 
 #[test]
@@ -214,6 +302,9 @@ fn an_owner_that_breaks_the_contract_is_told() {
     defect(rank.arrived(Time(10_006), message(Kind::Data, 0), &mut out));
     defect(rank.arrived(Time(10_006), message(Kind::ClearToSend, 0), &mut out));
     defect(rank.arrived(Time(10_006), message(Kind::Eager, 1), &mut out));
+    defect(rank.arrived(Time(10_006), message(Kind::Put, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(Kind::PutDone, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(Kind::GetData, 0), &mut out));
     assert!(!rank.finished());
 }
 
