@@ -5,6 +5,7 @@
 //! them to every rank. The other `v` variants have rules of their own that do not ask for the size.
 
 use std::array;
+use std::fmt;
 
 use config::{Bytes, Error, Parameter, Section, Value};
 use serde_json::{Map, Value as Json};
@@ -175,6 +176,23 @@ impl Rule {
                 .algorithm(&name)
                 .ok_or_else(|| unknown(section, "algorithm", &name, variant))?,
         })
+    }
+}
+
+impl fmt::Display for Rule {
+    /// `bruck (below 80 KiB)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let below = self.below.map(|bytes| format!("below {}", Bytes { bytes }));
+        let ranks = self.ranks_below.map(|ranks| format!("fewer than {ranks} ranks"));
+        let power = self.power_of_two.map(|is| match is {
+            true => "a power of two of ranks".to_string(),
+            false => "no power of two of ranks".to_string(),
+        });
+        let conditions: Vec<String> = [below, ranks, power].into_iter().flatten().collect();
+        match conditions.is_empty() {
+            true => f.write_str(self.algorithm.name),
+            false => write!(f, "{} ({})", self.algorithm.name, conditions.join(", ")),
+        }
     }
 }
 
@@ -531,6 +549,21 @@ mod tests {
             Err(e) => e.to_string(),
         };
         assert!(message.contains("blow"), "{message}");
+    }
+
+    #[test]
+    fn rules_are_told_to_people() {
+        let default = Algorithms::default();
+        let told = |name: &str| {
+            let variant = Variant::all().find(|variant| variant.name() == name).unwrap();
+            let rules = default.rules(variant).iter().map(Rule::to_string);
+            rules.collect::<Vec<String>>().join(", ")
+        };
+        assert_eq!(told("barrier"), "dissemination");
+        assert_eq!(
+            told("allgatherv"),
+            "recursive-doubling (below 512 KiB, a power of two of ranks), bruck (below 80 KiB), ring"
+        );
     }
 
     #[test]
