@@ -137,6 +137,7 @@ def test_every_part_and_parameter_is_documented() -> None:
         "message-sizes": "job.traffic.message",
         "router-models": "network.router",
         "executors": "run",
+        "collectives": "mpi.collectives",
     }
     missing = []
     parts = fabricsim.list_parts()

@@ -172,12 +172,13 @@ impl Rank {
                 self.background.end(handle, &mut self.journal);
                 return self.complete(handle, now, out);
             }
+            let number = k.wrapping_add(round.ahead);
             for (from, _) in &round.receives {
-                let departure = self.departure_in(&part, k, *from, 0)?;
+                let departure = self.departure_in(&part, number, *from, 0)?;
                 messages.push(self.post_in_round(departure, now, out)?);
             }
             for (to, bytes) in &round.sends {
-                let departure = self.departure_in(&part, k, *to, *bytes)?;
+                let departure = self.departure_in(&part, number, *to, *bytes)?;
                 self.charge(handle, self.job.settings.send_overhead);
                 messages.extend(self.let_go(&departure, out));
             }

@@ -102,6 +102,20 @@ pub enum ReplayError {
         /// Size of the communicator.
         size: u32,
     },
+    /// The counts of a collective are not one for each rank.
+    #[error("rank {rank}: {call}: {given} counts for communicator {communicator} of {size} ranks")]
+    Counts {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// How many counts there are.
+        given: usize,
+        /// Communicator.
+        communicator: u32,
+        /// Size of the communicator.
+        size: u32,
+    },
     /// Simulated time ends (2^64 ps, 213 days).
     #[error("rank {rank}: at {now}, {span} more is beyond the end of simulated time, 213 days")]
     TimeOverflow {

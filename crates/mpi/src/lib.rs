@@ -31,7 +31,9 @@ mod settings;
 mod state;
 mod statistics;
 
-pub use collectives::{ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round};
+pub use collectives::{
+    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round, Rule, Share, TABLES, Table, Variant,
+};
 pub use error::ReplayError;
 pub use job::Job;
 pub use journal::Changes;

@@ -68,7 +68,7 @@ pub struct Message {
     /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected), or of a put or
     /// get; [`NO_REQUEST`] for an eager message. The receiver hands it back in its answer.
     pub request: u32,
-    /// Part in the protocol.
+    /// Share in the protocol.
     pub kind: Kind,
 }
 

@@ -115,7 +115,13 @@ impl Rank {
             bytes: 0,
         };
         let window = communicator | WINDOW_CONTEXT;
-        let part = self.next_part(Collective::Barrier, window | COLLECTIVE_CONTEXT, share, call)?;
+        let part = self.next_part(
+            Collective::Barrier,
+            window | COLLECTIVE_CONTEXT,
+            share,
+            None,
+            call,
+        )?;
         // The barrier's first receives are posted now, which costs nothing; its first send follows the wait.
         self.begin_collective(part, now, out)?;
         let own: Vec<u32> = self

@@ -4,7 +4,7 @@ use std::mem;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::{Call, Collective};
+use workload::{Call, Collective, Counts};
 
 use crate::collectives::{SEQUENCES, registered, tag};
 use crate::journal::Journal;
@@ -12,7 +12,7 @@ use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::operations::Step;
 use crate::rank::{Action, Departure, Origin, Rank};
 use crate::requests::{Direction, Subject};
-use crate::{Algorithm, CollectiveCall, Job, ReplayError, Round};
+use crate::{Algorithm, CollectiveCall, Job, ReplayError, Round, Share};
 
 /// What a rank does in one collective: all but how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub(crate) struct Part {
     #[serde(with = "registered")]
     algorithm: &'static Algorithm,
     share: CollectiveCall,
+    /// What ranks give and take, where it is known.
+    counts: Option<Box<Counts>>,
     /// Communicator with its context bits.
     pub context: u32,
     /// Number among the collectives of its context, from 0, modulo 2^32.
@@ -30,7 +32,8 @@ pub(crate) struct Part {
 impl Part {
     /// Writes the messages of a round into an empty one; false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
-        (self.algorithm.round)(&self.share, k, round)
+        let share = Share::new(self.share, self.counts.as_deref());
+        (self.algorithm.round)(&share, k, round)
     }
 
     /// Tag of the messages of a round.
@@ -222,8 +225,21 @@ impl Rank {
         collective: Collective,
         context: u32,
         share: CollectiveCall,
+        counts: Option<Box<Counts>>,
         call: Call,
     ) -> Result<Part, ReplayError> {
+        if let Some(given) = counts
+            .as_deref()
+            .and_then(|counts| wrong_length(counts, share.ranks))
+        {
+            return Err(ReplayError::Counts {
+                rank: self.rank,
+                call: call.name(),
+                given,
+                communicator: communicator_of(context),
+                size: share.ranks,
+            });
+        }
         let sequence = self.sequences.get(context).unwrap_or(0);
         if self.background.holds(context, sequence.wrapping_sub(SEQUENCES)) {
             return Err(ReplayError::TooManyCollectives {
@@ -235,9 +251,12 @@ impl Rank {
         }
         let next = sequence.wrapping_add(1);
         self.sequences.insert(context, next, &mut self.journal);
+        let seen = Share::new(share, counts.as_deref());
+        let algorithm = self.job.settings.collectives.of(collective, call, &seen);
         Ok(Part {
-            algorithm: self.job.settings.collectives.of(collective),
+            algorithm,
             share,
+            counts,
             context,
             sequence,
             call,
@@ -292,7 +311,12 @@ impl Rank {
         let Some(current) = &self.collective.place.current else {
             return Err(self.broken("it is in no collective"));
         };
-        self.departure_in(&current.part, current.progress.k, to, bytes)
+        self.departure_in(
+            &current.part,
+            current.progress.k.wrapping_add(self.collective.round.ahead),
+            to,
+            bytes,
+        )
     }
 
     /// A message of a round to a rank of the communicator.
@@ -328,4 +352,11 @@ impl Rank {
         // Contributions may differ in size (the v variants), so nothing is too long.
         self.post(subject, u64::MAX, now, out)
     }
+}
+
+/// The length of a list that is neither empty, nor for one, nor for all of so many ranks.
+fn wrong_length(counts: &Counts, ranks: u32) -> Option<usize> {
+    [counts.sends.len(), counts.receives.len()]
+        .into_iter()
+        .find(|length| *length > 1 && *length != ranks as usize)
 }

@@ -160,9 +160,9 @@ impl Rank {
                 communicator,
                 root,
                 bytes,
+                counts,
                 request,
                 call,
-                ..
             } => {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
@@ -174,7 +174,8 @@ impl Rank {
                     bytes,
                 };
                 let request = request.map(|request| self.unused(call, request)).transpose()?;
-                let part = self.next_part(collective, communicator | COLLECTIVE_CONTEXT, share, call)?;
+                let part =
+                    self.next_part(collective, communicator | COLLECTIVE_CONTEXT, share, counts, call)?;
                 match request {
                     None => self.begin_collective(part, now, out),
                     Some(request) => self.begin_in_background(part, request, now, out),

@@ -27,7 +27,7 @@ pub struct Settings {
     pub header_bytes: u64,
     /// Factor on every computation of the program.
     pub compute_scale: ComputeScale,
-    /// Algorithm of each collective.
+    /// Which algorithm carries out each collective.
     pub collectives: Algorithms,
 }
 
@@ -92,7 +92,7 @@ impl Settings {
         ),
         (
             "collectives",
-            "table: algorithm of each collective, for example allreduce = \"recursive-doubling\"",
+            "table: algorithm of each collective, for example allreduce = \"ring\", or rules by size; default: table = \"thakur-2005\"",
         ),
     ];
 
@@ -184,7 +184,6 @@ impl ComputeScale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::Collective;
 
     fn read(text: &str) -> Result<Settings, Error> {
         Settings::read(&Section::from_toml(text, "x.toml").unwrap())
@@ -228,11 +227,10 @@ mod tests {
         );
         let shown = section.finish().unwrap();
         assert_eq!(shown["mpi"]["eager_threshold"], "8 KiB");
-        assert_eq!(shown["mpi"]["collectives"]["allreduce"], "recursive-doubling");
+        assert_eq!(shown["mpi"]["collectives"]["barrier"], "dissemination");
         for (key, _) in Settings::PARAMETERS {
             assert!(!shown["mpi"][key].is_null(), "{key}");
         }
-        assert_eq!(settings.collectives.of(Collective::Bcast).name, "binomial");
     }
 
     #[test]

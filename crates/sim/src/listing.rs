@@ -69,10 +69,13 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|s| part(s.name, s.summary, s.parameters))
             .collect(),
-        "collectives" => mpi::ALGORITHMS
-            .iter()
-            .map(|a| part(&format!("{}/{}", a.collective.name(), a.name), a.summary, &[]))
-            .collect(),
+        "collectives" => {
+            let algorithms = mpi::ALGORITHMS.iter().map(|a| {
+                let name = format!("{}/{}", a.collective.name(), a.name);
+                part(&name, &format!("{} ({})", a.summary, a.source), &[])
+            });
+            algorithms.chain(mpi::TABLES.iter().map(table)).collect()
+        }
         "mpi-presets" => mpi::PRESETS
             .iter()
             .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
@@ -126,4 +129,22 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
         ],
         _ => return None,
     })
+}
+
+/// A table of rules that choose among the algorithms of collectives.
+fn table(table: &mpi::Table) -> Listing {
+    let algorithms = mpi::Algorithms::table(table);
+    let rules = |variant| {
+        let rules: Vec<String> = algorithms
+            .rules(variant)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        (variant.name().to_string(), rules.join(", "))
+    };
+    Listing {
+        name: format!("table/{}", table.name),
+        summary: format!("{} ({})", table.summary, table.source),
+        parameters: mpi::Variant::all().map(rules).collect(),
+    }
 }

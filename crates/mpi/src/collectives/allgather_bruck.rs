@@ -3,61 +3,45 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     name: "bruck",
     summary: "log2(n) rounds with doubling amounts; best for short contributions",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; Thakur, Rabenseifner, Gropp 2005",
+    varying: true,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
     let distance = 1 << k;
     let blocks = distance.min(call.ranks - distance);
-    let bytes = call.bytes.saturating_mul(u64::from(blocks));
-    out.send(call.down(distance), bytes);
-    out.receive(call.up(distance), bytes);
+    // Everyone holds the contributions of the ranks from its own on.
+    let up = call.up(distance);
+    out.send(call.down(distance), call.contributions_from(call.rank, blocks));
+    out.receive(up, call.contributions_from(up, blocks));
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{every_size, run};
+    use super::super::symbolic::{Passage, allgathers, every_size};
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_once() {
+    fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let (gathered, tally) = run(
-                &ALGORITHM,
-                ranks,
-                0,
-                100,
-                |rank| vec![rank],
-                |blocks, _, bytes| {
-                    let sent = blocks[..(bytes / 100) as usize].to_vec();
-                    let size = sent.len() as u64 * 100;
-                    (sent, size)
-                },
-                |blocks, _, news| blocks.extend(news),
-            );
-            for mut blocks in gathered {
-                blocks.sort_unstable();
-                assert_eq!(blocks, (0..ranks).collect::<Vec<_>>());
-            }
-            let n = u64::from(ranks);
-            assert_eq!(
-                tally,
-                (
-                    n * u64::from(ranks.next_power_of_two().ilog2()),
-                    n * (n - 1) * 100
-                )
-            );
+            let carried = |message: Passage| {
+                let distance = 1 << message.round;
+                let blocks = distance.min(ranks - distance);
+                (0..blocks).map(|up| (message.from + up) % ranks).collect()
+            };
+            let rounds = u64::from(ranks.next_power_of_two().ilog2());
+            allgathers(&ALGORITHM, ranks, u64::from(ranks) * rounds, carried);
         });
     }
 }

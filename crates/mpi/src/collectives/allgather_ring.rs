@@ -2,48 +2,37 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     name: "ring",
     summary: "n - 1 rounds to the next rank; best for long contributions",
-    source: "Thakur, Rabenseifner, Gropp 2005",
+    source: "Thakur, Rabenseifner, Gropp 2005; NCCL",
+    varying: true,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    out.send(call.up(1), call.bytes);
-    out.receive(call.down(1), call.bytes);
+    out.send(call.up(1), call.contributions_from(call.down(k), 1));
+    out.receive(call.down(1), call.contributions_from(call.down(k + 1), 1));
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{every_size, run};
+    use super::super::symbolic::{Passage, allgathers, every_size};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let (gathered, tally) = run(
-                &ALGORITHM,
-                ranks,
-                0,
-                100,
-                |rank| vec![rank],
-                |blocks, _, _| (*blocks.last().unwrap(), 100),
-                |blocks, _, news| blocks.push(news),
-            );
-            for mut blocks in gathered {
-                blocks.sort_unstable();
-                assert_eq!(blocks, (0..ranks).collect::<Vec<_>>());
-            }
-            let messages = u64::from(ranks) * u64::from(ranks - 1);
-            assert_eq!(tally, (messages, messages * 100));
+            let n = u64::from(ranks);
+            let carried = |message: Passage| vec![(message.from + ranks - message.round) % ranks];
+            allgathers(&ALGORITHM, ranks, n * (n - 1), carried);
         });
     }
 }

@@ -4,40 +4,36 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::folding::{Folding, Phase};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     name: "recursive-doubling",
     summary: "exchanges whole vectors at distances 1, 2, 4, ...; best for short vectors",
     source: "Thakur, Rabenseifner, Gropp 2005; remainder as in MPICH",
+    varying: false,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
-    let doublings = call.ranks.ilog2();
-    let rest = call.ranks - (1 << doublings);
-    let paired = call.rank < 2 * rest;
-    // Of each pair the odd rank takes part in the doubling.
-    let sits_out = paired && call.rank.is_multiple_of(2);
-    if rest > 0 && (k == 0 || k == doublings + 1) {
-        match (paired, sits_out == (k == 0)) {
-            (false, _) => {}
-            (true, true) => out.send(call.rank ^ 1, call.bytes),
-            (true, false) => out.receive(call.rank ^ 1, call.bytes),
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    exchange(call, k, call.bytes, out)
+}
+
+/// Also the barrier, which exchanges nothing.
+pub(super) fn exchange(call: &Share, k: u32, bytes: u64, out: &mut Round) -> bool {
+    let folding = Folding::new(call);
+    match folding.phase(k, folding.doublings) {
+        Some(Phase::Fold) => folding.fold(call, bytes, out),
+        Some(Phase::Unfold) => folding.unfold(call, bytes, out),
+        Some(Phase::Step(step)) => {
+            if let Some(position) = folding.position(call.rank) {
+                let peer = folding.rank_at(position ^ (1 << step));
+                out.send(peer, bytes);
+                out.receive(peer, bytes);
+            }
         }
-        return true;
-    }
-    let step = if rest > 0 { k - 1 } else { k };
-    if step >= doublings {
-        return false;
-    }
-    if !sits_out {
-        let position = if paired { call.rank / 2 } else { call.rank - rest };
-        let other = position ^ (1 << step);
-        let peer = if other < rest { 2 * other + 1 } else { other + rest };
-        out.send(peer, call.bytes);
-        out.receive(peer, call.bytes);
+        None => return false,
     }
     true
 }

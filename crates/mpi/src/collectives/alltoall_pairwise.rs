@@ -3,48 +3,34 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
     name: "pairwise",
     summary: "n - 1 rounds, one partner each; best for long messages",
     source: "Thakur, Rabenseifner, Gropp 2005",
+    varying: true,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    out.send(call.up(k + 1), call.bytes);
-    out.receive(call.down(k + 1), call.bytes);
+    let (up, down) = (call.up(k + 1), call.down(k + 1));
+    out.send(up, call.to(up));
+    out.receive(down, call.from(down));
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{every_size, run};
+    use super::super::symbolic::{alltoalls, every_size};
     use super::*;
 
     #[test]
     fn everyone_gets_its_block_from_everyone() {
-        every_size(|ranks| {
-            let (received, tally) = run(
-                &ALGORITHM,
-                ranks,
-                0,
-                100,
-                |rank| vec![(rank, rank)],
-                |_, message, _| ((message.from, message.to), 100),
-                |blocks, _, news| blocks.push(news),
-            );
-            for (rank, mut blocks) in (0..).zip(received) {
-                blocks.sort_unstable();
-                assert_eq!(blocks, (0..ranks).map(|from| (from, rank)).collect::<Vec<_>>());
-            }
-            let messages = u64::from(ranks) * u64::from(ranks - 1);
-            assert_eq!(tally, (messages, messages * 100));
-        });
+        every_size(|ranks| alltoalls(&ALGORITHM, ranks, false));
     }
 }

@@ -3,17 +3,18 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
     name: "dissemination",
     summary: "signals at distances 1, 2, 4, ...; log2(n) rounds",
     source: "Hensgen, Finkel, Manber 1988; MPICH and Open MPI",
+    varying: false,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -3,17 +3,19 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     name: "binomial",
     summary: "down a binomial tree; log2(n) rounds, the whole vector on each edge",
     source: "Thakur, Rabenseifner, Gropp 2005",
+    varying: false,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+/// Also a step of other algorithms.
+pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -10,6 +10,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     name: "recursive-doubling",
     summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
     source: "Hillis, Steele 1986; MPICH",
+    varying: false,
     round,
 };
 

@@ -4,17 +4,18 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     name: "binomial",
     summary: "up a binomial tree; log2(n) rounds, an edge carries its subtree",
     source: "MPICH",
+    varying: false,
     round,
 };
 
-fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -5,25 +5,58 @@
 //! Ranks need not be in the same round: matching brings together what belongs together.
 
 mod allgather_bruck;
+mod allgather_neighbor_exchange;
+mod allgather_recursive_doubling;
 mod allgather_ring;
+mod allreduce_double_binary_tree;
+mod allreduce_rabenseifner;
 mod allreduce_recursive_doubling;
+mod allreduce_reduce_bcast;
 mod allreduce_ring;
+mod alltoall_bruck;
+mod alltoall_linear;
 mod alltoall_pairwise;
+mod alltoall_scattered;
 mod barrier_dissemination;
+mod barrier_linear;
+mod barrier_recursive_doubling;
+mod barrier_tree;
 mod bcast_binomial;
+mod bcast_linear;
+mod bcast_pipeline;
+mod bcast_scatter_recursive_doubling_allgather;
+mod bcast_scatter_ring_allgather;
 mod binomial_tree;
+mod choice;
+mod exscan_linear;
 mod exscan_recursive_doubling;
+mod folding;
 mod gather_binomial;
+mod gather_linear;
 mod reduce_binomial;
+mod reduce_linear;
+mod reduce_pipeline;
+mod reduce_rabenseifner;
 mod reduce_scatter_pairwise;
+mod reduce_scatter_recursive_doubling;
+mod reduce_scatter_recursive_halving;
+mod reduce_scatter_ring;
+mod scan_linear;
 mod scan_recursive_doubling;
 mod scatter_binomial;
+mod scatter_linear;
+mod segments;
 #[cfg(test)]
 mod symbolic;
+mod tables;
 
-use config::{Error, Section};
+use std::ops::{Deref, Range};
+
 use serde::{Deserialize, Serialize};
-use workload::Collective;
+use workload::{Collective, Counts};
+
+pub use choice::{Algorithms, Rule, Variant};
+pub use tables::{TABLES, Table};
 
 /// One rank's part in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,12 +87,119 @@ impl CollectiveCall {
         self.up(self.ranks - distance)
     }
 
-    /// Size in bytes of the part of a vector of `bytes` that belongs to this rank when it is cut into
-    /// as many parts as there are ranks; the parts differ by one byte at most and add up exactly.
-    fn part(&self, rank: u32) -> u64 {
-        let edge = |r: u32| u128::from(self.bytes) * u128::from(r) / u128::from(self.ranks);
-        (edge(rank + 1) - edge(rank)) as u64
+    /// Size in bytes of some of the parts of a vector of `bytes` that is cut into `parts`; the parts differ
+    /// by one byte at most and add up exactly.
+    fn cut(&self, parts: u32, range: Range<u32>) -> u64 {
+        let edge = |r: u32| u128::from(self.bytes) * u128::from(r) / u128::from(parts);
+        (edge(range.end) - edge(range.start)) as u64
     }
+}
+
+/// What an algorithm is told: one rank's part in one collective, with what the rank knows of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<'a> {
+    call: CollectiveCall,
+    counts: Option<&'a Counts>,
+}
+
+impl Deref for Share<'_> {
+    type Target = CollectiveCall;
+
+    fn deref(&self) -> &CollectiveCall {
+        &self.call
+    }
+}
+
+impl<'a> Share<'a> {
+    /// One rank's part; `counts` as in [`workload::Operation::Collective`]. What they leave out is taken to
+    /// be `bytes`.
+    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> Share<'a> {
+        Share { call, counts }
+    }
+
+    /// The same collective without counts, as another rank or with another root sees it.
+    fn seen_with(&self, rank: u32, root: u32) -> Share<'static> {
+        let call = CollectiveCall {
+            rank,
+            root,
+            ..self.call
+        };
+        Share { call, counts: None }
+    }
+
+    fn sends(&self) -> &'a [u64] {
+        self.counts.map_or(&[], |counts| &counts.sends)
+    }
+
+    fn receives(&self) -> &'a [u64] {
+        self.counts.map_or(&[], |counts| &counts.receives)
+    }
+
+    /// Whether counts were recorded; then they were on all ranks.
+    fn knows_sizes(&self) -> bool {
+        !self.sends().is_empty() || !self.receives().is_empty()
+    }
+
+    /// Bytes that this rank gives to a rank (alltoall, root of a scatter).
+    fn to(&self, rank: u32) -> u64 {
+        self.sends().get(rank as usize).copied().unwrap_or(self.bytes)
+    }
+
+    /// Bytes that this rank takes from a rank (alltoall, root of a gather).
+    fn from(&self, rank: u32) -> u64 {
+        self.receives().get(rank as usize).copied().unwrap_or(self.bytes)
+    }
+
+    /// Bytes that this rank gives (gather).
+    fn given(&self) -> u64 {
+        self.sends().first().copied().unwrap_or(self.bytes)
+    }
+
+    /// Bytes that this rank takes (scatter).
+    fn taken(&self) -> u64 {
+        self.receives().first().copied().unwrap_or(self.bytes)
+    }
+
+    /// Bytes that some ranks contribute (allgather).
+    fn contributions(&self, ranks: Range<u32>) -> u64 {
+        match self.known(ranks.clone()) {
+            Some(counts) => sum(counts),
+            None => self.bytes.saturating_mul(ranks.len() as u64),
+        }
+    }
+
+    /// The same for `count` ranks from `first` on, round the end.
+    fn contributions_from(&self, first: u32, count: u32) -> u64 {
+        let before_the_end = count.min(self.ranks - first);
+        self.contributions(first..first + before_the_end)
+            .saturating_add(self.contributions(0..count - before_the_end))
+    }
+
+    /// Bytes of the vector that belong to some ranks (reduce-scatter, ring allreduce): as the counts say, or
+    /// cut evenly.
+    fn parts(&self, ranks: Range<u32>) -> u64 {
+        match self.known(ranks.clone()) {
+            Some(counts) => sum(counts),
+            None => self.cut(self.ranks, ranks),
+        }
+    }
+
+    /// The same for one rank.
+    fn part(&self, rank: u32) -> u64 {
+        self.parts(rank..rank + 1)
+    }
+
+    /// What is known of ranks that every rank knows the same of.
+    fn known(&self, ranks: Range<u32>) -> Option<&'a [u64]> {
+        let counts = self.receives();
+        (counts.len() == self.ranks as usize)
+            .then(|| counts.get(ranks.start as usize..ranks.end as usize))
+            .flatten()
+    }
+}
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// Messages of one round: peer in the communicator, and bytes.
@@ -69,6 +209,9 @@ pub struct Round {
     pub sends: Vec<(u32, u64)>,
     /// Receives, in the order in which they are posted.
     pub receives: Vec<(u32, u64)>,
+    /// By how much the ranks that it exchanges messages with are further on: the messages belong to the
+    /// round `k + ahead` of the collective. Spares ranks that begin late their empty rounds.
+    pub ahead: u32,
 }
 
 impl Round {
@@ -76,6 +219,7 @@ impl Round {
     pub fn clear(&mut self) {
         self.sends.clear();
         self.receives.clear();
+        self.ahead = 0;
     }
 
     fn send(&mut self, to: u32, bytes: u64) {
@@ -84,6 +228,22 @@ impl Round {
 
     fn receive(&mut self, from: u32, bytes: u64) {
         self.receives.push((from, bytes));
+    }
+}
+
+impl Round {
+    /// A send, unless the sizes are known and there is nothing to send; the receiver knows it, too.
+    fn send_some(&mut self, to: u32, bytes: u64, call: &Share) {
+        if bytes > 0 || !call.knows_sizes() {
+            self.send(to, bytes);
+        }
+    }
+
+    /// The receive of [`Round::send_some`].
+    fn receive_some(&mut self, from: u32, bytes: u64, call: &Share) {
+        if bytes > 0 || !call.knows_sizes() {
+            self.receive(from, bytes);
+        }
     }
 }
 
@@ -98,9 +258,12 @@ pub struct Algorithm {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// Whether it can give every rank another amount, and everyone knows what it sends and receives: for
+    /// the `v` variants. (Reduce-scatter always has counts.)
+    pub varying: bool,
     /// Writes what the rank sends and receives in this round into an empty [`Round`]; false if the
     /// rank's part ended before. A round may be empty.
-    pub round: fn(&CollectiveCall, u32, &mut Round) -> bool,
+    pub round: fn(&Share, u32, &mut Round) -> bool,
 }
 
 impl PartialEq for Algorithm {
@@ -111,21 +274,46 @@ impl PartialEq for Algorithm {
 
 impl Eq for Algorithm {}
 
-/// All algorithms, by collective; the first of each collective is its default.
+/// All algorithms, by collective.
 pub static ALGORITHMS: &[&Algorithm] = &[
     &barrier_dissemination::ALGORITHM,
+    &barrier_recursive_doubling::ALGORITHM,
+    &barrier_tree::ALGORITHM,
+    &barrier_linear::ALGORITHM,
     &bcast_binomial::ALGORITHM,
+    &bcast_scatter_recursive_doubling_allgather::ALGORITHM,
+    &bcast_scatter_ring_allgather::ALGORITHM,
+    &bcast_pipeline::ALGORITHM,
+    &bcast_linear::ALGORITHM,
     &reduce_binomial::ALGORITHM,
+    &reduce_rabenseifner::ALGORITHM,
+    &reduce_pipeline::ALGORITHM,
+    &reduce_linear::ALGORITHM,
     &allreduce_recursive_doubling::ALGORITHM,
+    &allreduce_rabenseifner::ALGORITHM,
     &allreduce_ring::ALGORITHM,
+    &allreduce_reduce_bcast::ALGORITHM,
+    &allreduce_double_binary_tree::ALGORITHM,
     &allgather_ring::ALGORITHM,
+    &allgather_recursive_doubling::ALGORITHM,
     &allgather_bruck::ALGORITHM,
+    &allgather_neighbor_exchange::ALGORITHM,
     &alltoall_pairwise::ALGORITHM,
+    &alltoall_scattered::ALGORITHM,
+    &alltoall_linear::ALGORITHM,
+    &alltoall_bruck::ALGORITHM,
     &gather_binomial::ALGORITHM,
+    &gather_linear::ALGORITHM,
     &scatter_binomial::ALGORITHM,
+    &scatter_linear::ALGORITHM,
     &reduce_scatter_pairwise::ALGORITHM,
+    &reduce_scatter_recursive_halving::ALGORITHM,
+    &reduce_scatter_recursive_doubling::ALGORITHM,
+    &reduce_scatter_ring::ALGORITHM,
     &scan_recursive_doubling::ALGORITHM,
+    &scan_linear::ALGORITHM,
     &exscan_recursive_doubling::ALGORITHM,
+    &exscan_linear::ALGORITHM,
 ];
 
 /// All collectives, in the order of their discriminants.
@@ -142,55 +330,6 @@ const COLLECTIVES: [Collective; 11] = [
     Collective::Scan,
     Collective::Exscan,
 ];
-
-/// The chosen algorithm of each collective.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Algorithms {
-    chosen: [&'static Algorithm; COLLECTIVES.len()],
-}
-
-impl Default for Algorithms {
-    /// The first of each collective in [`ALGORITHMS`].
-    fn default() -> Algorithms {
-        Algorithms {
-            chosen: COLLECTIVES.map(|collective| {
-                known(collective)
-                    .next()
-                    .expect("every collective has an algorithm, as a test shows")
-            }),
-        }
-    }
-}
-
-impl Algorithms {
-    /// Reads `[mpi.collectives]`: one optional key for each collective.
-    ///
-    /// # Errors
-    /// A name that is no algorithm of the collective.
-    pub fn read(section: &Section) -> Result<Algorithms, Error> {
-        let mut algorithms = Algorithms::default();
-        for collective in COLLECTIVES {
-            let key = collective.name();
-            let name: String = section.or(key, algorithms.of(collective).name.to_string())?;
-            algorithms
-                .choose(collective, &name)
-                .ok_or_else(|| section.unknown_name(key, &name, known(collective).map(|a| a.name)))?;
-        }
-        Ok(algorithms)
-    }
-
-    /// The algorithm of a collective.
-    pub fn of(&self, collective: Collective) -> &'static Algorithm {
-        self.chosen[collective as usize]
-    }
-
-    /// Chooses an algorithm by name; none if the collective has no such algorithm.
-    pub fn choose(&mut self, collective: Collective, name: &str) -> Option<&'static Algorithm> {
-        let algorithm = known(collective).find(|algorithm| algorithm.name == name)?;
-        self.chosen[collective as usize] = algorithm;
-        Some(algorithm)
-    }
-}
 
 fn known(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
     ALGORITHMS
@@ -249,11 +388,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_collective_has_a_default_and_names_are_unique() {
+    fn every_collective_is_here_and_names_are_unique() {
         for (index, collective) in COLLECTIVES.into_iter().enumerate() {
             assert_eq!(collective as usize, index);
             let names: Vec<_> = known(collective).map(|a| a.name).collect();
-            assert_eq!(Algorithms::default().of(collective).name, names[0]);
+            assert!(!names.is_empty());
             assert!(
                 names
                     .iter()
@@ -261,7 +400,6 @@ mod tests {
                     .all(|(i, name)| !names[..i].contains(name))
             );
         }
-        assert!(Algorithms::default().choose(Collective::Scan, "ring").is_none());
     }
 
     #[test]
@@ -285,9 +423,10 @@ mod tests {
             };
             let mut round = Round::default();
             let rounds = (0..)
-                .take_while(|k| (algorithm.round)(&call, *k, &mut round))
+                .take_while(|k| (algorithm.round)(&Share::new(call, None), *k, &mut round))
                 .count();
-            assert!(rounds < 2, "{}", algorithm.name);
+            assert!(rounds < 4, "{}", algorithm.name);
+            round.ahead = 0;
             assert_eq!(round, Round::default(), "{}", algorithm.name);
         }
     }
@@ -300,16 +439,45 @@ mod tests {
             root: 0,
             bytes: 100,
         };
-        let parts: Vec<u64> = (0..7).map(|rank| call.part(rank)).collect();
+        let even = Share::new(call, None);
+        let parts: Vec<u64> = (0..7).map(|rank| even.part(rank)).collect();
         assert_eq!(parts.iter().sum::<u64>(), 100);
         assert!(parts.iter().all(|part| [14, 15].contains(part)));
+        assert_eq!(even.parts(2..6), parts[2..6].iter().sum::<u64>());
+        assert_eq!(even.contributions_from(5, 3), 300);
+        let bytes = u64::MAX;
+        let huge = Share::new(CollectiveCall { bytes, ..call }, None);
+        assert_eq!((huge.part(6), huge.parts(0..7)), (u64::MAX / 7 + 1, u64::MAX));
+        assert_eq!(huge.contributions(0..7), u64::MAX);
+    }
+
+    #[test]
+    fn counts_go_before_bytes_and_broken_ones_do_no_harm() {
+        let call = CollectiveCall {
+            rank: 2,
+            ranks: 3,
+            root: 0,
+            bytes: 100,
+        };
+        let counts = Counts {
+            sends: vec![7],
+            receives: vec![1, 2, 4],
+        };
+        let part = Share::new(call, Some(&counts));
         assert_eq!(
-            CollectiveCall {
-                bytes: u64::MAX,
-                ..call
-            }
-            .part(6),
-            u64::MAX / 7 + 1
+            (part.given(), part.to(0), part.to(1), part.from(2)),
+            (7, 7, 100, 4)
+        );
+        assert_eq!((part.contributions(1..3), part.contributions_from(2, 2)), (6, 5));
+        assert_eq!((part.part(1), part.parts(0..3)), (2, 7));
+        let short = Counts {
+            sends: vec![],
+            receives: vec![9],
+        };
+        let part = Share::new(call, Some(&short));
+        assert_eq!(
+            (part.taken(), part.contributions(0..3), part.parts(0..3)),
+            (9, 300, 100)
         );
     }
 

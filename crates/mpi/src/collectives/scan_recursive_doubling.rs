@@ -3,18 +3,19 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round};
+use super::{Algorithm, Round, Share};
 
 pub(super) static ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scan,
     name: "recursive-doubling",
     summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
     source: "Hillis, Steele 1986; MPICH",
+    varying: false,
     round,
 };
 
 /// Also the exclusive scan, which sends the same and adds differently.
-pub(super) fn round(call: &CollectiveCall, k: u32, out: &mut Round) -> bool {
+pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

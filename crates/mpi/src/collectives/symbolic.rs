@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use super::{Algorithm, CollectiveCall, Round};
+use workload::Counts;
+
+use super::{Algorithm, CollectiveCall, Round, Share};
 
 /// A sum that remembers how often each rank's contribution is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,16 +27,21 @@ impl Sum {
     }
 }
 
-/// Where a message is on its way, in the receiver's round.
+/// Where a message is on its way, in the round of the collective.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
     pub from: u32,
     pub to: u32,
     pub round: u32,
+    /// How many there are before it, in this round and between these two.
+    pub nth: u32,
 }
 
-/// A message on its way: round, size, what it carries.
-type Sent<Payload> = (u32, u64, Payload);
+/// A message on its way: where, size, what it carries.
+type Sent<Payload> = (Passage, u64, Payload);
+
+/// Messages and bytes.
+type Tally = (u64, u64);
 
 pub fn every_size(test: impl Fn(u32)) {
     (1..=33).for_each(test);
@@ -61,12 +68,7 @@ pub fn pairs(ranks: u32) -> u64 {
     (0..32).map(|bit| pairs_at(1 << bit)).sum()
 }
 
-/// Runs all ranks. `send` gives what a message carries and the size that this has; `receive` adds it
-/// to the receiver's state. Returns the final states, and messages and bytes.
-///
-/// All sends of a round leave before its receives are taken; ranks go on as soon as they can. Checked
-/// on the way: a message has the size of what it carries and of what its receiver expects, the ranks
-/// agree on the rounds, everyone ends, and nothing is left over.
+/// Runs all ranks, all with the same bytes; see [`run_with`].
 pub fn run<State, Payload>(
     algorithm: &Algorithm,
     ranks: u32,
@@ -75,7 +77,28 @@ pub fn run<State, Payload>(
     start: impl Fn(u32) -> State,
     send: impl Fn(&mut State, Passage, u64) -> (Payload, u64),
     receive: impl Fn(&mut State, Passage, Payload),
-) -> (Vec<State>, (u64, u64)) {
+) -> (Vec<State>, Tally) {
+    run_with(algorithm, ranks, root, bytes, |_| None, start, send, receive)
+}
+
+/// Runs all ranks. `send` gives what a message carries and the size that this has; `receive` adds it
+/// to the receiver's state. Returns the final states, and messages and bytes.
+///
+/// All sends of a round leave before its receives are taken; ranks go on as soon as they can. Checked
+/// on the way: a message has the size of what it carries and of what its receiver expects, the ranks
+/// agree on the rounds, everyone ends, and nothing is left over.
+#[allow(clippy::too_many_arguments)]
+pub fn run_with<State, Payload>(
+    algorithm: &Algorithm,
+    ranks: u32,
+    root: u32,
+    bytes: u64,
+    counts: impl Fn(u32) -> Option<Counts>,
+    start: impl Fn(u32) -> State,
+    send: impl Fn(&mut State, Passage, u64) -> (Payload, u64),
+    receive: impl Fn(&mut State, Passage, Payload),
+) -> (Vec<State>, Tally) {
+    let counts: Vec<Option<Counts>> = (0..ranks).map(counts).collect();
     let mut states: Vec<State> = (0..ranks).map(start).collect();
     let mut rounds: Vec<(u32, Option<Round>)> = vec![(0, None); ranks as usize];
     let mut ended = vec![false; ranks as usize];
@@ -99,52 +122,50 @@ pub fn run<State, Payload>(
                 };
                 let mut round = Round::default();
                 progress = true;
-                if !(algorithm.round)(&call, *k, &mut round) {
+                let part = Share::new(call, counts[rank as usize].as_ref());
+                if !(algorithm.round)(&part, *k, &mut round) {
                     ended[rank as usize] = true;
                     continue;
                 }
-                for (to, size) in &round.sends {
+                for (index, (to, size)) in round.sends.iter().enumerate() {
                     assert_ne!(*to, rank);
-                    let (payload, weight) = send(
-                        state,
-                        Passage {
-                            from: rank,
-                            to: *to,
-                            round: *k,
-                        },
-                        *size,
-                    );
-                    assert_eq!(
-                        weight, *size,
-                        "{} {rank}->{to} of {ranks}, round {k}",
-                        algorithm.name
-                    );
+                    let nth = round.sends[..index].iter().filter(|(peer, _)| peer == to).count() as u32;
+                    let passage = Passage {
+                        from: rank,
+                        to: *to,
+                        round: *k + round.ahead,
+                        nth,
+                    };
+                    let (payload, weight) = send(state, passage, *size);
+                    assert_eq!(weight, *size, "{} of {ranks}: {passage:?}", algorithm.name);
                     network
                         .entry((rank, *to))
                         .or_default()
-                        .push_back((*k, *size, payload));
+                        .push_back((passage, *size, payload));
                     tally = (tally.0 + 1, tally.1 + size);
                 }
                 *current = Some(round);
             }
             let round = current.as_ref().expect("entered above");
-            let here = |from: u32| network.get(&(from, rank)).is_some_and(|queue| !queue.is_empty());
-            if round.receives.iter().all(|(from, _)| here(*from)) {
+            let here = |from: u32| network.get(&(from, rank)).map_or(0, VecDeque::len);
+            let wanted = |from: u32| round.receives.iter().filter(|(peer, _)| *peer == from).count();
+            if round
+                .receives
+                .iter()
+                .all(|(from, _)| here(*from) >= wanted(*from))
+            {
                 for (from, size) in &round.receives {
-                    let (sent_in, sent_size, payload) = network
+                    let (passage, sent_size, payload) = network
                         .get_mut(&(*from, rank))
                         .and_then(VecDeque::pop_front)
                         .expect("is here");
-                    assert_eq!((sent_in, sent_size), (*k, *size), "{from}->{rank} of {ranks}");
-                    receive(
-                        state,
-                        Passage {
-                            from: *from,
-                            to: rank,
-                            round: *k,
-                        },
-                        payload,
+                    assert_eq!(
+                        (passage.round, sent_size),
+                        (*k + round.ahead, *size),
+                        "{} of {ranks}: {passage:?}",
+                        algorithm.name
                     );
+                    receive(state, passage, payload);
                 }
                 (*k, *current, progress) = (*k + 1, None, true);
             }
@@ -161,4 +182,317 @@ pub fn run<State, Payload>(
         algorithm.name
     );
     (states, tally)
+}
+
+/// A collective over a vector in pieces, which each rank has some sums of. A message carries some pieces,
+/// which the receiver adds to its own or puts in their place.
+struct Pieces<'a> {
+    algorithm: &'a Algorithm,
+    ranks: u32,
+    root: u32,
+    bytes: u64,
+    sizes: &'a [u64],
+}
+
+impl Pieces<'_> {
+    fn run(
+        &self,
+        counts: impl Fn(u32) -> Option<Counts>,
+        start: impl Fn(u32) -> Vec<Sum>,
+        carried: impl Fn(Passage) -> Vec<u32>,
+        adds: impl Fn(Passage) -> bool,
+    ) -> (Vec<Vec<Sum>>, Tally) {
+        run_with(
+            self.algorithm,
+            self.ranks,
+            self.root,
+            self.bytes,
+            counts,
+            start,
+            |pieces, passage, _| {
+                let carried = carried(passage);
+                let size = carried.iter().map(|piece| self.sizes[*piece as usize]).sum();
+                let sent: Vec<(u32, Sum)> = carried
+                    .into_iter()
+                    .map(|piece| (piece, pieces[piece as usize].clone()))
+                    .collect();
+                assert!(
+                    sent.iter().all(|(_, sum)| *sum != Sum::default()),
+                    "{} of {}: nothing is sent before it is there: {passage:?}",
+                    self.algorithm.name,
+                    self.ranks
+                );
+                (sent, size)
+            },
+            |pieces, passage, news| {
+                for (piece, sum) in news {
+                    let own = &mut pieces[piece as usize];
+                    match adds(passage) {
+                        true => own.add(&sum),
+                        false => *own = sum,
+                    }
+                }
+            },
+        )
+    }
+
+    /// Every rank begins with its contribution to every piece.
+    fn reduce(
+        &self,
+        counts: impl Fn(u32) -> Option<Counts>,
+        carried: impl Fn(Passage) -> Vec<u32>,
+        adds: impl Fn(Passage) -> bool,
+    ) -> (Vec<Vec<Sum>>, Tally) {
+        self.run(
+            counts,
+            |rank| vec![Sum::of(rank); self.sizes.len()],
+            carried,
+            adds,
+        )
+    }
+}
+
+/// A barrier: everyone hears of everyone.
+pub fn hears_of_everyone(algorithm: &Algorithm, ranks: u32) -> Tally {
+    let (heard, tally) = run(
+        algorithm,
+        ranks,
+        0,
+        7,
+        |rank| 1u64 << rank,
+        |known, _, _| (*known, 0),
+        |known, _, news| *known |= news,
+    );
+    assert!(heard.iter().all(|known| *known == (1 << ranks) - 1), "{ranks}");
+    tally
+}
+
+/// A broadcast: everyone ends with all pieces of the root.
+pub fn bcasts(
+    algorithm: &Algorithm,
+    ranks: u32,
+    root: u32,
+    bytes: u64,
+    sizes: &[u64],
+    carried: impl Fn(Passage) -> Vec<u32>,
+) -> Tally {
+    let pieces = Pieces {
+        algorithm,
+        ranks,
+        root,
+        bytes,
+        sizes,
+    };
+    let of_root = vec![Sum::of(root); sizes.len()];
+    let start = |rank: u32| match rank == root {
+        true => of_root.clone(),
+        false => vec![Sum::default(); sizes.len()],
+    };
+    let (vectors, tally) = pieces.run(|_| None, start, carried, |_| false);
+    assert!(
+        vectors.iter().all(|vector| *vector == of_root),
+        "{root} of {ranks}"
+    );
+    tally
+}
+
+/// A reduction: the root ends with every contribution to every piece, once.
+pub fn reduces(
+    algorithm: &Algorithm,
+    ranks: u32,
+    root: u32,
+    bytes: u64,
+    sizes: &[u64],
+    carried: impl Fn(Passage) -> Vec<u32>,
+    adds: impl Fn(Passage) -> bool,
+) -> Tally {
+    let pieces = Pieces {
+        algorithm,
+        ranks,
+        root,
+        bytes,
+        sizes,
+    };
+    let (vectors, tally) = pieces.reduce(|_| None, carried, adds);
+    let all = Sum::of_all(0..ranks);
+    assert!(
+        vectors[root as usize].iter().all(|sum| *sum == all),
+        "{root} of {ranks}"
+    );
+    tally
+}
+
+/// An allreduce: everyone ends with every contribution to every piece, once.
+pub fn reduces_for_all(
+    algorithm: &Algorithm,
+    ranks: u32,
+    bytes: u64,
+    sizes: &[u64],
+    carried: impl Fn(Passage) -> Vec<u32>,
+    adds: impl Fn(Passage) -> bool,
+) -> Tally {
+    let pieces = Pieces {
+        algorithm,
+        ranks,
+        root: 0,
+        bytes,
+        sizes,
+    };
+    let (vectors, tally) = pieces.reduce(|_| None, carried, adds);
+    let all = Sum::of_all(0..ranks);
+    assert!(vectors.iter().flatten().all(|sum| *sum == all), "{ranks}");
+    tally
+}
+
+/// Counts of all ranks, some of them zero.
+fn varying_sizes(ranks: u32) -> Vec<u64> {
+    (0..ranks)
+        .map(|rank| [17, 0, 300, 1, 0][rank as usize % 5])
+        .collect()
+}
+
+/// An allgather, with equal and with varying contributions: everyone ends with all of them.
+pub fn allgathers(algorithm: &Algorithm, ranks: u32, messages: u64, carried: impl Fn(Passage) -> Vec<u32>) {
+    let start = |rank: u32| {
+        let mut vector = vec![Sum::default(); ranks as usize];
+        vector[rank as usize] = Sum::of(rank);
+        vector
+    };
+    let all: Vec<Sum> = (0..ranks).map(Sum::of).collect();
+    for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
+        let pieces = Pieces {
+            algorithm,
+            ranks,
+            root: 0,
+            bytes: 100,
+            sizes: &sizes,
+        };
+        let counts = |rank: u32| {
+            varies.then(|| Counts {
+                sends: vec![sizes[rank as usize]],
+                receives: sizes.clone(),
+            })
+        };
+        let (vectors, tally) = pieces.run(counts, start, &carried, |_| false);
+        assert!(vectors.iter().all(|vector| *vector == all), "{ranks}");
+        let bytes = u64::from(ranks - 1) * sizes.iter().sum::<u64>();
+        assert_eq!(tally, (messages, bytes), "{} of {ranks}", algorithm.name);
+    }
+}
+
+/// An alltoall in which each block goes straight to its rank, with equal and with varying blocks.
+pub fn alltoalls(algorithm: &Algorithm, ranks: u32, skips_empty: bool) {
+    let varying = |from: u32, to: u32| u64::from((from * 7 + to * 13) % 5) * 10;
+    for varies in [false, true] {
+        let size = |from: u32, to: u32| if varies { varying(from, to) } else { 100 };
+        let counts = |rank: u32| {
+            varies.then(|| Counts {
+                sends: (0..ranks).map(|to| varying(rank, to)).collect(),
+                receives: (0..ranks).map(|from| varying(from, rank)).collect(),
+            })
+        };
+        let (received, tally) = run_with(
+            algorithm,
+            ranks,
+            0,
+            100,
+            counts,
+            |_| Vec::new(),
+            |_, message, _| ((message.from, message.to), size(message.from, message.to)),
+            |blocks: &mut Vec<(u32, u32)>, _, news| blocks.push(news),
+        );
+        let expected = |from: u32, to: u32| from != to && (size(from, to) > 0 || !(varies && skips_empty));
+        for (rank, mut blocks) in (0..).zip(received) {
+            blocks.sort_unstable();
+            let from_whom = (0..ranks).filter(|from| expected(*from, rank));
+            assert_eq!(blocks, from_whom.map(|from| (from, rank)).collect::<Vec<_>>());
+        }
+        let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+        let sent: Vec<u64> = pairs
+            .filter(|(from, to)| expected(*from, *to))
+            .map(|(from, to)| size(from, to))
+            .collect();
+        assert_eq!(tally, (sent.len() as u64, sent.iter().sum()));
+    }
+}
+
+/// A gather or scatter in which each block goes straight to its rank, with equal and with varying blocks.
+pub fn rooted_with_counts(algorithm: &Algorithm, ranks: u32, root: u32, scatters: bool) {
+    for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
+        let counts = |rank: u32| {
+            let all = if rank == root { sizes.clone() } else { Vec::new() };
+            let own = vec![sizes[rank as usize]];
+            let (sends, receives) = if scatters { (all, own) } else { (own, all) };
+            varies.then_some(Counts { sends, receives })
+        };
+        let (blocks, tally) = run_with(
+            algorithm,
+            ranks,
+            root,
+            100,
+            counts,
+            |rank| vec![rank],
+            |_, message, _| {
+                let block = if scatters { message.to } else { message.from };
+                (block, sizes[block as usize])
+            },
+            |blocks: &mut Vec<u32>, _, news| blocks.push(news),
+        );
+        let sent: Vec<u32> = (0..ranks)
+            .filter(|rank| *rank != root && (sizes[*rank as usize] > 0 || !varies))
+            .collect();
+        for (rank, blocks) in (0..).zip(blocks) {
+            let mut news = blocks[1..].to_vec();
+            news.sort_unstable();
+            let expected: Vec<u32> = match (scatters, rank == root) {
+                (true, _) => sent.iter().copied().filter(|to| *to == rank).collect(),
+                (false, true) => sent.clone(),
+                (false, false) => vec![],
+            };
+            assert_eq!(news, expected);
+        }
+        let bytes = sent.iter().map(|rank| sizes[*rank as usize]).sum();
+        assert_eq!(tally, (sent.len() as u64, bytes));
+    }
+}
+
+/// A reduce-scatter, cut evenly and with counts: everyone ends with every contribution to its part, once.
+/// So many messages are sent, and as bytes so many vectors and the parts of those that sit out.
+pub fn reduce_scatters(
+    algorithm: &Algorithm,
+    ranks: u32,
+    carried: impl Fn(Passage) -> Vec<u32>,
+    adds: impl Fn(Passage) -> bool,
+    messages: u64,
+    vectors: u64,
+    sits_out: impl Fn(u32) -> bool,
+) {
+    let edge = |rank: u32| 1000 * u64::from(rank) / u64::from(ranks);
+    let even = (0..ranks).map(|rank| edge(rank + 1) - edge(rank)).collect();
+    for (sizes, varies) in [(even, false), (varying_sizes(ranks), true)] {
+        let pieces = Pieces {
+            algorithm,
+            ranks,
+            root: 0,
+            bytes: 1000,
+            sizes: &sizes,
+        };
+        let counts = |_| {
+            varies.then(|| Counts {
+                sends: vec![],
+                receives: sizes.clone(),
+            })
+        };
+        let (parts, tally) = pieces.reduce(counts, &carried, &adds);
+        let all = Sum::of_all(0..ranks);
+        assert!(
+            parts.iter().enumerate().all(|(rank, parts)| parts[rank] == all),
+            "{ranks}"
+        );
+        let out: u64 = (0..ranks)
+            .filter(|r| sits_out(*r))
+            .map(|r| sizes[r as usize])
+            .sum();
+        assert_eq!(tally, (messages, vectors * sizes.iter().sum::<u64>() + out));
+    }
 }

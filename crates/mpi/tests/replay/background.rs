@@ -71,14 +71,14 @@ fn a_late_rank_holds_up_the_others() {
 fn several_end_in_any_order() {
     // A long one, then a short one, which is waited for first; overheads are paid where it is waited.
     let program = vec![
-        nonblocking(Collective::Allreduce, 0, 0, 5000, 1),
+        nonblocking(Collective::Allreduce, 0, 0, 2000, 1),
         nonblocking(Collective::Barrier, 0, 0, 0, 2),
         wait(&[2]),
         wait(&[1]),
     ];
     let outcome = run(settings(), fixed(), vec![program; 2]).unwrap();
     outcome.assert_clean();
-    assert_eq!(outcome.end_ns(0), 2 * CONTROL + 5002 + 1000 + 30);
+    assert_eq!(outcome.end_ns(0), 2 * CONTROL + 2002 + 1000 + 30);
     let mut stopped = outcome.stats(0).call(Call::Wait);
     assert_eq!((stopped.calls, stopped.time.ps() / 1000), (2, outcome.end_ns(0)));
 
@@ -100,7 +100,7 @@ fn several_end_in_any_order() {
 fn blocking_ones_go_on_beside_them() {
     // The blocking barrier begins and ends while the allreduce is under way, on the same communicator.
     let program = vec![
-        nonblocking(Collective::Allreduce, 0, 0, 5000, 1),
+        nonblocking(Collective::Allreduce, 0, 0, 2000, 1),
         collective(Collective::Barrier, 0, 0, 0),
         collective(Collective::Allreduce, 0, 0, 8),
         wait(&[1]),
@@ -110,7 +110,7 @@ fn blocking_ones_go_on_beside_them() {
     let stats = outcome.stats(0);
     assert_eq!(stats.call(Call::Barrier).time, Time::from_ns(10 + 1002 + 20));
     assert_eq!(stats.call(Call::Allreduce).time, Time::from_ns(10 + 1010 + 20));
-    assert_eq!(outcome.end_ns(0), 2 * CONTROL + 5002 + 1000 + 30);
+    assert_eq!(outcome.end_ns(0), 2 * CONTROL + 2002 + 1000 + 30);
 }
 
 #[test]

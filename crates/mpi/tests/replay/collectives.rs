@@ -1,6 +1,7 @@
 //! Every algorithm through whole ranks, over a network that changes the order.
 
 use mpi::{ALGORITHMS, Settings};
+use workload::{Call, Collective, Counts, Operation};
 
 use super::network::*;
 
@@ -8,7 +9,7 @@ use super::network::*;
 fn every_algorithm_ends_on_every_size() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=17u32 {
-            for bytes in [0, 10, 5000] {
+            for bytes in [0, 10, 5000, 200_000] {
                 let mut settings: Settings = settings();
                 settings
                     .collectives
@@ -46,12 +47,141 @@ fn they_run_in_communicators_with_their_own_order() {
 
 #[test]
 fn contributions_may_differ_between_ranks() {
-    for algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.varying) {
+        let mut settings: Settings = settings();
+        settings
+            .collectives
+            .choose(algorithm.collective, algorithm.name)
+            .unwrap();
         let programs = (0..7)
             .map(|rank| vec![collective(algorithm.collective, 0, 0, 60 * rank)])
+            .collect();
+        run(settings, Delay::Random { seed: 1 }, programs)
+            .unwrap()
+            .assert_clean();
+    }
+}
+
+/// Without anything known of the others, ranks of a `v` variant choose alike whatever they give.
+#[test]
+fn ranks_that_give_different_amounts_choose_alike() {
+    for (which, call) in [
+        (Collective::Allgather, Call::Allgatherv),
+        (Collective::Alltoall, Call::Alltoallv),
+        (Collective::Gather, Call::Gatherv),
+        (Collective::Scatter, Call::Scatterv),
+        (Collective::Allgather, Call::Iallgatherv),
+        (Collective::Alltoall, Call::Ialltoallv),
+        (Collective::Gather, Call::Igatherv),
+        (Collective::Scatter, Call::Iscatterv),
+        (Collective::Alltoall, Call::Other),
+    ] {
+        let programs = (0..16)
+            .map(|rank| {
+                let mut operation = collective(which, 0, 3, 1 << (2 * rank));
+                let Operation::Collective { call: of, counts, .. } = &mut operation else {
+                    unreachable!("made so")
+                };
+                *of = call;
+                *counts = (call == Call::Other).then(Box::default);
+                vec![operation]
+            })
             .collect();
         run(settings(), Delay::Random { seed: 1 }, programs)
             .unwrap()
             .assert_clean();
     }
+}
+
+#[test]
+fn known_sizes_are_what_is_sent() {
+    const RANKS: u32 = 6;
+    let size = |from: u32, to: u32| u64::from((from * 5 + to * 3) % 7) * 40;
+    let all = |of: &dyn Fn(u32) -> u64| (0..RANKS).map(of).collect::<Vec<u64>>();
+    let root = 4;
+    // What a rank gives and takes, and the bytes that go over the network in all.
+    type Sizes<'a> = Box<dyn Fn(u32) -> Counts + 'a>;
+    let own = |rank: u32| size(rank, 0);
+    let sum_of_own: u64 = (0..RANKS).map(own).sum();
+    let alltoallv: Sizes = Box::new(|rank| Counts {
+        sends: all(&|to| size(rank, to)),
+        receives: all(&|from| size(from, rank)),
+    });
+    let pairs = (0..RANKS).flat_map(|from| (0..RANKS).map(move |to| (from, to)));
+    let exchanged = pairs
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| size(from, to));
+    let gatherv: Sizes = Box::new(|rank| Counts {
+        sends: vec![own(rank)],
+        receives: if rank == root { all(&own) } else { vec![] },
+    });
+    let scatterv: Sizes = Box::new(|rank| Counts {
+        sends: if rank == root { all(&own) } else { vec![] },
+        receives: vec![own(rank)],
+    });
+    let allgatherv: Sizes = Box::new(|rank| Counts {
+        sends: vec![own(rank)],
+        receives: all(&own),
+    });
+    let reduce_scatter: Sizes = Box::new(|_| Counts {
+        sends: vec![],
+        receives: all(&own),
+    });
+    for (which, sizes, bytes) in [
+        (Collective::Alltoall, alltoallv, exchanged.sum()),
+        (Collective::Gather, gatherv, sum_of_own - own(root)),
+        (Collective::Scatter, scatterv, sum_of_own - own(root)),
+        (Collective::Allgather, allgatherv, 5 * sum_of_own),
+        // Recursive halving: three vectors among four ranks, two from those that sit out, and their parts.
+        (
+            Collective::ReduceScatter,
+            reduce_scatter,
+            5 * sum_of_own + own(0) + own(2),
+        ),
+    ] {
+        for request in [None, Some(1)] {
+            let programs = (0..RANKS).map(|rank| {
+                let operation = Operation::Collective {
+                    collective: which,
+                    communicator: 0,
+                    root,
+                    bytes: 1_000_000,
+                    counts: Some(Box::new(sizes(rank))),
+                    request,
+                    call: Call::Other,
+                };
+                let wait = request.map(|request| wait(&[request]));
+                [operation].into_iter().chain(wait).collect()
+            });
+            let outcome = run(settings(), Delay::Random { seed: 5 }, programs.collect()).unwrap();
+            outcome.assert_clean();
+            let sent: u64 = (0..RANKS as usize)
+                .map(|rank| outcome.stats(rank).collective_bytes_sent)
+                .sum();
+            assert_eq!(sent, bytes, "{which:?}");
+        }
+    }
+}
+
+#[test]
+fn counts_for_another_number_of_ranks_are_refused() {
+    let mut operation = collective(Collective::Alltoall, 0, 0, 8);
+    let Operation::Collective { counts, call, .. } = &mut operation else {
+        unreachable!("made so")
+    };
+    (*call, *counts) = (
+        Call::Alltoallv,
+        Some(Box::new(Counts {
+            sends: vec![1, 2, 3],
+            receives: vec![1, 2],
+        })),
+    );
+    let message = run(settings(), fixed(), vec![vec![operation]; 3])
+        .err()
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        message,
+        "rank 0: MPI_Alltoallv: 2 counts for communicator 0 of 3 ranks"
+    );
 }

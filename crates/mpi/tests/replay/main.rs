@@ -2,6 +2,7 @@
 
 extern crate fabricsim_mpi as mpi;
 
+mod alpha_beta;
 mod background;
 mod collectives;
 mod matching;

@@ -6,7 +6,7 @@
 
 use mpi::ALGORITHMS;
 use proptest::prelude::*;
-use workload::{Call, Operation};
+use workload::{Call, Collective, Counts, Operation};
 
 use super::network::*;
 
@@ -46,6 +46,7 @@ pub enum Step {
         root: u32,
         bytes: u64,
         blocking: bool,
+        varies: bool,
     },
 }
 
@@ -83,15 +84,22 @@ pub fn step(ranks: u32) -> impl Strategy<Value = Step> {
                 probed,
             },
         );
-    let collective = (0..ALGORITHMS.len(), any::<(bool, bool)>(), 0..ranks, 0..300u64).prop_map(
-        |(algorithm, (in_reverse, blocking), root, bytes)| Step::Collective {
-            algorithm,
-            in_reverse,
-            root,
-            bytes,
-            blocking,
-        },
-    );
+    let collective = (
+        0..ALGORITHMS.len(),
+        any::<(bool, bool, bool)>(),
+        0..ranks,
+        0..3000u64,
+    )
+        .prop_map(
+            |(algorithm, (in_reverse, blocking, varies), root, bytes)| Step::Collective {
+                algorithm,
+                in_reverse,
+                root,
+                bytes,
+                blocking,
+                varies,
+            },
+        );
     let one_sided = (0..ranks, 0..ranks, 0..300u64, any::<(bool, bool)>()).prop_map(
         |(from, to, bytes, (in_reverse, gets))| Step::OneSided {
             from,
@@ -226,18 +234,48 @@ impl Programs {
                 root,
                 bytes,
                 blocking,
+                varies,
             } => {
                 let (which, communicator) = (ALGORITHMS[algorithm].collective, u32::from(in_reverse));
                 for rank in 0..ranks {
-                    let operation = match blocking {
+                    let mut operation = match blocking {
                         true => collective(which, communicator, root, bytes),
                         false => nonblocking(which, communicator, root, bytes, self.new_request(rank)),
                     };
+                    if let Operation::Collective { counts, .. } = &mut operation {
+                        let position = if in_reverse { ranks - 1 - rank } else { rank };
+                        *counts = varies.then(|| Box::new(counts_of(which, position, ranks, root, bytes)));
+                    }
                     self.operations[rank as usize].push(operation);
                 }
             }
         }
     }
+}
+
+/// Counts that the ranks agree on, some of them zero.
+fn counts_of(which: Collective, rank: u32, ranks: u32, root: u32, bytes: u64) -> Counts {
+    let size = |from: u32, to: u32| bytes * u64::from((from + 2 * to) % 3);
+    let own = |rank: u32| size(rank, 0);
+    let at_root = || {
+        if rank == root {
+            (0..ranks).map(own).collect()
+        } else {
+            vec![]
+        }
+    };
+    let (sends, receives) = match which {
+        Collective::Alltoall => (
+            (0..ranks).map(|to| size(rank, to)).collect(),
+            (0..ranks).map(|from| size(from, rank)).collect(),
+        ),
+        Collective::Gather => (vec![own(rank)], at_root()),
+        Collective::Scatter => (at_root(), vec![own(rank)]),
+        Collective::Allgather => (vec![own(rank)], (0..ranks).map(own).collect()),
+        Collective::ReduceScatter => (vec![], (0..ranks).map(own).collect()),
+        _ => (vec![], vec![]),
+    };
+    Counts { sends, receives }
 }
 
 pub fn programs(ranks: u32, steps: Vec<Step>) -> Programs {

@@ -638,7 +638,8 @@ impl Translation {
             communicator,
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
-            counts: None,
+            // That ranks may differ is known, not what each gives to each.
+            counts: matches!(which, CollectiveOperation::Varying(_)).then(Box::default),
             request,
             call,
         }))

@@ -1,0 +1,78 @@
+//! Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling
+//! that goes the same way back. With p the largest power of two in n and r = n - p: 2 p log2 p + 2 r messages.
+
+use workload::Collective;
+
+use super::folding::{Folding, Phase, halved};
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    name: "rabenseifner",
+    summary: "reduce-scatter by recursive halving, then allgather by recursive doubling; long vectors",
+    source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    let folding = Folding::new(call);
+    let doublings = folding.doublings;
+    match folding.phase(k, 2 * doublings) {
+        Some(Phase::Fold) => folding.fold(call, call.bytes, out),
+        Some(Phase::Unfold) => folding.unfold(call, call.bytes, out),
+        Some(Phase::Step(step)) => {
+            let Some(position) = folding.position(call.rank) else {
+                return true;
+            };
+            let bit = step.min(2 * doublings - 1 - step);
+            let peer = position ^ (1 << bit);
+            let bytes = |position: u32| call.cut(1 << doublings, halved(position, bit + 1, doublings));
+            let (gives, takes) = match step < doublings {
+                true => (bytes(peer), bytes(position)),
+                false => (bytes(position), bytes(peer)),
+            };
+            out.send(folding.rank_at(peer), gives);
+            out.receive(folding.rank_at(peer), takes);
+        }
+        None => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CollectiveCall;
+    use super::super::symbolic::{Passage, every_size, reduces_for_all};
+    use super::*;
+
+    #[test]
+    fn everyone_has_every_contribution_to_every_part_once() {
+        every_size(|ranks| {
+            let folding = Folding::new(&CollectiveCall {
+                rank: 0,
+                ranks,
+                root: 0,
+                bytes: 0,
+            });
+            let (d, p) = (folding.doublings, 1u32 << folding.doublings);
+            let position = |rank: u32| folding.position(rank).unwrap();
+            let carried = |message: Passage| match folding.phase(message.round, 2 * d).unwrap() {
+                Phase::Step(step) if step < d => halved(position(message.to), step + 1, d).collect(),
+                Phase::Step(step) => halved(position(message.from), 2 * d - step, d).collect::<Vec<u32>>(),
+                Phase::Fold | Phase::Unfold => (0..p).collect(),
+            };
+            let adds = |message: Passage| match folding.phase(message.round, 2 * d).unwrap() {
+                Phase::Fold => true,
+                Phase::Step(step) => step < d,
+                Phase::Unfold => false,
+            };
+            let bytes = 1000u64;
+            let edge = |part: u32| bytes * u64::from(part) / u64::from(p);
+            let sizes: Vec<u64> = (0..p).map(|part| edge(part + 1) - edge(part)).collect();
+            let tally = reduces_for_all(&ALGORITHM, ranks, bytes, &sizes, carried, adds);
+            let (d, p, r) = (u64::from(d), u64::from(p), u64::from(folding.rest));
+            assert_eq!(tally, (2 * p * d + 2 * r, 2 * (p - 1 + r) * bytes));
+        });
+    }
+}

@@ -1,0 +1,64 @@
+//! Alltoall after Bruck: a block that has to go d ranks up goes there by the bits of d. In round `k` everyone
+//! sends all blocks with bit k of their distance to the rank 2^k up. Ceil(log2 n) rounds; a block is sent as often as
+//! its distance has bits.
+
+use workload::Collective;
+
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Alltoall,
+    name: "bruck",
+    summary: "log2(n) rounds with about half of all blocks each; short messages",
+    source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; Thakur, Rabenseifner, Gropp 2005",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    if k >= call.doublings() {
+        return false;
+    }
+    // Distances below n that have bit k.
+    let bit = 1u64 << k;
+    let n = u64::from(call.ranks);
+    let blocks = n / (2 * bit) * bit + (n % (2 * bit)).saturating_sub(bit);
+    let bytes = call.bytes.saturating_mul(blocks);
+    out.send(call.up(1 << k), bytes);
+    out.receive(call.down(1 << k), bytes);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size, pairs, run};
+    use super::*;
+
+    #[test]
+    fn everyone_gets_its_block_from_everyone() {
+        every_size(|ranks| {
+            let (received, tally) = run(
+                &ALGORITHM,
+                ranks,
+                0,
+                100,
+                |rank| (0..ranks).map(|to| (rank, to)).collect::<Vec<_>>(),
+                |blocks, message, _| {
+                    let travels =
+                        |(from, to): &(u32, u32)| (to + ranks - from) % ranks >> message.round & 1 == 1;
+                    let sent: Vec<_> = blocks.extract_if(.., |block| travels(block)).collect();
+                    let size = sent.len() as u64 * 100;
+                    (sent, size)
+                },
+                |blocks, _, news| blocks.extend(news),
+            );
+            for (rank, mut blocks) in (0..).zip(received) {
+                blocks.sort_unstable();
+                assert_eq!(blocks, (0..ranks).map(|from| (from, rank)).collect::<Vec<_>>());
+            }
+            let rounds = u64::from(ranks.next_power_of_two().ilog2());
+            let n = u64::from(ranks);
+            assert_eq!(tally, (n * rounds, n * pairs(ranks) * 100));
+        });
+    }
+}

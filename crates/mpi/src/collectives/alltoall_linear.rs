@@ -1,0 +1,48 @@
+//! Alltoall with all messages at once: everyone posts all its receives, starts all its sends, and waits.
+
+use std::ops::Range;
+
+use workload::Collective;
+
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Alltoall,
+    name: "linear",
+    summary: "all sends and receives at once",
+    source: "Open MPI (basic linear); Thakur, Rabenseifner, Gropp 2005",
+    varying: true,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    if k > 0 {
+        return false;
+    }
+    exchange(call, 1..call.ranks, out);
+    true
+}
+
+/// Receives from and sends to the ranks at these distances. As MPI libraries do, where sizes are known
+/// nothing is sent to those that get nothing.
+pub(super) fn exchange(call: &Share, distances: Range<u32>, out: &mut Round) {
+    for distance in distances.clone() {
+        let from = call.up(distance);
+        out.receive_some(from, call.from(from), call);
+    }
+    for distance in distances {
+        let to = call.down(distance);
+        out.send_some(to, call.to(to), call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{alltoalls, every_size};
+    use super::*;
+
+    #[test]
+    fn everyone_gets_its_block_from_everyone() {
+        every_size(|ranks| alltoalls(&ALGORITHM, ranks, true));
+    }
+}

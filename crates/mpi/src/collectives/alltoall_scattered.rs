@@ -1,0 +1,40 @@
+//! Alltoall with 32 messages each way at once: as the linear one, in rounds of 32 partners, so that no rank has
+//! more requests open.
+
+use workload::Collective;
+
+use super::alltoall_linear::exchange;
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Alltoall,
+    name: "scattered",
+    summary: "sends and receives with 32 partners at once; medium messages",
+    source: "Thakur, Rabenseifner, Gropp 2005; the 32 of MPICH",
+    varying: true,
+    round,
+};
+
+/// Partners in one round.
+const AT_ONCE: u32 = 32;
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    let first = k.saturating_mul(AT_ONCE).saturating_add(1);
+    if first >= call.ranks {
+        return false;
+    }
+    exchange(call, first..call.ranks.min(first.saturating_add(AT_ONCE)), out);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{alltoalls, every_size};
+    use super::*;
+
+    #[test]
+    fn everyone_gets_its_block_from_everyone() {
+        every_size(|ranks| alltoalls(&ALGORITHM, ranks, true));
+        alltoalls(&ALGORITHM, 70, true);
+    }
+}

@@ -1,0 +1,41 @@
+//! Barrier by one rank: all signal rank 0, which signals all. 2 (n - 1) messages.
+
+use workload::Collective;
+
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Barrier,
+    name: "linear",
+    summary: "all signal rank 0, which signals all",
+    source: "Open MPI",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    match (k, call.rank) {
+        (0, 0) => (1..call.ranks).for_each(|rank| out.receive(rank, 0)),
+        (0, _) => out.send(0, 0),
+        (1, 0) => (1..call.ranks).for_each(|rank| out.send(rank, 0)),
+        (1, _) => out.receive(0, 0),
+        _ => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size, hears_of_everyone};
+    use super::*;
+
+    #[test]
+    fn everyone_hears_of_everyone() {
+        every_size(|ranks| {
+            assert_eq!(
+                hears_of_everyone(&ALGORITHM, ranks),
+                (2 * u64::from(ranks - 1), 0)
+            );
+        });
+    }
+}

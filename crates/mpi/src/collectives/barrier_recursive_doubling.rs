@@ -1,0 +1,35 @@
+//! Barrier by recursive doubling: pairs at distances 1, 2, 4, ... signal each other. As allreduce by recursive
+//! doubling, without payload.
+
+use workload::Collective;
+
+use super::allreduce_recursive_doubling::exchange;
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Barrier,
+    name: "recursive-doubling",
+    summary: "pairs at distances 1, 2, 4, ... signal each other",
+    source: "Open MPI, for powers of two; remainder as in MPICH",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    exchange(call, k, 0, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size, hears_of_everyone};
+    use super::*;
+
+    #[test]
+    fn everyone_hears_of_everyone() {
+        every_size(|ranks| {
+            let rest = ranks - (1 << ranks.ilog2());
+            let messages = u64::from((ranks - rest) * ranks.ilog2() + 2 * rest);
+            assert_eq!(hears_of_everyone(&ALGORITHM, ranks), (messages, 0));
+        });
+    }
+}

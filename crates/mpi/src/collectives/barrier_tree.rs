@@ -1,0 +1,36 @@
+//! Barrier up and down a binomial tree below rank 0: reduce and broadcast without payload. 2 (n - 1)
+//! messages.
+
+use workload::Collective;
+
+use super::allreduce_reduce_bcast::up_and_down;
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Barrier,
+    name: "tree",
+    summary: "signals up and down a binomial tree; 2 log2(n) rounds",
+    source: "Open MPI",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    up_and_down(call, k, 0, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{every_size, hears_of_everyone};
+    use super::*;
+
+    #[test]
+    fn everyone_hears_of_everyone() {
+        every_size(|ranks| {
+            assert_eq!(
+                hears_of_everyone(&ALGORITHM, ranks),
+                (2 * u64::from(ranks - 1), 0)
+            );
+        });
+    }
+}

@@ -1,0 +1,43 @@
+//! Broadcast from the root to each rank, all at once. n - 1 messages of the whole vector.
+
+use workload::Collective;
+
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    name: "linear",
+    summary: "the root sends to everyone at once",
+    source: "Open MPI (basic linear)",
+    varying: false,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    if k > 0 {
+        return false;
+    }
+    if call.rank == call.root {
+        (1..call.ranks).for_each(|distance| out.send(call.up(distance), call.bytes));
+    } else {
+        out.receive(call.root, call.bytes);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{bcasts, every_size_and_root};
+    use super::*;
+
+    #[test]
+    fn everyone_gets_the_vector_of_the_root() {
+        every_size_and_root(|ranks, root| {
+            let n = u64::from(ranks);
+            assert_eq!(
+                bcasts(&ALGORITHM, ranks, root, 100, &[100], |_| vec![0]),
+                (n - 1, (n - 1) * 100)
+            );
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! Reduce-scatter by recursive doubling: in step k ranks at distance 2^k exchange all parts but those of the 2^k
+//! ranks that they have heard of. Few rounds, many bytes; keeps the order of the operands, which recursive halving
+//! does not. Remainder as in recursive halving.
+
+use workload::Collective;
+
+use super::folding::{Folding, Phase, group};
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::ReduceScatter,
+    name: "recursive-doubling",
+    summary: "log2(n) rounds with nearly the whole vector each; for operations that do not commute",
+    source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
+    varying: true,
+    round,
+};
+
+fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    let folding = Folding::new(call);
+    let all = || call.parts(0..call.ranks);
+    match folding.phase(k, folding.doublings) {
+        Some(Phase::Fold) => folding.fold(call, all(), out),
+        Some(Phase::Unfold) => {
+            let sits_out = folding.twin(call.rank).map_or(0, |twin| twin.min(call.rank));
+            folding.unfold(call, call.part(sits_out), out);
+        }
+        Some(Phase::Step(step)) => {
+            if let Some(position) = folding.position(call.rank) {
+                let peer = position ^ (1 << step);
+                let others =
+                    |position: u32| all().saturating_sub(call.parts(folding.covered(group(position, step))));
+                out.send(folding.rank_at(peer), others(position));
+                out.receive(folding.rank_at(peer), others(peer));
+            }
+        }
+        None => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CollectiveCall;
+    use super::super::symbolic::{Passage, every_size, reduce_scatters};
+    use super::*;
+
+    #[test]
+    fn everyone_has_every_contribution_to_its_part() {
+        every_size(|ranks| {
+            let folding = Folding::new(&CollectiveCall {
+                rank: 0,
+                ranks,
+                root: 0,
+                bytes: 0,
+            });
+            let d = folding.doublings;
+            let carried = |message: Passage| match folding.phase(message.round, d).unwrap() {
+                Phase::Fold => (0..ranks).collect::<Vec<_>>(),
+                Phase::Unfold => vec![message.to],
+                Phase::Step(step) => {
+                    let own = folding.covered(group(folding.position(message.from).unwrap(), step));
+                    (0..ranks).filter(|rank| !own.contains(rank)).collect()
+                }
+            };
+            let adds = |message: Passage| !matches!(folding.phase(message.round, d), Some(Phase::Unfold));
+            let (p, r) = (1u64 << d, u64::from(folding.rest));
+            let messages = p * u64::from(d) + 2 * r;
+            let vectors = p * u64::from(d) - (p - 1) + r;
+            let sits_out = |rank: u32| folding.position(rank).is_none();
+            reduce_scatters(&ALGORITHM, ranks, carried, adds, messages, vectors, sits_out);
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! Scan from rank to rank: everyone waits for the sum of those below it, adds its own and passes it on. n - 1
+//! messages.
+
+use workload::Collective;
+
+use super::{Algorithm, Round, Share};
+
+pub(super) static ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Scan,
+    name: "linear",
+    summary: "from rank to rank; n - 1 messages one after the other",
+    source: "Open MPI (linear)",
+    varying: false,
+    round,
+};
+
+/// Also the exclusive scan, which sends the same.
+pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+    let (receives, sends) = (call.rank > 0, call.rank + 1 < call.ranks);
+    // A message belongs to the round of its sender's rank.
+    out.ahead = call.rank.saturating_sub(1);
+    if k > u32::from(receives) || call.ranks == 1 {
+        return false;
+    }
+    if receives && k == 0 {
+        out.receive(call.rank - 1, call.bytes);
+    } else if sends {
+        out.send(call.rank + 1, call.bytes);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbolic::{Sum, every_size, run};
+    use super::*;
+
+    #[test]
+    fn everyone_has_the_contributions_up_to_its_own() {
+        every_size(|ranks| {
+            let (sums, tally) = run(
+                &ALGORITHM,
+                ranks,
+                0,
+                100,
+                |rank| (rank, Sum::default()),
+                |(rank, below), _, _| {
+                    let mut sum = below.clone();
+                    sum.add(&Sum::of(*rank));
+                    (sum, 100)
+                },
+                |(_, below), _, news: Sum| below.add(&news),
+            );
+            for (rank, (_, below)) in (0..).zip(sums) {
+                assert_eq!(below, Sum::of_all(0..rank));
+            }
+            let n = u64::from(ranks);
+            assert_eq!(tally, (n - 1, (n - 1) * 100));
+        });
+    }
+}

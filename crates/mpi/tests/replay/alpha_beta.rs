@@ -1,0 +1,84 @@
+//! Times of all algorithms for powers of two against the alpha-beta forms of the literature: a message of x bytes
+//! takes alpha + beta x, whatever else is under way, and a rank goes on as soon as it has what it needs.
+
+use des::Time;
+use mpi::{ALGORITHMS, Settings};
+use workload::Collective;
+
+use super::network::*;
+
+const ALPHA: u64 = 1000;
+const BYTES: u64 = 6400;
+
+/// Nanoseconds that n ranks need for `BYTES`, each as `docs/methods/collectives.md` has it.
+fn expected(collective: Collective, name: &str, n: u64) -> u64 {
+    use Collective::*;
+    let (log, b) = (u64::from(n.ilog2()), BYTES);
+    let message = |bytes: u64| ALPHA + bytes;
+    // The parts of a vector that halves, down to 1 / n of it: b (n - 1) / n in log2 n messages.
+    let halving = log * ALPHA + b * (n - 1) / n;
+    // The contributions that double, up to n / 2 of them.
+    let doubling = log * ALPHA + b * (n - 1);
+    // A message without payload has a byte on the wire.
+    let signal = message(1);
+    match (collective, name) {
+        (Barrier, "dissemination" | "recursive-doubling") => log * signal,
+        (Barrier, "tree") => 2 * log * signal,
+        (Barrier, "linear") => 2 * signal,
+        (Bcast | Reduce, "binomial") => log * message(b),
+        (Bcast | Reduce, "linear") => message(b),
+        // A chain, of one segment.
+        (Bcast | Reduce, "pipeline") => (n - 1) * message(b),
+        (Bcast, "scatter-recursive-doubling-allgather") => 2 * halving,
+        (Bcast, "scatter-ring-allgather") => halving + (n - 1) * message(b / n),
+        (Reduce | Allreduce, "rabenseifner") => 2 * halving,
+        (Allreduce, "recursive-doubling") => log * message(b),
+        (Allreduce, "ring") => 2 * (n - 1) * message(b / n),
+        (Allreduce, "reduce-bcast") => 2 * log * message(b),
+        // One segment in each half.
+        (Allreduce, "double-binary-tree") => 2 * log * message(b / 2),
+        (Allgather, "ring") => (n - 1) * message(b),
+        (Allgather, "recursive-doubling" | "bruck") => doubling,
+        (Allgather, "neighbor-exchange") => message(b) + (n / 2 - 1) * message(2 * b),
+        (Alltoall, "pairwise") => (n - 1) * message(b),
+        (Alltoall, "bruck") => log * message(n / 2 * b),
+        (Alltoall, "linear") => message(b),
+        (Alltoall, "scattered") => (n - 1).div_ceil(32) * message(b),
+        (Gather | Scatter, "binomial") => doubling,
+        (Gather | Scatter, "linear") => message(b),
+        (ReduceScatter, "pairwise" | "ring") => (n - 1) * message(b / n),
+        (ReduceScatter, "recursive-halving") => halving,
+        (ReduceScatter, "recursive-doubling") => log * message(b) - b * (n - 1) / n,
+        (Scan | Exscan, "recursive-doubling") => log * message(b),
+        (Scan | Exscan, "linear") => (n - 1) * message(b),
+        _ => panic!("{collective:?} {name} has no form"),
+    }
+}
+
+#[test]
+fn every_algorithm_takes_the_time_of_its_form() {
+    for algorithm in ALGORITHMS {
+        for log in 1..=6 {
+            let ranks = 1u32 << log;
+            let mut settings = Settings {
+                eager_threshold: u64::MAX,
+                send_overhead: Time::ZERO,
+                receive_overhead: Time::ZERO,
+                header_bytes: 0,
+                ..settings()
+            };
+            settings
+                .collectives
+                .choose(algorithm.collective, algorithm.name)
+                .unwrap();
+            let root = ranks / 3;
+            let operation = collective(algorithm.collective, 0, root, BYTES);
+            let outcome = run(settings, fixed(), vec![vec![operation]; ranks as usize]).unwrap();
+            outcome.assert_clean();
+            let last = (0..ranks as usize).map(|rank| outcome.end_ns(rank)).max();
+            let form = expected(algorithm.collective, algorithm.name, u64::from(ranks));
+            let name = (algorithm.collective.name(), algorithm.name);
+            assert_eq!(last, Some(form), "{name:?} of {ranks}");
+        }
+    }
+}
