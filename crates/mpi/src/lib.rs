@@ -12,6 +12,7 @@
 //! as in LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
 mod collectives;
+mod compute;
 mod error;
 mod job;
 mod journal;
@@ -29,11 +30,12 @@ mod state;
 mod statistics;
 
 pub use collectives::{ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round};
+pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;
 pub use job::Job;
 pub use journal::Changes;
 pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
 pub use rank::{Action, Rank};
-pub use settings::{ComputeScale, Settings};
+pub use settings::Settings;
 pub use state::RankState;
 pub use statistics::{CallTime, RankStats};

@@ -23,6 +23,7 @@ pub const PART_KINDS: &[&str] = &[
     "message-sizes",
     "collectives",
     "placements",
+    "mappings",
     "trace-formats",
     "executors",
 ];
@@ -72,10 +73,14 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|a| part(&format!("{}/{}", a.collective.name(), a.name), a.summary, &[]))
             .collect(),
-        "placements" => vec![
-            part("linear", "hosts in their order", &[]),
-            part("random", "hosts in random order, from the run's seed", &[]),
-        ],
+        "placements" => crate::placement::PLACEMENTS
+            .iter()
+            .map(|p| part(p.name, p.summary, p.parameters))
+            .collect(),
+        "mappings" => crate::mapping::MAPPINGS
+            .iter()
+            .map(|m| part(m.name, m.summary, m.parameters))
+            .collect(),
         "trace-formats" => workload::trace::FORMATS
             .iter()
             .map(|f| part(f.name, f.summary, &[]))
