@@ -39,7 +39,7 @@ pub fn interference() -> Interference {
             name: "lammps".into(),
             slowdown: Some(1.25),
             time_ns: 21_385_534.392,
-            alone_ns: 17_108_427.5136,
+            alone_ns: 17_108_427.5,
             mpi_ns: 5_384_479.143,
             alone_mpi_ns: 1_107_372.25,
             latency_ns: 1125.875877725,

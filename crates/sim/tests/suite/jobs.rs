@@ -257,7 +257,7 @@ impl Workload for Parts {
             ps: ns * 1000,
             region,
         });
-        Ok(Box::new(Computations(all.to_vec().into_iter())))
+        Ok(Box::new(Computations(Vec::from(all).into_iter())))
     }
 }
 
