@@ -13,6 +13,7 @@ class Experiment:
         self,
         out: str | PathLike[str],
         progress: Callable[[float, float | None], object] | None = None,
+        interference: bool = False,
     ) -> str: ...
 
 def main(arguments: list[str]) -> int: ...

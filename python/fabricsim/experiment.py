@@ -123,12 +123,20 @@ class Job:
         bandwidth. See ``fabricsim.list_parts("patterns")`` and ``("arrivals")``.
     hosts : str or int
         Hosts of the traffic: ``"all"``, ``"free"`` (those without ranks), or how many.
-    placement : str
-        Name of the placement; see ``fabricsim.list_parts("placements")``.
+    placement : str or mapping
+        Name of the placement, or ``{"kind": name, ...}`` with its parameters, for example
+        ``{"kind": "clusters", "size": 4}``, ``{"file": path}`` or ``{"hostlist": "nid[0001-0016]"}``; see
+        ``fabricsim.list_parts("placements")``.
+    mapping : str or mapping
+        Which rank sits on which of the job's hosts, likewise; see ``fabricsim.list_parts("mappings")``.
     ranks_per_host : int
         Ranks that share a host.
-    compute_scale : float
-        Factor on the recorded computation; 0.5 is a processor of twice the speed.
+    compute : str or mapping
+        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, ``{"each": "10 us"}``
+        a time that each of them takes, ``"off"`` communication only. ``{"regions": {name: 0.25}}`` gives parts
+        of the code a factor or time of their own.
+    repetitions : int
+        How often the ranks do what the workload holds.
     start : str
         When the job begins, for example ``"10 us"``.
     """
@@ -137,9 +145,11 @@ class Job:
     workload: Table | None = None
     traffic: Table | None = None
     hosts: str | int | None = None
-    placement: str | None = None
+    placement: str | Table | None = None
+    mapping: str | Table | None = None
     ranks_per_host: int | None = None
-    compute_scale: float | None = None
+    compute: str | Table | None = None
+    repetitions: int | None = None
     start: str | None = None
 
 

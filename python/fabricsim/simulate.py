@@ -23,6 +23,7 @@ def run(
     out: str | PathLike[str] | None = None,
     executor: str | None = None,
     threads: int | None = None,
+    interference: bool = False,
     progress: Callable[[float, float | None], object] | None = None,
 ) -> Result:
     """Run one experiment.
@@ -45,6 +46,9 @@ def run(
         ``run.executor``. The results are the same.
     threads : int
         Threads; overrides ``run.threads``. The results are the same.
+    interference : bool
+        Also run each job of ranks alone, on the same hosts: ``summary.interference.jobs`` then says how much
+        slower each is in company.
     progress : callable
         Called about twenty times a second with the simulated time and the end of the simulation (None if
         it is not known), both in nanoseconds. An exception stops the run.
@@ -84,7 +88,7 @@ def run(
         out = Path(temporary.name) / "result"
     folder = Path(out)
     try:
-        summary = parse(built.run(folder, progress))
+        summary = parse(built.run(folder, progress, interference))
     except BaseException:
         if temporary is not None:
             temporary.cleanup()

@@ -136,6 +136,8 @@ def test_every_part_and_parameter_is_documented() -> None:
         "arrivals": "job.traffic",
         "message-sizes": "job.traffic.message",
         "router-models": "network.router",
+        "placements": "job.placement",
+        "mappings": "job.mapping",
         "executors": "run",
         "collectives": "mpi.collectives",
     }

@@ -72,6 +72,9 @@ struct RunArguments {
     /// Result folder; an earlier result there is replaced [default: results/NAME for NAME.toml]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Also run each job of ranks alone, on the same hosts, and say how much slower it is in company
+    #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_every_simulated"])]
+    interference: bool,
 }
 
 /// How a run is carried out; the result is the same.

@@ -30,7 +30,11 @@ pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
         results::may_write(&out).map_err(Failure::wrong_input)?;
         Ok(experiment)
     })?;
-    carry_out(&team, &experiment, None, &arguments.machine, &out)
+    let kind = match arguments.interference {
+        true => Kind::Interference,
+        false => Kind::Whole,
+    };
+    carry_out(&team, &experiment, kind, &arguments.machine, &out)
 }
 
 pub(crate) fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
@@ -57,17 +61,28 @@ pub(crate) fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
     carry_out(
         &team,
         &experiment,
-        Some(&checkpoint),
+        Kind::Rest(&checkpoint),
         &arguments.machine,
         &arguments.folder,
     )
 }
 
-/// Runs an experiment, or its rest, and writes the result.
+/// What is run of an experiment.
+#[derive(Clone, Copy)]
+enum Kind<'a> {
+    /// All of it.
+    Whole,
+    /// What comes after a checkpoint.
+    Rest(&'a Checkpoint),
+    /// All of it, and each job alone.
+    Interference,
+}
+
+/// Runs an experiment and writes the result.
 fn carry_out(
     team: &Team,
     experiment: &Experiment,
-    from: Option<&Checkpoint>,
+    kind: Kind<'_>,
     machine: &MachineArguments,
     out: &Path,
 ) -> Result<(), Failure> {
@@ -82,14 +97,20 @@ fn carry_out(
     let way = Way {
         processes: &team.0,
         checkpoints: checkpoints.as_ref(),
-        from,
+        from: match kind {
+            Kind::Rest(checkpoint) => Some(checkpoint),
+            Kind::Whole | Kind::Interference => None,
+        },
         partition: None,
     };
     let bar = team
         .is_first()
         .then(|| progress::show(&control, experiment.run.until.map(|t| t.ps())));
     let result = team.agree(|| {
-        let result = sim::run_in(experiment, &control, &way);
+        let result = match kind {
+            Kind::Interference => sim::run_with_interference(experiment, &control, &way),
+            Kind::Whole | Kind::Rest(_) => sim::run_in(experiment, &control, &way),
+        };
         if let Some(bar) = bar {
             bar.finish();
         }

@@ -228,6 +228,40 @@ fn any_number_of_processes_replays_an_application() {
     }
 }
 
+/// Several runs one after the other, which all processes take part in.
+#[test]
+fn any_number_of_processes_finds_the_same_interference() {
+    if !otf2() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("result").display().to_string();
+    let experiment = corpus("lammps-twice.toml");
+    let mut reference: Option<Value> = None;
+    for (executor, processes) in [("conservative", 1), ("conservative", 3), ("optimistic", 2)] {
+        let until = ["--set", "run.until=60 us"];
+        let run = [
+            "run",
+            &experiment,
+            "--out",
+            &out,
+            "--json",
+            "--interference",
+            "--executor",
+            executor,
+        ];
+        let printed = succeeds(processes, &[&run[..], &until].concat());
+        let summary: Value = serde_json::from_str(&printed).expect("one summary");
+        let found = summary["interference"].clone();
+        assert_eq!(found["jobs"].as_array().map(Vec::len), Some(2), "{printed}");
+        assert_eq!(summary["run"]["processes"], processes);
+        match &reference {
+            None => reference = Some(found),
+            Some(reference) => assert_eq!(*reference, found, "{executor}, {processes} processes"),
+        }
+    }
+}
+
 #[test]
 fn a_wrong_experiment_is_told_once() {
     let (folder, experiment, out) = bench(&TRAFFIC.replace("0.5", "1.5"));
@@ -276,6 +310,12 @@ fn an_application_that_waits_for_ever_is_told_once() {
         let (_folder, experiment, out) = bench(&text);
         let run = ["run", &experiment, "--out", &out, "--executor", executor];
         fails(3, &run, 2, "the application waits for ever");
+        fails(
+            2,
+            &[&run[..], &["--interference"]].concat(),
+            2,
+            "the application waits for ever",
+        );
     }
 }
 

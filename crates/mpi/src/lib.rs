@@ -13,6 +13,7 @@
 
 mod background;
 mod collectives;
+mod compute;
 mod error;
 mod job;
 mod journal;
@@ -34,12 +35,13 @@ mod statistics;
 pub use collectives::{
     ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round, Rule, Share, TABLES, Table, Variant,
 };
+pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;
 pub use job::Job;
 pub use journal::Changes;
 pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST, WINDOW_CONTEXT};
 pub use presets::{PRESETS, Preset};
 pub use rank::{Action, Rank};
-pub use settings::{ComputeScale, Settings};
+pub use settings::Settings;
 pub use state::RankState;
 pub use statistics::{CallTime, RankStats};

@@ -83,9 +83,9 @@ impl Rank {
 
     fn begin(&mut self, operation: Operation, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         match operation {
-            Operation::Compute { ps, .. } => {
+            Operation::Compute { ps, region } => {
                 self.activity.set(Activity::Compute, &mut self.journal);
-                let span = self.job.settings.compute_scale.apply(Time::from_ps(ps));
+                let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
                 self.occupy(now, span, None, out)
             }
             Operation::Send {

@@ -3,7 +3,7 @@
 use config::{Bytes, Duration, Error, Section};
 use des::Time;
 
-use crate::{Algorithms, presets};
+use crate::{Algorithms, ComputeRule, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Settings {
     pub control_bytes: u64,
     /// Bytes on the wire that an eager message or rendezvous data has on top of its payload.
     pub header_bytes: u64,
-    /// Factor on every computation of the program.
-    pub compute_scale: ComputeScale,
+    /// How long computations of the program take.
+    pub compute: ComputeRule,
     /// Which algorithm carries out each collective.
     pub collectives: Algorithms,
 }
@@ -45,7 +45,7 @@ impl Default for Settings {
             nic_gap: Time::ZERO,
             control_bytes: 64,
             header_bytes: 32,
-            compute_scale: ComputeScale::default(),
+            compute: ComputeRule::default(),
             collectives: Algorithms::default(),
         }
     }
@@ -96,7 +96,7 @@ impl Settings {
         ),
     ];
 
-    /// Reads the keys of `[mpi]` and `[mpi.collectives]`; `compute_scale` stands with the job.
+    /// Reads the keys of `[mpi]` and `[mpi.collectives]`; `compute` stands with the job, see [`ComputeRule::read`].
     ///
     /// # Errors
     /// A value without unit, of the wrong type, or an unknown algorithm.
@@ -117,67 +117,9 @@ impl Settings {
             nic_gap: time("nic_gap", default.nic_gap)?,
             control_bytes: size("control_size", default.control_bytes)?,
             header_bytes: size("header_size", default.header_bytes)?,
-            compute_scale: default.compute_scale,
+            compute: default.compute,
             collectives: Algorithms::read(section.section("collectives")?)?,
         })
-    }
-
-    /// Sets the factor on every computation; see [`ComputeScale::new`].
-    ///
-    /// # Errors
-    /// As [`ComputeScale::new`].
-    pub fn set_compute_scale(&mut self, factor: f64) -> Result<(), String> {
-        self.compute_scale = ComputeScale::new(factor)?;
-        Ok(())
-    }
-}
-
-/// A factor on computation, in fixed point with 40 fractional bits, so that scaled times are the
-/// same on every machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ComputeScale {
-    fixed: u64,
-}
-
-const FRACTION_BITS: u32 = 40;
-
-impl Default for ComputeScale {
-    fn default() -> ComputeScale {
-        ComputeScale {
-            fixed: 1 << FRACTION_BITS,
-        }
-    }
-}
-
-impl ComputeScale {
-    /// Largest factor.
-    pub const MAX: f64 = 16_777_215.0;
-
-    /// The factor, rounded to a multiple of 2^-40. Zero makes computation free.
-    ///
-    /// # Errors
-    /// Not a number from 0 to [`ComputeScale::MAX`], or so small that nothing but zero is left.
-    pub fn new(factor: f64) -> Result<ComputeScale, String> {
-        let range = format!(
-            "expected 0 (computation is free) or 1e-12 to {}",
-            ComputeScale::MAX
-        );
-        if !(0.0..=ComputeScale::MAX).contains(&factor) {
-            return Err(format!("{factor} is out of range; {range}"));
-        }
-        // A product with a power of two is exact, and the cast truncates: no library, one answer.
-        let fixed = (factor * (1u64 << FRACTION_BITS) as f64 + 0.5) as u64;
-        if fixed == 0 && factor > 0.0 {
-            return Err(format!("{factor} is finer than this simulator resolves; {range}"));
-        }
-        Ok(ComputeScale { fixed })
-    }
-
-    /// The scaled time, rounded to the nearest picosecond; the end of time if it does not fit.
-    pub fn apply(self, time: Time) -> Time {
-        let product = u128::from(time.ps()) * u128::from(self.fixed);
-        let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
-        Time(u64::try_from(rounded).unwrap_or(u64::MAX))
     }
 }
 
@@ -231,23 +173,5 @@ mod tests {
         for (key, _) in Settings::PARAMETERS {
             assert!(!shown["mpi"][key].is_null(), "{key}");
         }
-    }
-
-    #[test]
-    fn scales_are_exact_and_bounded() {
-        for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e-30, 2e7] {
-            assert!(ComputeScale::new(wrong).unwrap_err().contains("expected 0"));
-        }
-        let scaled = |factor: f64, ps: u64| ComputeScale::new(factor).unwrap().apply(Time(ps)).ps();
-        assert_eq!(scaled(1.0, u64::MAX), u64::MAX);
-        assert_eq!(scaled(2.0, u64::MAX), u64::MAX);
-        assert_eq!(scaled(0.5, 3), 2);
-        assert_eq!(scaled(0.0, 3_000), 0);
-        assert_eq!(scaled(0.1, 10_000_000_000), 1_000_000_000);
-        assert_eq!(scaled(1.5, 1 << 50), 3 << 49);
-        let mut settings = Settings::default();
-        assert!(settings.set_compute_scale(-2.0).is_err());
-        settings.set_compute_scale(0.25).unwrap();
-        assert_eq!(settings.compute_scale.apply(Time(8)), Time(2));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
 pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
     let class = match error {
         sim::Error::Config(wrong) => return of_config(py, wrong),
-        sim::Error::File { .. } => "ExperimentError",
+        sim::Error::File { .. } | sim::Error::Interference(_) => "ExperimentError",
         sim::Error::Trace(_) => "TraceError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),

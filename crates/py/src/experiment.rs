@@ -67,9 +67,16 @@ impl Experiment {
     }
 
     /// Runs the experiment, writes the result folder `out`, returns its summary as JSON. `progress` is
-    /// called with the simulated time and the end, if it is known, in nanoseconds.
-    #[pyo3(signature = (out, progress=None))]
-    fn run(&self, py: Python<'_>, out: PathBuf, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+    /// called with the simulated time and the end, if it is known, in nanoseconds. `interference`: each job of
+    /// ranks is also run alone.
+    #[pyo3(signature = (out, progress=None, interference=false))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        progress: Option<Bound<'_, PyAny>>,
+        interference: bool,
+    ) -> PyResult<String> {
         let until_ns = self.inner.run.until.map(|until| until.ps() as f64 / 1000.0);
         let report = |control: &Control| match &progress {
             Some(callback) => callback
@@ -77,7 +84,7 @@ impl Experiment {
                 .map(drop),
             None => Ok(()),
         };
-        run(py, &self.inner, &out, report).map_err(|failure| match failure {
+        run(py, &self.inner, &out, interference, report).map_err(|failure| match failure {
             Failure::Simulation(e) => error::of_sim(py, &e),
             Failure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
             Failure::Panic(message) => {
@@ -94,6 +101,7 @@ fn run(
     py: Python<'_>,
     experiment: &sim::Experiment,
     out: &Path,
+    interference: bool,
     report: impl Fn(&Control) -> PyResult<()>,
 ) -> Result<String, Failure> {
     results::may_write(out).map_err(Failure::Write)?;
@@ -108,7 +116,12 @@ fn run(
         let worker = scope.spawn(|| {
             // Dropped at the end, also of a panic: that is what the waiting thread notices.
             let _running = sender;
-            let result = sim::run(experiment, &control).map_err(Failure::Simulation)?;
+            let result = match interference {
+                true => sim::run_with_interference(experiment, &control, &sim::Way::default())
+                    .map(|result| result.expect("a process that is alone has the result")),
+                false => sim::run(experiment, &control),
+            };
+            let result = result.map_err(Failure::Simulation)?;
             result.write(out, true).map_err(Failure::Write)?;
             Ok(json(&result.summary))
         });

@@ -1,6 +1,6 @@
 //! Several runs side by side, as text for a terminal.
 
-use crate::{JobBounds, Summary, show};
+use crate::{JobBounds, SlowDown, Summary, show};
 
 /// A table that compares runs: one column per run, one row per figure, times also as a ratio to the
 /// first run. Names head the columns; a figure that a run does not have is a dash.
@@ -63,6 +63,8 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             ));
             rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
             rows.push(Row::new("  MPI per rank", times(&of(&|j| j.mpi_ns))));
+            rows.extend(repetitions(&jobs));
+            rows.extend(slow_downs(runs, name));
         } else {
             rows.push(Row::new(format!("job {name}"), jobs.iter().map(|j| sent(*j))));
         }
@@ -91,6 +93,35 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// The time of one repetition, if a job repeats what it does.
+fn repetitions(jobs: &[Option<&crate::Job>]) -> Option<Row> {
+    let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
+    let each = |job: &crate::Job| job.time_ns / job.repetitions.max(1) as f64;
+    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
+    repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
+}
+
+/// What the other jobs do to one, where that is known.
+fn slow_downs(runs: &[(&str, Summary)], name: &str) -> Vec<Row> {
+    let of = |run: &Summary| -> Option<SlowDown> {
+        let mut jobs = run.interference.as_ref()?.jobs.iter();
+        jobs.find(|job| job.name == name).cloned()
+    };
+    let known: Vec<Option<SlowDown>> = runs.iter().map(|(_, run)| of(run)).collect();
+    if known.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let alone: Vec<Option<f64>> = known.iter().map(|job| Some(job.as_ref()?.alone_ns)).collect();
+    let slower = |job: &Option<SlowDown>| {
+        let factor = job.as_ref().and_then(|job| job.slowdown);
+        factor.map_or("-".into(), show::slow_down)
+    };
+    vec![
+        Row::new("  time alone", times(&alone)),
+        Row::new("  slow-down by other jobs", known.iter().map(slower)),
+    ]
 }
 
 fn network(runs: &[(&str, Summary)]) -> Vec<Row> {

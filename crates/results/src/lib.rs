@@ -9,6 +9,7 @@ mod compare;
 mod digest;
 mod folder;
 mod histogram;
+mod interference;
 mod outcome;
 mod report;
 pub mod rows;
@@ -23,6 +24,7 @@ pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
 };
 pub use histogram::{Bucket, Histogram};
+pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;
 pub use summary::{Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds};

@@ -72,6 +72,8 @@ pub struct JobTotals {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
+    /// How often the ranks did what their workload holds; asked for, and not in the digest.
+    pub repetitions: u64,
     /// Whether all ranks reached their end; true for traffic.
     pub finished: bool,
     /// From the job's start to the end of its last rank, or to the end of the run, in picoseconds.
@@ -137,6 +139,7 @@ impl RunResult {
             experiment,
             network: network.summary(),
             jobs: jobs.iter().map(JobTotals::summary).collect(),
+            interference: None,
             bounds: None,
             run,
         };
@@ -266,6 +269,7 @@ impl JobTotals {
             kind: self.kind.to_string(),
             ranks: self.ranks,
             hosts: self.hosts,
+            repetitions: self.repetitions,
             finished: self.finished,
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),

@@ -19,6 +19,7 @@ pub fn report(summary: &Summary, tables: &[Table]) -> String {
     page += &head(summary);
     page += &cards(summary);
     page += &overview(summary);
+    page += &interference(summary);
     page += &bounds(summary);
     for (i, figure) in figures.iter().enumerate() {
         page += &section(i, figure);
@@ -135,6 +136,38 @@ fn overview(summary: &Summary) -> String {
         ("packet latency, largest", show::time(n.latency_ns.max)),
     ]);
     html + "</div>\n</section>\n"
+}
+
+/// What jobs do to each other, if they were run alone, too.
+fn interference(summary: &Summary) -> String {
+    let Some(interference) = &summary.interference else {
+        return String::new();
+    };
+    let mut html = String::from(
+        "<section id=\"interference\">\n<h2>Interference</h2>\n<p>Each job of ranks was also run alone, on the same hosts \
+         of the same network. The slow-down is its time in company over its time alone.</p>\n<div class=\"scroll\">\
+         <table>\n<tr><th>job</th><th class=\"n\">slow-down</th><th class=\"n\">time</th><th class=\"n\">alone</th>\
+         <th class=\"n\">MPI</th><th class=\"n\">alone</th><th class=\"n\">packet latency</th><th class=\"n\">alone</th>\
+         </tr>\n",
+    );
+    for job in &interference.jobs {
+        let cut_off = if job.alone_finished { "" } else { " (cut off)" };
+        let cells = [
+            job.slowdown.map_or("–".into(), show::slow_down),
+            show::time(job.time_ns),
+            show::time(job.alone_ns) + cut_off,
+            show::time(job.mpi_ns),
+            show::time(job.alone_mpi_ns),
+            show::time(job.latency_ns),
+            show::time(job.alone_latency_ns),
+        ];
+        let _ = write!(html, "<tr><td>{}</td>", escape(&job.name));
+        for cell in cells {
+            let _ = write!(html, "<td class=\"n\">{cell}</td>");
+        }
+        html += "</tr>\n";
+    }
+    html + "</table></div>\n</section>\n"
 }
 
 /// What was computed without simulating, next to what was simulated.

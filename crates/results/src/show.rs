@@ -67,6 +67,11 @@ pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", 100.0 * fraction)
 }
 
+/// `1.234x`: how many times as long something takes.
+pub(crate) fn slow_down(factor: f64) -> String {
+    format!("{factor:.3}x")
+}
+
 fn scaled(amount: f64, units: &[&str]) -> String {
     let mut scaled = amount;
     let mut units = units.iter();
@@ -127,5 +132,6 @@ mod tests {
         assert_eq!(count(1_234_567).replace('\u{a0}', " "), "1 234 567");
         assert_eq!(count(12), "12");
         assert_eq!(percent(0.5), "50.0 %");
+        assert_eq!(slow_down(1.25), "1.250x");
     }
 }

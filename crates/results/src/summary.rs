@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Bounds, Histogram};
+use crate::{Bounds, Histogram, Interference};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -26,6 +26,10 @@ pub struct Summary {
     pub network: Network,
     /// What the jobs did, in the order of the experiment.
     pub jobs: Vec<Job>,
+    /// How much slower jobs of ranks are in company than alone; none where they were not run alone. Set by
+    /// whoever has run them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interference: Option<Interference>,
     /// What the network allows the synthetic traffic at most, computed and not simulated; none without such
     /// traffic, and in results of older versions. Set by whoever has computed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +118,10 @@ pub struct Job {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
+    /// How often the ranks did what their workload holds.
+    // Results of older versions lack it.
+    #[serde(default = "one")]
+    pub repetitions: u64,
     /// Whether all ranks reached their end before the run ended; always true for traffic.
     pub finished: bool,
     /// Predicted time: from the job's start to the end of its last rank, or to the end of the run.

@@ -114,6 +114,31 @@ fn a_large_run_has_a_small_page() {
 }
 
 #[test]
+fn slow_downs_have_a_table() {
+    let mut result = sample::result();
+    let page = own(&report(&result.summary, &result.tables));
+    let section = &page[page
+        .find("<section id=\"interference\">")
+        .expect("it has interference")..];
+    let section = &section[..section.find("</section>").unwrap()];
+    for part in [
+        "<td>lammps</td>",
+        ">1.250x</td>",
+        ">21.39 ms</td>",
+        ">17.11 ms</td>",
+        ">700.5 ns</td>",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+    let jobs = &mut result.summary.interference.as_mut().unwrap().jobs;
+    (jobs[0].slowdown, jobs[0].alone_finished, jobs[0].name) = (None, false, "<b>".into());
+    let page = own(&report(&result.summary, &result.tables));
+    assert!(page.contains("17.11 ms (cut off)") && page.contains("<td>&lt;b&gt;</td><td class=\"n\">–</td>"));
+    result.summary.interference = None;
+    assert!(!own(&report(&result.summary, &result.tables)).contains("id=\"interference\""));
+}
+
+#[test]
 fn what_was_computed_stands_next_to_what_was_simulated() {
     let mut result = sample::result();
     let page = own(&report(&result.summary, &result.tables));

@@ -131,6 +131,54 @@ fn a_summary_without_bounds_can_be_read() {
     assert!(!serde_json::to_string(&summary).unwrap().contains("bounds"));
 }
 
+/// Results of versions before them, and of runs of which nothing more was asked.
+#[test]
+fn a_summary_without_interference_and_repetitions_can_be_read() {
+    let mut summary = sample::result().summary;
+    let mut json = serde_json::to_value(&summary).unwrap();
+    assert!(json.as_object_mut().unwrap().remove("interference").is_some());
+    for job in json["jobs"].as_array_mut().unwrap() {
+        assert!(job.as_object_mut().unwrap().remove("repetitions").is_some());
+    }
+    let read: Summary = serde_json::from_value(json).unwrap();
+    summary.interference = None;
+    summary.jobs.iter_mut().for_each(|job| job.repetitions = 1);
+    assert_eq!(read, summary);
+    assert!(!serde_json::to_string(&summary).unwrap().contains("interference"));
+    let text = compare(&[("old", summary)]);
+    assert!(!text.contains("alone") && !text.contains("repetition"), "{text}");
+}
+
+#[test]
+fn slow_downs_and_repetitions_are_compared() {
+    let with = sample::result().summary;
+    let mut without = with.clone();
+    without.interference = None;
+    let text = compare(&[("with", with), ("without", without)]);
+    let line = |label: &str| {
+        text.lines()
+            .find(|line| line.contains(label))
+            .expect(label)
+            .to_string()
+    };
+    let cells = |label: &str| -> Vec<String> {
+        line(label)
+            .split("  ")
+            .map(|c| c.trim().into())
+            .filter(|c: &String| !c.is_empty())
+            .collect()
+    };
+    assert_eq!(
+        cells("slow-down by other jobs"),
+        ["slow-down by other jobs", "1.250x", "-"]
+    );
+    assert_eq!(cells("time alone")[1..], ["17.11 ms", "-"]);
+    assert_eq!(
+        cells("time per repetition")[1..],
+        ["7.129 ms", "7.129 ms (1.00x)"]
+    );
+}
+
 #[test]
 fn bounds_are_shown_as_far_as_they_are_known() {
     let mut bounds = sample::bounds();

@@ -11,7 +11,7 @@ use topology::RouterId;
 use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::experiment::{Experiment, RouterModel};
-use crate::placement::JobKind;
+use crate::job::JobKind;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;

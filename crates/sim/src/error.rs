@@ -44,6 +44,9 @@ pub enum Error {
     /// The run is not one for several processes.
     #[error("{0}")]
     Processes(String),
+    /// There is no interference to be measured.
+    #[error("interference of jobs: {0}")]
+    Interference(String),
     /// Another process of the run has failed, and says why.
     #[error("another process of the run has failed")]
     Elsewhere,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 
 use crate::Error;
-use crate::placement::{self, Job, JobKind};
+use crate::job::{self, Job, JobKind};
 use crate::rails::Rails;
 
 /// Everything that a run needs, built and checked.
@@ -188,7 +188,7 @@ impl Experiment {
         let run = RunSetting::read(root.section("run")?)?;
         let network = Network::read(root.section("network")?)?;
         let mpi = mpi::Settings::read(root.section("mpi")?)?;
-        let jobs = placement::read_jobs(&root, &network, &mpi, run.seed, &folder_of(folder))?;
+        let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder_of(folder))?;
         let settings = root.finish()?;
         if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
             let message =

@@ -22,6 +22,16 @@ impl<'a> HostGeometry<'a> {
         }
     }
 
+    /// What stands for the group of a host: of a network of groups, or what is below the top level of a tree;
+    /// none, where there are no groups.
+    pub fn group(&self, host: u32) -> Option<u64> {
+        match self.plane.shape() {
+            Shape::Groups(groups) => Some(u64::from(groups.group(RouterId(self.router(host))))),
+            Shape::Tree(tree) => Some(below_top(self.plane, tree, RouterId(self.router(host)))),
+            Shape::Cartesian(_) | Shape::HyperX(_) | Shape::Graph(_) | Shape::Planes(_) => None,
+        }
+    }
+
     fn sizes(&self) -> Option<(Vec<u32>, GridKind)> {
         match self.plane.shape() {
             Shape::Cartesian(grid) if grid.wraps() => Some((grid.sizes().to_vec(), GridKind::Torus)),
@@ -113,12 +123,8 @@ impl Geometry for HostGeometry<'_> {
     }
 
     fn hosts_per_group(&self) -> Option<u32> {
-        let group: &dyn Fn(u32) -> u64 = match self.plane.shape() {
-            Shape::Groups(groups) => &|host| u64::from(groups.group(RouterId(self.router(host)))),
-            Shape::Tree(tree) => &|host| below_top(self.plane, tree, RouterId(self.router(host))),
-            Shape::Cartesian(_) | Shape::HyperX(_) | Shape::Graph(_) | Shape::Planes(_) => return None,
-        };
-        block_size(self.rails.hosts(), group)
+        self.group(0)?;
+        block_size(self.rails.hosts(), |host| self.group(host).unwrap_or_default())
     }
 
     fn grid(&self) -> Option<Grid> {

@@ -13,8 +13,8 @@ use workload::{Operation, Program, TraceError};
 use crate::Error;
 use crate::counts::{CountsUndo, JobCounts, counts_of};
 use crate::fact::{Fact, RankDone};
+use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
-use crate::placement::{JobKind, RankJob, TrafficJob};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
 use crate::wiring::Wire;
 

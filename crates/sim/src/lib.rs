@@ -2,7 +2,7 @@
 //!
 //! [`Experiment`] reads the file and builds the parts; [`run`] makes logical processes of them, runs the
 //! kernel, checks that nothing was lost, and gathers a [`results::RunResult`]. [`run_in`] does so with other
-//! processes, writes checkpoints and goes on from them.
+//! processes, writes checkpoints and goes on from them. [`run_with_interference`] also runs each job alone.
 
 mod audit;
 mod bounds;
@@ -15,8 +15,12 @@ mod fact;
 mod geometry;
 mod hearsay;
 mod host;
+mod interference;
+mod job;
 mod listing;
+mod mapping;
 mod model;
+mod named;
 mod outcome;
 mod overseer;
 mod placement;
@@ -31,7 +35,8 @@ pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use error::Error;
 pub use experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
+pub use interference::run_with_interference;
+pub use job::{Job, JobKind, RankJob, TrafficJob};
 pub use listing::{Listing, PART_KINDS, listing};
-pub use placement::{Job, JobKind, RankJob, TrafficJob};
 pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};

@@ -24,6 +24,7 @@ pub const PART_KINDS: &[&str] = &[
     "collectives",
     "mpi-presets",
     "placements",
+    "mappings",
     "trace-formats",
     "executors",
 ];
@@ -80,10 +81,14 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
             .collect(),
-        "placements" => vec![
-            part("linear", "hosts in their order", &[]),
-            part("random", "hosts in random order, from the run's seed", &[]),
-        ],
+        "placements" => crate::placement::PLACEMENTS
+            .iter()
+            .map(|p| part(p.name, p.summary, p.parameters))
+            .collect(),
+        "mappings" => crate::mapping::MAPPINGS
+            .iter()
+            .map(|m| part(m.name, m.summary, m.parameters))
+            .collect(),
         "trace-formats" => workload::trace::FORMATS
             .iter()
             .map(|f| part(f.name, f.summary, &[]))

@@ -12,8 +12,8 @@ use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, RankDone};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
+use crate::job::{Job, JobKind, Seats};
 use crate::overseer::Overseer;
-use crate::placement::{Job, JobKind, Seats};
 use crate::process::RouterProcess;
 use crate::wiring::{Identity, Numbering};
 

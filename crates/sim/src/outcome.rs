@@ -12,8 +12,8 @@ use topology::{HostId, Peer, Port, RouterId};
 
 use crate::fact::Fact;
 use crate::host::Host;
+use crate::job::JobKind;
 use crate::model::{Process, Simulation};
-use crate::placement::JobKind;
 use crate::process::Switch;
 use crate::rails::EndPoint;
 use crate::wiring::Identity;
@@ -245,6 +245,10 @@ impl Remains<'_> {
                 JobKind::Traffic(_) => "traffic".into(),
             },
             hosts: u64::from(job.host_count()),
+            repetitions: match &job.kind {
+                JobKind::Ranks(ranks) => ranks.repetitions,
+                JobKind::Traffic(_) => 1,
+            },
             finished: true,
             time_ps: self.end.saturating_sub(job.start).ps(),
             ..JobTotals::default()

@@ -13,9 +13,9 @@ use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::experiment::Experiment;
 use crate::fact::{Fact, RankDone};
+use crate::job::JobKind;
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
-use crate::placement::JobKind;
 use crate::waiting;
 use crate::wiring::Identity;
 
@@ -29,7 +29,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// A fresh one; each run needs its own.
+    /// A fresh one. Runs that follow each other may share it; those at a time need one each.
     pub fn new() -> Control {
         Control::default()
     }

@@ -4,6 +4,7 @@
 mod info;
 mod operation;
 pub mod otf2;
+mod repeat;
 mod source;
 pub mod trace;
 pub mod traffic;
@@ -12,5 +13,6 @@ pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceIn
 pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
 };
+pub use repeat::repeated;
 pub use source::{SOURCES, Source, read};
 pub use trace::{info, open};

@@ -72,6 +72,53 @@ fn the_summary_has_the_documented_keys() {
 
 /// Tables are compared as files: what a user would compare.
 #[test]
+fn interference_is_in_the_summary_the_table_and_the_report() {
+    let Some(trace) = lammps() else { return };
+    let job = format!(
+        "[[job]]\nworkload = {{ otf2 = \"{}\" }}\ncompute = \"off\"\n",
+        trace.display()
+    );
+    let traffic = "[[job]]\ntraffic = { pattern = \"uniform\", load = 0.5 }\n";
+    let bench = Bench::with(traffic, &format!("{job}{traffic}"));
+    let short = ["--set", "run.until=40 us"];
+    let run = |rest: &[&str]| bench.succeeds(&[&["run", "experiment.toml"], &short[..], rest].concat());
+    let plain = json(&run(&["--json", "--out", "plain"]));
+    assert!(plain.get("interference").is_none());
+    let summary = json(&run(&["--json", "--interference", "--out", "out"]));
+    assert_eq!(summary["digest"], plain["digest"]);
+    let written = fs::read_to_string(bench.path().join("out/summary.json")).unwrap();
+    assert_eq!(summary, json(&written), "printed and written alike");
+    let jobs = summary["interference"]["jobs"].as_array().unwrap();
+    assert_eq!((jobs.len(), &jobs[0]["name"]), (1, &Value::from("job0")));
+    for key in [
+        "slowdown",
+        "time_ns",
+        "alone_ns",
+        "mpi_ns",
+        "alone_mpi_ns",
+        "latency_ns",
+        "alone_latency_ns",
+        "alone_finished",
+        "alone_digest",
+    ] {
+        assert!(jobs[0].get(key).is_some(), "{key}: {summary}");
+    }
+    assert!(jobs[0]["slowdown"].is_null(), "cut off: {summary}");
+    let report = fs::read_to_string(bench.path().join("out/report.html")).unwrap();
+    assert!(report.contains("<section id=\"interference\">"));
+    let table = run(&["--interference", "--out", "out"]);
+    let line = table
+        .lines()
+        .find(|line| line.contains("slow-down by other jobs"));
+    assert!(line.is_some_and(|line| line.ends_with(" -")), "{table}");
+    assert!(table.contains("time alone"), "{table}");
+    // `compare` and `report` know it from the folder.
+    let compared = bench.succeeds(&["compare", "plain", "out"]);
+    assert!(compared.contains("slow-down by other jobs"), "{compared}");
+    bench.succeeds(&["report", "out"]);
+}
+
+#[test]
 fn executors_write_the_same_files() {
     let bench = Bench::new(EXPERIMENT);
     let tables = |folder: &Path| -> BTreeMap<String, Vec<u8>> {

@@ -482,6 +482,75 @@ fn more_ranks_than_fit() {
 }
 
 #[test]
+fn places_and_rules_that_cannot_be() {
+    let Some(trace) = lammps() else { return };
+    let text = with_trace(&trace.display().to_string());
+    for (key, needles) in [
+        (
+            "placement = { kind = \"cluster\", size = 2 }",
+            &[
+                "experiment.toml:16: job.0.placement.kind: ",
+                "did you mean 'clusters'?",
+            ][..],
+        ),
+        (
+            "placement = { hostlist = \"nid[01-26]\" }",
+            &[
+                "job.0.placement: ",
+                "27 ranks at 1 per host need 27 hosts, but the placement names 26",
+            ],
+        ),
+        (
+            "placement = { file = \"hosts.txt\" }",
+            &["experiment.toml:16: job.0.placement.file: hosts.txt:2: 'two' is no number"],
+        ),
+        (
+            "mapping = { kind = \"blocked\", grid = [3, 3], block = [3, 1] }",
+            &["job.0.mapping.grid: ", "has 9 ranks; expected the 27 of the job"],
+        ),
+        (
+            "mapping = \"dealt\"",
+            &["experiment.toml:16: job.0.mapping: unknown name 'dealt'"],
+        ),
+        (
+            "repetitions = 0",
+            &["experiment.toml:16: job.0.repetitions: 0 is out of range"],
+        ),
+        (
+            "compute = \"none\"",
+            &["experiment.toml:16: job.0.compute: unknown name 'none'; expected \"off\""],
+        ),
+        (
+            "compute = { scale = -1 }",
+            &["experiment.toml:16: job.0.compute.scale: -1 is out of range"],
+        ),
+    ] {
+        let mut bench = Bench::new(&text.replace("[[job]]\n", &format!("[[job]]\n{key}\n")));
+        bench.write("hosts.txt", "1\ntwo\n");
+        bench.refuses(RUN, needles);
+    }
+}
+
+#[test]
+fn interference_of_nothing() {
+    let bench = Bench::new(EXPERIMENT);
+    bench.refuses(
+        &["run", "experiment.toml", "--interference"],
+        &["interference of jobs: no job has ranks"],
+    );
+    bench.refuses(
+        &[
+            "run",
+            "experiment.toml",
+            "--interference",
+            "--checkpoint-every",
+            "60s",
+        ],
+        &["--interference", "cannot be used with"],
+    );
+}
+
+#[test]
 fn an_application_that_waits_for_ever() {
     if !otf2() {
         return;

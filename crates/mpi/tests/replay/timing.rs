@@ -224,7 +224,7 @@ fn a_message_to_oneself_goes_out_and_comes_back() {
 #[test]
 fn computation_is_scaled() {
     let mut halved = settings();
-    halved.set_compute_scale(0.5).unwrap();
+    halved.compute = mpi::ComputeRule::scaled(0.5).unwrap();
     let outcome = run(halved, fixed(), vec![vec![compute(3000)]]).unwrap();
     assert_eq!(outcome.end_ns(0), 1500);
     assert_eq!(outcome.stats(0).compute, Time::from_ns(1500));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Bounds, Chain, Histogram, JobBounds, JobTotals, NetworkTotals, Outcome, Part, Rollbacks, Run, RunResult,
-    Table, ThreadSeconds, ZeroLoad,
+    Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome, Part, Rollbacks,
+    Run, RunResult, SlowDown, Table, ThreadSeconds, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -28,7 +28,26 @@ impl Sequence {
 pub fn result() -> RunResult {
     let mut result = RunResult::new(experiment(), outcome(), run());
     result.summary.bounds = Some(bounds());
+    result.summary.interference = Some(interference());
     result
+}
+
+/// What the background does to the application.
+pub fn interference() -> Interference {
+    Interference {
+        jobs: vec![SlowDown {
+            name: "lammps".into(),
+            slowdown: Some(1.25),
+            time_ns: 21_385_534.392,
+            alone_ns: 17_108_427.5,
+            mpi_ns: 5_384_479.143,
+            alone_mpi_ns: 1_107_372.25,
+            latency_ns: 1125.875877725,
+            alone_latency_ns: 700.5,
+            alone_finished: true,
+            alone_digest: "00ff".into(),
+        }],
+    }
 }
 
 /// What was computed beside.
@@ -235,6 +254,7 @@ fn jobs(
             kind: "trace".into(),
             ranks: 27,
             hosts: 27,
+            repetitions: 3,
             finished: true,
             time_ps: ranks.iter().map(|r| r.time_ps).max().unwrap_or(0),
             compute_sum_ps: sum(|r| r.compute_ps),
@@ -248,6 +268,7 @@ fn jobs(
             name: "background".into(),
             kind: "traffic".into(),
             hosts: 37,
+            repetitions: 1,
             finished: true,
             time_ps: MEASURED_PS,
             messages: 90_000,

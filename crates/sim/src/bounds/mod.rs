@@ -17,7 +17,7 @@ use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
 use workload::traffic::Pattern;
 
 use crate::experiment::{Experiment, Network};
-use crate::placement::{Job, JobKind};
+use crate::job::{Job, JobKind};
 use demand::Demand;
 use flow::{Channels, Flow, Walk};
 use timing::Timing;

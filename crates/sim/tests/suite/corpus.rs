@@ -57,7 +57,7 @@ fn full_buffers_keep_moving() {
     }
 }
 
-/// A new topology, routing, pattern, arrival process, distribution of sizes or placement comes with an experiment that uses it.
+/// A new topology, routing, pattern, arrival process, distribution of sizes, placement or mapping comes with an experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
@@ -75,6 +75,7 @@ fn the_corpus_uses_every_part() {
         "arrivals",
         "message-sizes",
         "placements",
+        "mappings",
     ] {
         for part in sim::listing(kind).unwrap() {
             let is_used = used.contains(&format!("\"{}\"", part.name));

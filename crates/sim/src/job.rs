@@ -1,4 +1,7 @@
-//! Jobs and their places: which hosts a job gets, and which rank sits on which of them.
+//! Jobs: what runs on the network, on which hosts, and who sits on a host.
+//!
+//! In which order a job takes hosts is said by its [placement](crate::placement), and which rank sits on which
+//! of them by its [mapping](crate::mapping).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,6 +9,7 @@ use std::sync::Arc;
 
 use config::Section;
 use des::{Stream, Time};
+use mpi::ComputeRule;
 use topology::HostId;
 use workload::Workload;
 use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
@@ -13,9 +17,11 @@ use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
 use crate::Error;
 use crate::experiment::{Network, read_start};
 use crate::geometry::HostGeometry;
+use crate::mapping;
+use crate::placement::{self, Order, Site};
 
-/// Most ranks that a host can have.
-const MAX_RANKS_PER_HOST: u32 = 4096;
+/// Most repetitions of a job: more would not end.
+const MAX_REPETITIONS: u64 = 1_000_000_000;
 
 /// One application or one kind of synthetic traffic.
 pub struct Job {
@@ -36,9 +42,12 @@ pub enum JobKind {
 }
 
 /// A job of MPI ranks.
+#[derive(Clone)]
 pub struct RankJob {
-    /// What they do.
+    /// What they do; all repetitions of it.
     pub workload: Arc<dyn Workload>,
+    /// How often they do it, for people.
+    pub repetitions: u64,
     /// What they share.
     pub mpi: Arc<mpi::Job>,
     /// The host of each rank.
@@ -112,6 +121,7 @@ impl RankJob {
         let mpi = mpi::Job::new(ranks, workload.communicators(), settings)?;
         Ok(RankJob {
             workload,
+            repetitions: 1,
             mpi: Arc::new(mpi),
             hosts,
             slots,
@@ -262,9 +272,12 @@ impl Seats {
 }
 
 /// Hands out hosts.
-struct Rooms {
+struct Rooms<'a> {
     taken: Vec<bool>,
+    network: &'a Network,
     seed: u64,
+    /// What paths are relative to.
+    folder: &'a Path,
 }
 
 /// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
@@ -293,14 +306,14 @@ pub fn read_jobs(
     let hosts = network.hosts() as usize;
     let mut rooms = Rooms {
         taken: vec![false; hosts],
+        network,
         seed,
+        folder,
     };
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let ranks = match (section.has("traffic"), section.has("workload")) {
-            (false, true) => Some(read_job(section, index, |s| {
-                rooms.read_ranks(s, index, mpi, folder)
-            })?),
+            (false, true) => Some(read_job(section, index, |s| rooms.read_ranks(s, index, mpi))?),
             (true, false) => None,
             _ => {
                 let message = "expected either traffic = { pattern = ... } or workload = { otf2 = ... }";
@@ -311,9 +324,7 @@ pub fn read_jobs(
     }
     for (index, section) in sections.iter().enumerate() {
         if jobs[index].is_none() {
-            jobs[index] = Some(read_job(section, index, |s| {
-                rooms.read_traffic(s, index, network, folder)
-            })?);
+            jobs[index] = Some(read_job(section, index, |s| rooms.read_traffic(s, index))?);
         }
     }
     Ok(jobs.into_iter().flatten().collect())
@@ -331,52 +342,51 @@ fn read_job(
     })
 }
 
-impl Rooms {
-    fn read_ranks(
-        &mut self,
-        section: &Section,
-        index: usize,
-        mpi: &mpi::Settings,
-        folder: &Path,
-    ) -> Result<JobKind, Error> {
+impl Rooms<'_> {
+    fn read_ranks(&mut self, section: &Section, index: usize, mpi: &mpi::Settings) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
-        let workload = workload::read(source, folder)?;
+        let workload = workload::read(source, self.folder)?;
         let mut settings = mpi.clone();
-        let scale = section.or("compute_scale", 1.0)?;
-        settings
-            .set_compute_scale(scale)
-            .map_err(|message| section.error("compute_scale", message))?;
+        settings.compute = ComputeRule::read(section, &workload.regions())?;
+        let repetitions: u64 = section.or("repetitions", 1)?;
+        if !(1..=MAX_REPETITIONS).contains(&repetitions) {
+            let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
+            return Err(section.error("repetitions", message).into());
+        }
         let ranks = workload.ranks();
-        let per_host: u32 = section.or("ranks_per_host", 1)?;
-        if !(1..=MAX_RANKS_PER_HOST).contains(&per_host) {
-            let message = format!("{per_host} is out of range; expected 1 to {MAX_RANKS_PER_HOST}");
-            return Err(section.error("ranks_per_host", message).into());
+        let stream = Stream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
+        let seating = mapping::seats(section, ranks, self.folder, stream)?;
+        let order = self.order(section, index, self.free())?;
+        let (needed, free) = (seating.host_count() as usize, order.hosts.len());
+        if needed > free {
+            let per_host = seating.per_host;
+            let message = match order.is_named {
+                true => format!(
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but the placement names {free}"
+                ),
+                false => format!(
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free",
+                    self.taken.len()
+                ),
+            };
+            let key = if order.is_named { "placement" } else { "workload" };
+            return Err(section.error(key, message).into());
         }
-        let free = self.free(section, index)?;
-        let needed = ranks.div_ceil(per_host);
-        if needed as usize > free.len() {
-            let message = format!(
-                "{ranks} ranks at {per_host} per host need {needed} hosts, but only {} of {} are free",
-                free.len(),
-                self.taken.len()
-            );
-            return Err(section.error("workload", message).into());
-        }
-        let hosts: Vec<HostId> = (0..ranks).map(|rank| free[(rank / per_host) as usize]).collect();
+        let hosts: Vec<HostId> = seating
+            .hosts
+            .iter()
+            .map(|host| order.hosts[*host as usize])
+            .collect();
         for host in &hosts {
             self.taken[host.0 as usize] = true;
         }
+        let workload = workload::repeated(workload, repetitions);
         let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
-        Ok(JobKind::Ranks(job))
+        Ok(JobKind::Ranks(RankJob { repetitions, ..job }))
     }
 
-    fn read_traffic(
-        &mut self,
-        section: &Section,
-        index: usize,
-        network: &Network,
-        folder: &Path,
-    ) -> Result<JobKind, Error> {
+    fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {
+        let (network, folder) = (self.network, self.folder);
         let traffic = section.section("traffic")?;
         let hosts = self.traffic_hosts(section, index)?;
         let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
@@ -420,58 +430,57 @@ impl Rooms {
         }))
     }
 
-    /// `hosts = "all"`, `"free"` (those without ranks) or a number of them.
-    fn traffic_hosts(&mut self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
+    /// `hosts = "all"`, `"free"` (those without ranks) or a number of them; none: all, in their order.
+    fn traffic_hosts(&self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
         let all = self.taken.len();
+        let everywhere = || (0..all as u32).map(HostId).collect();
         if section.has("hosts")
             && let Ok(count) = section.required::<u32>("hosts")
         {
-            if count as usize > all {
-                return Err(section
-                    .error("hosts", format!("the network has {all} hosts"))
-                    .into());
+            let Order { mut hosts, is_named } = self.order(section, index, everywhere())?;
+            if count as usize > hosts.len() {
+                let message = match is_named {
+                    true => format!("the placement names {} hosts", hosts.len()),
+                    false => format!("the network has {all} hosts"),
+                };
+                return Err(section.error("hosts", message).into());
             }
-            let mut hosts = self.in_order(section, index, (0..all as u32).map(HostId).collect())?;
             hosts.truncate(count as usize);
             return Ok(Some(hosts));
         }
         match section.choice("hosts", "all", &["all", "free"])? {
-            "free" => Ok(Some(self.free(section, index)?)),
+            "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
             _ => {
-                section.choice("placement", "linear", PLACEMENTS)?;
-                Ok(None)
+                // The order of all hosts is theirs, whatever the placement, unless it says which they are.
+                let order = self.order(section, index, everywhere())?;
+                Ok(order.is_named.then_some(order.hosts))
             }
         }
     }
 
-    /// Hosts without ranks, in the order of the job's placement.
-    fn free(&self, section: &Section, index: usize) -> Result<Vec<HostId>, Error> {
-        let free = (0..self.taken.len() as u32)
-            .map(HostId)
-            .filter(|host| !self.taken[host.0 as usize]);
-        self.in_order(section, index, free.collect())
+    /// Hosts without ranks.
+    fn free(&self) -> Vec<HostId> {
+        let hosts = (0..self.taken.len() as u32).map(HostId);
+        hosts.filter(|host| !self.taken[host.0 as usize]).collect()
     }
 
-    fn in_order(
-        &self,
-        section: &Section,
-        index: usize,
-        mut hosts: Vec<HostId>,
-    ) -> Result<Vec<HostId>, Error> {
-        if section.choice("placement", "linear", PLACEMENTS)? == "random" {
-            let mut stream = Stream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0);
-            for last in (1..hosts.len()).rev() {
-                let other = (u128::from(stream.next_u64()) * (last as u128 + 1)) >> 64;
-                hosts.swap(last, other as usize);
-            }
-        }
-        Ok(hosts)
+    /// These hosts in the order of the job's placement.
+    fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<Order, Error> {
+        let mut site = Site {
+            free,
+            hosts: self.taken.len() as u32,
+            geometry: &HostGeometry::new(self.network),
+            folder: self.folder,
+            random: Stream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
+        };
+        Ok(placement::order(section, &mut site)?)
     }
 }
 
 /// Streams that no LP has, one for each of up to 2^16 jobs downwards: LPs are numbered from 0.
 const PLACEMENT_STREAMS: u32 = u32::MAX;
 const PATTERN_STREAMS: u32 = u32::MAX - (1 << 16);
+const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
 
 /// A stream, as patterns draw from it when they are built.
 struct Drawn(Stream);
@@ -481,6 +490,3 @@ impl Random for Drawn {
         self.0.next_u64()
     }
 }
-
-/// Names of the placements.
-pub const PLACEMENTS: &[&str] = &["linear", "random"];

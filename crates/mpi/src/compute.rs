@@ -1,0 +1,280 @@
+//! How long the computations of a program take, compared with the recording.
+
+use config::{Duration, Error, Section};
+use des::Time;
+use workload::Region;
+
+/// How long computations take: those outside of all regions, and those of each region, which has a rule of
+/// its own or that of the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComputeRule {
+    otherwise: Span,
+    /// By region; those beyond the last follow the rule of the rest.
+    regions: Vec<Span>,
+}
+
+/// How long one computation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Span {
+    /// As recorded, times a factor.
+    Scaled(ComputeScale),
+    /// Always the same.
+    Each(Time),
+}
+
+impl Default for Span {
+    fn default() -> Span {
+        Span::Scaled(ComputeScale::default())
+    }
+}
+
+impl ComputeRule {
+    /// Names and meaning of the keys of the table `compute` of a job, for help and documentation.
+    pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
+        ("scale", "factor on every computation; default 1.0"),
+        (
+            "each",
+            "a time such as \"10 us\" that every computation takes, instead of scale",
+        ),
+        (
+            "regions",
+            "table: factor or time for the parts of the code that the workload tells apart, for example \
+             \"PairLJCut::compute\" = 0.25",
+        ),
+    ];
+
+    /// All computations are free: communication only.
+    pub fn off() -> ComputeRule {
+        ComputeRule::uniform(Span::Each(Time::ZERO))
+    }
+
+    /// All computations take their recorded time times a factor; see [`ComputeScale::new`].
+    ///
+    /// # Errors
+    /// As [`ComputeScale::new`].
+    pub fn scaled(factor: f64) -> Result<ComputeRule, String> {
+        Ok(ComputeRule::uniform(Span::Scaled(ComputeScale::new(factor)?)))
+    }
+
+    /// All computations take this time.
+    pub fn each(time: Time) -> ComputeRule {
+        ComputeRule::uniform(Span::Each(time))
+    }
+
+    fn uniform(otherwise: Span) -> ComputeRule {
+        ComputeRule {
+            otherwise,
+            regions: Vec::new(),
+        }
+    }
+
+    /// What `compute` of a job asks for: `"off"`, or a table. `regions` are those of its workload.
+    ///
+    /// # Errors
+    /// Another text, both `scale` and `each`, a factor out of range, or a region that the workload does not have.
+    pub fn read(job: &Section, regions: &[String]) -> Result<ComputeRule, Error> {
+        if job.has("compute") && job.section("compute").is_err() {
+            let expected = "; expected \"off\", or a table such as { scale = 0.5 }";
+            let text: String = job
+                .required("compute")
+                .map_err(|e| job.error("compute", e.message + expected))?;
+            return match text.as_str() {
+                "off" => Ok(ComputeRule::off()),
+                _ => Err(job.error("compute", format!("unknown name '{text}'{expected}"))),
+            };
+        }
+        let table = job.section("compute")?;
+        let each: Option<Duration> = table.optional("each")?;
+        let mut rule = match each {
+            Some(_) if table.has("scale") => {
+                return Err(table.error("each", "stands with scale; expected one of the two"));
+            }
+            Some(each) => ComputeRule::each(Time(each.ps)),
+            None => {
+                let factor = table.or("scale", 1.0)?;
+                ComputeRule::scaled(factor).map_err(|message| table.error("scale", message))?
+            }
+        };
+        let by_region = table.section("regions")?;
+        for name in by_region.keys() {
+            if regions.is_empty() {
+                let message = "this workload does not tell parts of its code apart; expected no regions";
+                return Err(by_region.error(&name, message));
+            }
+            // The same part of the code may have several numbers.
+            let numbers: Vec<usize> = (0..regions.len()).filter(|at| regions[*at] == name).collect();
+            let Some(last) = numbers.last() else {
+                return Err(by_region.unknown_name(&name, &name, regions.iter().map(String::as_str)));
+            };
+            let span = read_span(by_region, &name)?;
+            if rule.regions.len() <= *last {
+                rule.regions.resize(last + 1, rule.otherwise);
+            }
+            numbers.iter().for_each(|at| rule.regions[*at] = span);
+        }
+        Ok(rule)
+    }
+
+    /// How long a computation takes that was recorded with this time in this region.
+    pub fn apply(&self, recorded: Time, region: Option<Region>) -> Time {
+        let of = region.and_then(|region| self.regions.get(region as usize));
+        match of.unwrap_or(&self.otherwise) {
+            Span::Scaled(scale) => scale.apply(recorded),
+            Span::Each(time) => *time,
+        }
+    }
+}
+
+/// A factor, or a time.
+fn read_span(section: &Section, name: &str) -> Result<Span, Error> {
+    if let Ok(factor) = section.required(name) {
+        let scale = ComputeScale::new(factor).map_err(|message| section.error(name, message))?;
+        return Ok(Span::Scaled(scale));
+    }
+    let each: Duration = section
+        .required(name)
+        .map_err(|e| section.error(name, e.message + "; or a factor such as 0.25"))?;
+    Ok(Span::Each(Time(each.ps)))
+}
+
+/// A factor on computation, in fixed point with 40 fractional bits, so that scaled times are the
+/// same on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComputeScale {
+    fixed: u64,
+}
+
+const FRACTION_BITS: u32 = 40;
+
+impl Default for ComputeScale {
+    fn default() -> ComputeScale {
+        ComputeScale {
+            fixed: 1 << FRACTION_BITS,
+        }
+    }
+}
+
+impl ComputeScale {
+    /// Largest factor.
+    pub const MAX: f64 = 16_777_215.0;
+
+    /// The factor, rounded to a multiple of 2^-40. Zero makes computation free.
+    ///
+    /// # Errors
+    /// Not a number from 0 to [`ComputeScale::MAX`], or so small that nothing but zero is left.
+    pub fn new(factor: f64) -> Result<ComputeScale, String> {
+        let range = format!(
+            "expected 0 (computation is free) or 1e-12 to {}",
+            ComputeScale::MAX
+        );
+        if !(0.0..=ComputeScale::MAX).contains(&factor) {
+            return Err(format!("{factor} is out of range; {range}"));
+        }
+        // A product with a power of two is exact, and the cast truncates: no library, one answer.
+        let fixed = (factor * (1u64 << FRACTION_BITS) as f64 + 0.5) as u64;
+        if fixed == 0 && factor > 0.0 {
+            return Err(format!("{factor} is finer than this simulator resolves; {range}"));
+        }
+        Ok(ComputeScale { fixed })
+    }
+
+    /// The scaled time, rounded to the nearest picosecond; the end of time if it does not fit.
+    pub fn apply(self, time: Time) -> Time {
+        let product = u128::from(time.ps()) * u128::from(self.fixed);
+        let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        Time(u64::try_from(rounded).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, regions: &[&str]) -> Result<ComputeRule, Error> {
+        let section = Section::from_toml(text, "x.toml").unwrap();
+        let regions: Vec<String> = regions.iter().map(|name| name.to_string()).collect();
+        let rule = ComputeRule::read(&section, &regions)?;
+        section.finish().map(|_| rule)
+    }
+
+    #[test]
+    fn scales_are_exact_and_bounded() {
+        for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e-30, 2e7] {
+            assert!(ComputeScale::new(wrong).unwrap_err().contains("expected 0"));
+        }
+        let scaled = |factor: f64, ps: u64| ComputeScale::new(factor).unwrap().apply(Time(ps)).ps();
+        assert_eq!(scaled(1.0, u64::MAX), u64::MAX);
+        assert_eq!(scaled(2.0, u64::MAX), u64::MAX);
+        assert_eq!(scaled(0.5, 3), 2);
+        assert_eq!(scaled(0.0, 3_000), 0);
+        assert_eq!(scaled(0.1, 10_000_000_000), 1_000_000_000);
+        assert_eq!(scaled(1.5, 1 << 50), 3 << 49);
+    }
+
+    #[test]
+    fn rules_are_read_and_applied() {
+        let ps = |rule: &ComputeRule, region| rule.apply(Time(1000), region).ps();
+        let as_recorded = read("", &[]).unwrap();
+        assert_eq!(as_recorded, ComputeRule::default());
+        assert_eq!(ps(&as_recorded, Some(7)), 1000);
+        let off = read("compute = \"off\"", &["main"]).unwrap();
+        assert_eq!((ps(&off, None), ps(&off, Some(0))), (0, 0));
+        let each = read("compute = { each = \"10 us\" }", &[]).unwrap();
+        assert_eq!(
+            (ps(&each, None), each.apply(Time(0), None)),
+            (10_000_000, Time::from_ns(10_000))
+        );
+        // The factor of a region stands in the place of that of the rest, and two regions may have one name.
+        let text = "compute = { scale = 0.5, regions = { \"Pair::compute\" = 0.25, fix = \"7 ps\" } }";
+        let rule = read(text, &["main", "Pair::compute", "fix", "Pair::compute", "last"]).unwrap();
+        let of: Vec<u64> = (0..6).map(|region| ps(&rule, Some(region))).collect();
+        assert_eq!(of, [500, 250, 7, 250, 500, 500]);
+        assert_eq!(ps(&rule, None), 500);
+    }
+
+    #[test]
+    fn wrong_rules_are_refused_by_key() {
+        for (text, needle) in [
+            (
+                "compute = \"of\"",
+                "x.toml:1: compute: unknown name 'of'; expected \"off\", or a table",
+            ),
+            (
+                "compute = 0.5",
+                "compute: 0.5 is not a string in quotes; expected \"off\", or a table",
+            ),
+            (
+                "\ncompute = { scale = -1 }",
+                "x.toml:2: compute.scale: -1 is out of range",
+            ),
+            (
+                "compute = { scale = 2.0, each = \"1 us\" }",
+                "compute.each: stands with scale",
+            ),
+            ("compute = { each = 10 }", "compute.each: 10 has no unit"),
+            ("compute = { factor = 2.0 }", "unknown key 'factor'"),
+            (
+                "compute = { regions = { \"Pair::compte\" = 0.5 } }",
+                "compute.regions.Pair::compte: unknown name 'Pair::compte'; did you mean 'Pair::compute'?",
+            ),
+            (
+                "compute = { regions = { main = -2.0 } }",
+                "compute.regions.main: -2 is out of range",
+            ),
+            (
+                "compute = { regions = { main = \"2\" } }",
+                "compute.regions.main: ",
+            ),
+        ] {
+            let message = read(text, &["main", "Pair::compute"]).unwrap_err().to_string();
+            assert!(message.contains(needle), "{message}");
+        }
+        let message = read("compute = { regions = { main = 0.5 } }", &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("does not tell parts of its code apart"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! Ranks are dealt out to the hosts in turn (`--distribution=cyclic` of Slurm).
+
+use super::Mapping;
+
+pub(super) const KIND: Mapping = Mapping {
+    name: "round-robin",
+    summary: "rank i on host i mod n, of the n hosts that ranks_per_host makes necessary",
+    parameters: &[],
+    seat: |_, crew| crew.filled(|rank, _, hosts| rank % hosts),
+};

@@ -1,0 +1,77 @@
+//! A part that a key of a job names, alone (`placement = "random"`) or in a table with its parameters
+//! (`placement = { kind = "clusters", size = 4 }`). Of a part whose main parameter is called as itself, that
+//! parameter is enough: `placement = { file = "hosts.txt" }`.
+
+use std::fs;
+use std::path::Path;
+
+use config::{Error, Section};
+
+/// Name and parameters of a part, as registries hold them.
+pub type Described = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Finds the part that `key` names among `parts` (the first one, if the key is not given), and calls `build`
+/// with its place among them and the table of its parameters.
+///
+/// # Errors
+/// An unknown name, none in a table, or what `build` finds wrong.
+pub fn build<T>(
+    job: &Section,
+    key: &str,
+    parts: &[Described],
+    build: impl FnOnce(usize, &Section) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+    let position = |name: &str| names.iter().position(|known| *known == name);
+    if job.has(key)
+        && let Ok(table) = job.section(key)
+    {
+        let own = |at: &usize| parts[*at].1.iter().any(|(parameter, _)| *parameter == names[*at]);
+        let implied = (0..parts.len()).filter(own).find(|at| table.has(names[*at]));
+        let at = match implied {
+            Some(at) if !table.has("kind") => at,
+            _ if !table.has("kind") => {
+                return Err(table.error("kind", format!("missing; expected one of: {}", names.join(", "))));
+            }
+            _ => {
+                let kind: String = table.required("kind")?;
+                position(&kind).ok_or_else(|| table.unknown_name("kind", &kind, names.iter().copied()))?
+            }
+        };
+        return build(at, table);
+    }
+    let name = job.choice(key, names[0], &names)?;
+    let at = position(name).expect("one of the names");
+    // It has no table, and so no place of its own in the file.
+    let table = Section::empty(&format!("{}.{key}", job.path()));
+    build(at, &table).map_err(|error| {
+        let Some(parameter) = error.key.strip_prefix(table.path()) else {
+            return error;
+        };
+        let message = match parameter.strip_prefix('.') {
+            Some(parameter) => format!(
+                "{parameter}: {}; write {key} = {{ kind = \"{name}\", {parameter} = ... }}",
+                error.message
+            ),
+            None => error.message,
+        };
+        job.error(key, message)
+    })
+}
+
+/// The whole numbers of a file, one on each line, each with its line: empty lines, and what follows a `#`, are
+/// skipped. The error names file and line.
+pub fn numbers(folder: &Path, file: &str) -> Result<Vec<(usize, u32)>, String> {
+    let text = fs::read_to_string(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
+    let mut numbers = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default().trim();
+        if !text.is_empty() {
+            let number = text.parse().map_err(|_| {
+                format!("{file}:{line}: '{text}' is no number; expected a whole number on each line")
+            })?;
+            numbers.push((line, number));
+        }
+    }
+    Ok(numbers)
+}

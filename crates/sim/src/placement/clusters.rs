@@ -1,0 +1,36 @@
+//! Runs of consecutive hosts at random places: between `linear`, where all are one run, and `random`, where
+//! each host is one.
+//!
+//! Free hosts are cut from the front into runs of `size` consecutive numbers. Runs of full size come first, in
+//! random order; what is left over where other jobs are in between comes last, likewise.
+
+use topology::HostId;
+
+use super::{Placement, shuffle};
+
+pub(super) const KIND: Placement = Placement {
+    name: "clusters",
+    summary: "runs of consecutive hosts at random places",
+    parameters: &[("size", "hosts of each run; required")],
+    names_hosts: false,
+    order: |section, site| {
+        let size: u32 = section.required("size")?;
+        if size == 0 {
+            return Err(section.error("size", "0 hosts are no run; expected at least 1"));
+        }
+        let (mut full, mut short): (Vec<_>, Vec<_>) = runs(&site.free, size as usize)
+            .into_iter()
+            .partition(|run| run.len() == size as usize);
+        shuffle(&mut site.random, &mut full);
+        shuffle(&mut site.random, &mut short);
+        Ok(full.into_iter().chain(short).flatten().copied().collect())
+    },
+};
+
+/// Runs of consecutive numbers, of at most `size`.
+fn runs(hosts: &[HostId], size: usize) -> Vec<&[HostId]> {
+    hosts
+        .chunk_by(|before, host| before.0 + 1 == host.0)
+        .flat_map(|run| run.chunks(size))
+        .collect()
+}

@@ -1,0 +1,17 @@
+//! One host of each router in turn, or of each group: a job is spread as evenly as can be.
+
+use super::{Placement, in_turn};
+
+pub(super) const KIND: Placement = Placement {
+    name: "round-robin",
+    summary: "one host of each router, or of each group, in turn",
+    parameters: &[("over", "\"routers\" or \"groups\"; default \"routers\"")],
+    names_hosts: false,
+    order: |section, site| {
+        let parts = match section.choice("over", "routers", &["routers", "groups"])? {
+            "groups" => site.by_group(section, "over")?,
+            _ => site.by_router(),
+        };
+        Ok(in_turn(&parts))
+    },
+};

@@ -1,0 +1,270 @@
+//! A workload that does what another one does, several times in a row.
+//!
+//! A rank begins anew as soon as it has come to its end, without waiting for the others: repetitions are like
+//! the iterations of a loop around the program. Messages cannot be mistaken for those of another repetition,
+//! since MPI matches messages between two ranks in their order; but a receive from any source may take an
+//! early message of the next repetition, as it could in such a loop. Nothing is kept of what has been repeated.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::{Operation, Program, TraceError, Workload};
+
+/// A workload `times` times.
+pub fn repeated(workload: Arc<dyn Workload>, times: u64) -> Arc<dyn Workload> {
+    match times {
+        1 => workload,
+        _ => Arc::new(Repeated { workload, times }),
+    }
+}
+
+struct Repeated {
+    workload: Arc<dyn Workload>,
+    times: u64,
+}
+
+impl Workload for Repeated {
+    fn ranks(&self) -> u32 {
+        self.workload.ranks()
+    }
+
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        self.workload.communicators()
+    }
+
+    fn regions(&self) -> Arc<[String]> {
+        self.workload.regions()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        Ok(Box::new(Repetitions {
+            current: None,
+            left: self.times,
+            has_begun: false,
+            workload: self.workload.clone(),
+            rank,
+            numbers: Numbers::new(),
+        }))
+    }
+
+    fn reopens(&self) -> bool {
+        self.workload.reopens()
+    }
+}
+
+struct Repetitions {
+    workload: Arc<dyn Workload>,
+    rank: u32,
+    /// The repetition under way; none: the next one is to be opened.
+    current: Option<Box<dyn Program>>,
+    /// Repetitions that have not been opened.
+    left: u64,
+    /// Whether the one under way has given an operation.
+    has_begun: bool,
+    numbers: Numbers,
+}
+
+impl Program for Repetitions {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        loop {
+            let Some(program) = &mut self.current else {
+                if self.left == 0 {
+                    return Ok(None);
+                }
+                self.left -= 1;
+                self.has_begun = false;
+                self.current = Some(self.workload.program(self.rank)?);
+                continue;
+            };
+            if let Some(operation) = program.next()? {
+                self.has_begun = true;
+                return Ok(Some(self.numbers.renumbered(operation)));
+            }
+            self.current = None;
+            self.numbers.end_repetition();
+            // To repeat nothing takes no time, and would take a while to do.
+            if !self.has_begun {
+                self.left = 0;
+            }
+        }
+    }
+}
+
+/// The numbers of requests. A repetition may leave requests open that nobody waits for, which the next one,
+/// using the same numbers, would clash with: it gets other ones.
+struct Numbers {
+    /// Open requests of this repetition, with the number that they have outside.
+    open: BTreeMap<u64, u64>,
+    /// Numbers, outside, of all open requests, those that earlier repetitions have left included.
+    taken: BTreeSet<u64>,
+    /// To be given next in the place of one that is taken, downwards.
+    spare: u64,
+}
+
+impl Numbers {
+    fn new() -> Numbers {
+        Numbers {
+            open: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            spare: u64::MAX,
+        }
+    }
+
+    fn renumbered(&mut self, mut operation: Operation) -> Operation {
+        match &mut operation {
+            Operation::Send { request, .. }
+            | Operation::Receive { request, .. }
+            | Operation::Collective { request, .. } => {
+                if let Some(number) = request {
+                    *number = self.opened(*number);
+                }
+            }
+            Operation::Wait { requests, .. } => {
+                for number in requests {
+                    // One that was never opened is told by whoever carries this out.
+                    *number = self.closed(*number).unwrap_or(*number);
+                }
+            }
+            Operation::Compute { .. }
+            | Operation::Probe { .. }
+            | Operation::Put { .. }
+            | Operation::Get { .. }
+            | Operation::Fence { .. } => {}
+        }
+        operation
+    }
+
+    /// The number outside of a request that is opened: its own, if that is free.
+    fn opened(&mut self, number: u64) -> u64 {
+        // A mistake of the program: the number is in use, and that is to be seen outside.
+        if let Some(outside) = self.open.get(&number) {
+            return *outside;
+        }
+        let mut outside = number;
+        while !self.taken.insert(outside) {
+            outside = self.spare;
+            self.spare = self.spare.wrapping_sub(1);
+        }
+        self.open.insert(number, outside);
+        outside
+    }
+
+    fn closed(&mut self, number: u64) -> Option<u64> {
+        let outside = self.open.remove(&number)?;
+        self.taken.remove(&outside);
+        Some(outside)
+    }
+
+    fn end_repetition(&mut self) {
+        self.open.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Call;
+
+    /// One rank with these operations.
+    struct Fixed(Vec<Operation>);
+
+    struct List(std::vec::IntoIter<Operation>);
+
+    impl Program for List {
+        fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+            Ok(self.0.next())
+        }
+    }
+
+    impl Workload for Fixed {
+        fn ranks(&self) -> u32 {
+            1
+        }
+        fn communicators(&self) -> Arc<[Vec<u32>]> {
+            Arc::new([vec![0]])
+        }
+        fn regions(&self) -> Arc<[String]> {
+            Arc::new(["main".to_string()])
+        }
+        fn program(&self, _: u32) -> Result<Box<dyn Program>, TraceError> {
+            Ok(Box::new(List(self.0.clone().into_iter())))
+        }
+        fn reopens(&self) -> bool {
+            true
+        }
+    }
+
+    fn isend(request: u64) -> Operation {
+        Operation::Send {
+            to: 0,
+            tag: 0,
+            communicator: 0,
+            bytes: 8,
+            request: Some(request),
+            call: Call::Isend,
+        }
+    }
+
+    fn wait(requests: &[u64]) -> Operation {
+        Operation::Wait {
+            requests: requests.to_vec(),
+            call: Call::Waitall,
+        }
+    }
+
+    fn repeat(operations: Vec<Operation>, times: u64) -> Vec<Operation> {
+        let mut program = repeated(Arc::new(Fixed(operations)), times).program(0).unwrap();
+        let all = std::iter::from_fn(|| program.next().unwrap()).collect();
+        assert_eq!(program.next(), Ok(None));
+        all
+    }
+
+    #[test]
+    fn everything_comes_as_often_as_asked() {
+        let once = vec![Operation::Compute { ps: 3, region: None }, isend(7), wait(&[7])];
+        assert_eq!(repeat(once.clone(), 1), once);
+        assert_eq!(repeat(once.clone(), 4), vec![once.clone(); 4].concat());
+        let of = repeated(Arc::new(Fixed(once)), 3);
+        assert_eq!((of.ranks(), of.regions().len(), of.reopens()), (1, 1, true));
+        assert_eq!(of.communicators()[0], [0]);
+    }
+
+    /// A loop over them would take years.
+    #[test]
+    fn an_empty_program_ends_at_once() {
+        assert_eq!(repeat(vec![], u64::MAX), []);
+    }
+
+    /// Request 5 is never waited for; request 4 is what 5 might have been made.
+    #[test]
+    fn requests_that_are_left_open_do_not_clash() {
+        let once = vec![isend(5), isend(u64::MAX), isend(4), wait(&[4, u64::MAX])];
+        let all = repeat(once, 3);
+        let mut open = BTreeSet::new();
+        for operation in &all {
+            match operation {
+                Operation::Send {
+                    request: Some(number),
+                    ..
+                } => assert!(open.insert(*number), "{number} is open: {all:?}"),
+                Operation::Wait { requests, .. } => requests.iter().for_each(|r| assert!(open.remove(r))),
+                _ => unreachable!(),
+            }
+        }
+        assert_eq!(open.len(), 3);
+    }
+
+    /// What the program does wrong is as wrong in the second round.
+    #[test]
+    fn mistakes_stay_mistakes() {
+        let all = repeat(vec![isend(5), isend(5), wait(&[9])], 2);
+        let Operation::Send { request: first, .. } = all[3] else {
+            unreachable!()
+        };
+        let Operation::Send { request: second, .. } = all[4] else {
+            unreachable!()
+        };
+        assert_eq!(first, second);
+        assert_eq!(all[5], wait(&[9]));
+    }
+}
