@@ -57,7 +57,7 @@ fn full_buffers_keep_moving() {
     }
 }
 
-/// A new topology, routing, pattern, arrival process, distribution of sizes or placement comes with an experiment that uses it.
+/// A new topology, routing, pattern, arrival process, distribution of sizes, motif or placement comes with an experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
@@ -74,6 +74,7 @@ fn the_corpus_uses_every_part() {
         "patterns",
         "arrivals",
         "message-sizes",
+        "motifs",
         "placements",
     ] {
         for part in sim::listing(kind).unwrap() {

@@ -94,18 +94,26 @@ impl Skeleton for Halo3d26 {
         self.grid.ranks()
     }
 
+    /// One direction, or the end of an iteration: operations of all directions are never in memory together.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        let parts = self.exchanges.len() as u64 + 1;
+        let (iteration, part) = (step / parts, step % parts);
         if step == 0 && self.barriers {
             script.barrier();
             script.barrier();
         }
-        script.compute(self.compute_ps);
-        exchange(&self.grid, rank, self.exchanges.iter().copied(), script);
+        if part == 0 {
+            script.compute(self.compute_ps);
+        }
+        if let Some(direction) = self.exchanges.get(part as usize) {
+            exchange(&self.grid, rank, [*direction], script);
+            return true;
+        }
         script.wait_all();
         if self.reduce {
             script.collective(Collective::Allreduce, WORLD, 8);
         }
-        let goes_on = step + 1 < self.iterations;
+        let goes_on = iteration + 1 < self.iterations;
         if !goes_on && self.barriers {
             script.barrier();
         }
