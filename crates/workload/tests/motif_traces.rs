@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fabricsim_workload::{Collective, Operation, Workload, motif, open};
+use fabricsim_workload::{Call, Collective, Operation, Workload, motif, open};
 
 use config::Section;
 
@@ -69,6 +69,13 @@ fn facts(workload: &dyn Workload, rank: u32) -> Vec<Fact> {
     while let Some(operation) = program.next().unwrap_or_else(|e| panic!("{e}")) {
         facts.push(match operation {
             Operation::Compute { .. } => continue,
+            // Readers may take the making of communicators for the exchange that it is; motifs leave it out.
+            Operation::Collective {
+                call: Call::CommDup | Call::CommSplit | Call::CommCreate | Call::CartCreate,
+                ..
+            } => {
+                continue;
+            }
             Operation::Send {
                 to,
                 tag,
