@@ -135,6 +135,7 @@ def test_every_part_and_parameter_is_documented() -> None:
         "patterns": "job.traffic",
         "arrivals": "job.traffic",
         "message-sizes": "job.traffic.message",
+        "motifs": "job.workload",
         "router-models": "network.router",
         "placements": "job.placement",
         "mappings": "job.mapping",

@@ -21,6 +21,7 @@ pub const PART_KINDS: &[&str] = &[
     "patterns",
     "arrivals",
     "message-sizes",
+    "motifs",
     "collectives",
     "mpi-presets",
     "placements",
@@ -69,6 +70,10 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
         "message-sizes" => workload::traffic::size::SIZES
             .iter()
             .map(|s| part(s.name, s.summary, s.parameters))
+            .collect(),
+        "motifs" => workload::motif::MOTIFS
+            .iter()
+            .map(|m| part(m.name, &format!("{} ({})", m.summary, m.source), m.parameters))
             .collect(),
         "collectives" => {
             let algorithms = mpi::ALGORITHMS.iter().map(|a| {

@@ -1,7 +1,8 @@
-//! What ranks do, as streams of operations. Trace readers and synthetic patterns; knows nothing of
+//! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
 mod info;
+pub mod motif;
 mod operation;
 pub mod otf2;
 mod repeat;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{Workload, trace};
+use crate::{Workload, motif, trace};
 
 /// One kind of workloads, named by the key that says which.
 pub struct Source {
@@ -14,15 +14,25 @@ pub struct Source {
     /// One line for people.
     pub summary: &'static str,
     /// Reads the table; paths in it are relative to the folder.
-    pub read: fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>,
+    pub read: Read,
 }
 
+/// Reads a table, with the folder that paths in it are relative to.
+pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
+
 /// All kinds, in the order in which errors name them.
-pub static SOURCES: &[Source] = &[Source {
-    key: "otf2",
-    summary: "a trace in the format OTF2: its anchor file or folder",
-    read: |section, folder| read_trace(section, "otf2", folder),
-}];
+pub static SOURCES: &[Source] = &[
+    Source {
+        key: "motif",
+        summary: "the communication of an application, made up for any number of ranks: a motif's name",
+        read: |section, _| motif::read(section),
+    },
+    Source {
+        key: "otf2",
+        summary: "a trace in the format OTF2: its anchor file or folder",
+        read: |section, folder| read_trace(section, "otf2", folder),
+    },
+];
 
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///

@@ -57,7 +57,8 @@ fn full_buffers_keep_moving() {
     }
 }
 
-/// A new topology, routing, pattern, arrival process, distribution of sizes, placement or mapping comes with an experiment that uses it.
+/// A new topology, routing, pattern, arrival process, distribution of sizes, motif, placement or mapping comes with an
+/// experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
@@ -74,6 +75,7 @@ fn the_corpus_uses_every_part() {
         "patterns",
         "arrivals",
         "message-sizes",
+        "motifs",
         "placements",
         "mappings",
     ] {

@@ -1,0 +1,122 @@
+//! amg: a stand-in for AMG, the algebraic multigrid of the Design Forward applications.
+//!
+//! Published: 13,824 ranks (24 by 24 by 24), 10 GiB in all, exchange with up to six nearest neighbours in three
+//! dimensions with messages that become smaller from level to level. All else is an assumption, see
+//! `docs/methods/motifs.md`.
+
+use super::cycle::{Cycles, Published};
+use super::{Motif, workload};
+
+const PUBLISHED: Published = Published {
+    ranks: 13_824,
+    volume: 10 << 30,
+    neighbours: 6,
+    all_levels: true,
+};
+
+pub(super) const MOTIF: Motif = Motif {
+    name: "amg",
+    summary: "stand-in for Design Forward's AMG: V-cycles with six neighbours on ever fewer ranks",
+    source: "Design Forward, AMG (LLNL)",
+    parameters: &[
+        (
+            "ranks",
+            "number of ranks, where pex, pey and pez do not all say (default: 13824)",
+        ),
+        ("pex", "ranks along x (default: as cubic as can be)"),
+        ("pey", "ranks along y (default: as cubic as can be)"),
+        ("pez", "ranks along z (default: as cubic as can be)"),
+        ("nx", "cells of a rank along x on the finest level (default: 32)"),
+        ("ny", "cells of a rank along y on the finest level (default: 32)"),
+        ("nz", "cells of a rank along z on the finest level (default: 32)"),
+        (
+            "levels",
+            "from the finest to the coarsest (default: until one rank is left)",
+        ),
+        ("neighbours", "6 or 26 (default: 6)"),
+        (
+            "volume",
+            "bytes of all messages together (default: 10 GiB for each 13,824 ranks)",
+        ),
+        ("iterations", "how many V-cycles (default: 1)"),
+        (
+            "compute",
+            "time of the computation on the finest level; others: by their cells (default: 0 ps)",
+        ),
+        ("compute_per_cell", "more of it for each cell (default: 0 ps)"),
+        (
+            "periodic",
+            "whether the ends of the grid are neighbours (default: false)",
+        ),
+        (
+            "reduce",
+            "whether each cycle ends with an allreduce of 8 bytes (default: true)",
+        ),
+    ],
+    example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\niterations = 2",
+    build: |section| Ok(workload(Cycles::read(section, &PUBLISHED)?)),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{error, open, totals};
+    use crate::Collective;
+
+    /// Four ranks in a row, four cells each along x, one along y and z: 4, 2 and 1 cells on the levels 0 to 2,
+    /// every second rank on level 3, with neighbours along x only. One face is one cell everywhere.
+    #[test]
+    fn messages_and_bytes() {
+        let text = "pex = 4\npey = 1\npez = 1\nnx = 4\nny = 1\nnz = 1\niterations = 3\nvolume = \"1300 B\"";
+        let found = totals("amg", text);
+        // There and back on three levels with three pairs of neighbours, once on one with one pair.
+        let messages = 2 * (2 * (3 + 3 + 3) + 1);
+        assert_eq!(found.messages, 3 * messages);
+        assert_eq!(found.bytes, 3 * messages * (1300 / (3 * messages)));
+        assert_eq!(found.calls(Collective::Allreduce), 3 * 4);
+        let fewer = totals("amg", &format!("{text}\nlevels = 2"));
+        assert_eq!(fewer.messages, 3 * 2 * (2 * 3 + 3));
+    }
+
+    #[test]
+    fn coarser_levels_have_smaller_faces_and_less_to_compute() {
+        let text = "pex = 2\npey = 1\npez = 1\nnx = 8\nny = 8\nnz = 4\nlevels = 3\nvolume = \"84 MB\"\ncompute = \"64 ns\"";
+        let found = totals("amg", text);
+        // Faces of 32, 8 and 2 cells, one message each way, the first two twice: 164 parts.
+        assert_eq!(
+            found.bytes,
+            2 * (2 * (32 * 84_000_000 / 164) + 2 * (8 * 84_000_000 / 164) + 2 * 84_000_000 / 164)
+        );
+        assert_eq!(found.compute_ps, 2 * (2 * 64_000 + 2 * 8_000 + 1_000));
+    }
+
+    /// The volume is missed by less than a byte per message.
+    #[test]
+    fn the_published_size() {
+        let workload = open("amg", "");
+        assert_eq!(workload.ranks(), 13_824);
+        let found = totals("amg", "ranks = 216\nperiodic = false");
+        let volume = (10 << 30) / 64;
+        assert!(
+            found.bytes <= volume && volume - found.bytes < found.messages,
+            "{}",
+            found.bytes
+        );
+        let text = "ranks = 60\nneighbours = 26\nvolume = \"1 GB\"\niterations = 2";
+        let found = totals("amg", text);
+        assert!(found.bytes <= 1_000_000_000 && 1_000_000_000 - found.bytes < found.messages);
+    }
+
+    #[test]
+    fn wrong_parameters() {
+        for (text, needle) in [
+            ("ranks = 8\nneighbours = 18", "expected 6 or 26"),
+            ("ranks = 8\nlevels = 7", "expected at most 6"),
+            ("ranks = 8\nnx = 2000000", "expected 1 to 1048576"),
+            ("ranks = 2\nvolume = \"900 TiB\"", "more than 1 TiB"),
+            ("pex = 5", "ranks = 13824 is no multiple of pex = 5"),
+        ] {
+            let found = error("amg", text);
+            assert!(found.contains(needle), "{found}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! V-cycles of a multigrid over ranks in a grid of three dimensions: what `amg` and `multigrid` share.
+//!
+//! A cycle goes from the finest level to the coarsest and back. On each level ranks exchange with their
+//! neighbours; each level has half the cells along each dimension. Where a rank's part has become one cell,
+//! every second rank of that dimension stays without work on the next level, and neighbours are further apart.
+//!
+//! Sizes of messages follow from the volume of all of them: each is in proportion to the cells that it stands
+//! for, rounded down to bytes.
+
+use config::{Bytes, Error, Section};
+
+use crate::{Collective, WORLD};
+
+use super::halo::{CORNERS, Direction, EDGES, FACES};
+use super::parameters::{MAX_COUNT, NO_COMPUTE, cells, compute, count, in_range, iterations};
+use super::{Grid, Script, Skeleton};
+
+/// Cells along a side of a rank's part at most.
+const MAX_SIDE: u64 = 1 << 20;
+
+/// What an application has published of itself.
+pub(super) struct Published {
+    pub ranks: u32,
+    /// All its messages together.
+    pub volume: u64,
+    /// How the stand-in exchanges by default: 6 or 26.
+    pub neighbours: u32,
+    /// Whether the stand-in goes on with fewer and fewer ranks by default, until one is left.
+    pub all_levels: bool,
+}
+
+/// A V-cycle, again and again.
+pub(super) struct Cycles {
+    grid: Grid<3>,
+    /// From the finest to the coarsest.
+    levels: Vec<Level>,
+    cycles: u64,
+    reduce: bool,
+}
+
+struct Level {
+    /// Ranks that are at work here are so far apart along each dimension.
+    strides: [u32; 3],
+    /// They alone.
+    grid: Grid<3>,
+    compute_ps: u64,
+    /// With the size of each message.
+    exchanges: Vec<(&'static Direction, u64)>,
+}
+
+impl Cycles {
+    pub fn read(section: &Section, published: &Published) -> Result<Cycles, Error> {
+        let periodic = section.or("periodic", false)?;
+        let keys = ["pex", "pey", "pez"];
+        let grid = Grid::read_or(section, keys, periodic, Some(published.ranks))?;
+        let keys = ["nx", "ny", "nz"];
+        let sides = cells(section, keys, [32; 3])?;
+        if let Some((key, side)) = keys.iter().zip(sides).find(|(_, side)| *side > MAX_SIDE) {
+            let message = format!("{side} is out of range; expected 1 to {MAX_SIDE}");
+            return Err(section.error(key, message));
+        }
+        let directions = match section.or("neighbours", published.neighbours)? {
+            6 => FACES.iter().collect::<Vec<_>>(),
+            26 => FACES.iter().chain(&EDGES).chain(&CORNERS).collect(),
+            other => {
+                let message = format!("{other} is no kind of neighbourhood; expected 6 or 26");
+                return Err(section.error("neighbours", message));
+            }
+        };
+        let depth = depth(section, &grid, sides, published.all_levels)?;
+        let iterations = iterations(section)?;
+        let share = u128::from(published.volume) * u128::from(grid.ranks()) / u128::from(published.ranks);
+        let volume = section.or("volume", Bytes { bytes: share as u64 })?.bytes;
+        let whole = compute(section, NO_COMPUTE, &sides)?;
+        let all_cells = sides.map(u128::from).iter().product::<u128>();
+
+        let mut levels: Vec<Level> = (0..depth).map(|level| Level::new(level, &grid, sides)).collect();
+        // Every level but the coarsest is there twice in a cycle.
+        let mut units = 0u128;
+        for (number, level) in (1..).zip(&levels) {
+            let visits = if number == depth { 1 } else { 2 };
+            for direction in &directions {
+                units += visits * level.pairs(direction) * level.shared(number - 1, direction, sides);
+            }
+        }
+        let units = units * u128::from(iterations);
+        for (number, level) in (0..).zip(&mut levels) {
+            for direction in &directions {
+                // At most 2^40 by 2^64.
+                let bytes = level.shared(number, direction, sides) * u128::from(volume);
+                let bytes = bytes.checked_div(units).unwrap_or(0);
+                level
+                    .exchanges
+                    .push((direction, in_range(section, "volume", bytes)?));
+            }
+            // At most 2^63 by 2^60.
+            let local = coarse(sides, number).map(u128::from).iter().product::<u128>();
+            level.compute_ps = (u128::from(whole) * local / all_cells) as u64;
+        }
+        Ok(Cycles {
+            grid,
+            levels,
+            cycles: u64::from(iterations),
+            reduce: section.or("reduce", true)?,
+        })
+    }
+}
+
+/// Cells of a rank along each dimension on a level.
+fn coarse(sides: [u64; 3], level: u32) -> [u64; 3] {
+    sides.map(|side| (side.div_ceil(1u64 << level.min(63))).max(1))
+}
+
+/// How often a dimension can be halved until a rank has one cell.
+fn halvings(side: u64) -> u32 {
+    side.next_power_of_two().trailing_zeros()
+}
+
+/// Number of levels.
+fn depth(section: &Section, grid: &Grid<3>, sides: [u64; 3], all: bool) -> Result<u32, Error> {
+    // With that many, one rank is left in each dimension on the level after the last.
+    let most = (grid.sides.iter().zip(sides))
+        .map(|(ranks, side)| halvings(side) + ranks.next_power_of_two().trailing_zeros())
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    // With that many, all ranks have work, and two cells along the shortest side, if they ever had.
+    let whole = sides.into_iter().map(halvings).min().unwrap_or(0).clamp(1, most);
+    let depth = count(section, "levels", if all { most } else { whole }, MAX_COUNT)?;
+    if depth > most {
+        let message = format!("{depth} levels: after {most} one rank has one cell; expected at most {most}");
+        return Err(section.error("levels", message));
+    }
+    Ok(depth)
+}
+
+impl Level {
+    fn new(level: u32, grid: &Grid<3>, sides: [u64; 3]) -> Level {
+        // At most 2^23, since there are no levels beyond.
+        let strides = sides.map(|side| 1u32 << level.saturating_sub(halvings(side)).min(31));
+        let mut coarse = *grid;
+        for (side, stride) in coarse.sides.iter_mut().zip(strides) {
+            *side = side.div_ceil(stride);
+        }
+        Level {
+            strides,
+            grid: coarse,
+            compute_ps: 0,
+            exchanges: Vec::new(),
+        }
+    }
+
+    /// Messages in a direction.
+    fn pairs(&self, direction: &Direction) -> u128 {
+        let along = self.grid.sides.iter().zip(direction.offset);
+        along
+            .map(|(side, step)| u128::from(*side) - u128::from(step != 0 && !self.grid.periodic))
+            .product()
+    }
+
+    /// Cells that a message in a direction stands for.
+    fn shared(&self, level: u32, direction: &Direction, sides: [u64; 3]) -> u128 {
+        direction
+            .cells(coarse(sides, level))
+            .map(u128::from)
+            .iter()
+            .product()
+    }
+
+    /// The rank's number among those at work; none if it is not.
+    fn worker(&self, place: [u32; 3]) -> Option<u32> {
+        let mut coarse = place;
+        for (coordinate, stride) in coarse.iter_mut().zip(self.strides) {
+            if *coordinate % stride != 0 {
+                return None;
+            }
+            *coordinate /= stride;
+        }
+        Some(self.grid.rank(coarse))
+    }
+}
+
+impl Skeleton for Cycles {
+    fn ranks(&self) -> u32 {
+        self.grid.ranks()
+    }
+
+    /// A visit of a level.
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        let depth = self.levels.len() as u64;
+        let visits = 2 * depth - 1;
+        let visit = step % visits;
+        let level = &self.levels[visit.min(visits - 1 - visit) as usize];
+        if let Some(worker) = level.worker(self.grid.place(rank)) {
+            script.compute(level.compute_ps);
+            for (direction, bytes) in &level.exchanges {
+                if let Some(peer) = level.grid.neighbour(worker, direction.offset) {
+                    let mut place = level.grid.place(peer);
+                    for (coordinate, stride) in place.iter_mut().zip(level.strides) {
+                        *coordinate *= stride;
+                    }
+                    let peer = self.grid.rank(place);
+                    script.start_receive(peer, direction.tag, *bytes);
+                    script.start_send(peer, direction.tag, *bytes);
+                }
+            }
+            script.wait_all();
+        }
+        if visit + 1 == visits && self.reduce {
+            script.collective(Collective::Allreduce, WORLD, 8);
+        }
+        step + 1 < self.cycles * visits
+    }
+}

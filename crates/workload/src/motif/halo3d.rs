@@ -1,0 +1,139 @@
+//! halo3d: exchange with six neighbours, one dimension after the other.
+//!
+//! Source: Ember, `mpi/halo3d/halo3d.c`. With `reduce`, the reduction of SST's motif `Halo3D` (`doreduce`).
+
+use crate::{Collective, WORLD};
+
+use super::halo::{FACES, exchange};
+use super::parameters::{EMBER_SLEEP, cell_bytes, cells, compute, iterations, product};
+use super::{Grid, Motif, Script, Skeleton, workload};
+
+pub(super) const MOTIF: Motif = Motif {
+    name: "halo3d",
+    summary: "exchange with six neighbours in a grid, one dimension after the other",
+    source: "Ember, mpi/halo3d",
+    parameters: &[
+        ("ranks", "number of ranks, where pex, pey and pez do not all say"),
+        ("pex", "ranks along x (default: as cubic as can be)"),
+        ("pey", "ranks along y (default: as cubic as can be)"),
+        ("pez", "ranks along z (default: as cubic as can be)"),
+        ("nx", "cells of a rank along x (default: 10)"),
+        ("ny", "cells of a rank along y (default: 10)"),
+        ("nz", "cells of a rank along z (default: 10)"),
+        ("vars", "numbers per cell (default: 1)"),
+        ("item_bytes", "bytes of a number (default: 8)"),
+        ("iterations", "how many (default: 1)"),
+        (
+            "compute",
+            "time of the computation of an iteration (default: 1 us)",
+        ),
+        (
+            "compute_per_cell",
+            "more of it for each number of each cell (default: 0 ps)",
+        ),
+        (
+            "periodic",
+            "whether the ends of the grid are neighbours (default: false)",
+        ),
+        (
+            "reduce",
+            "whether each iteration ends with an allreduce of 8 bytes (default: false)",
+        ),
+        (
+            "barriers",
+            "the two barriers before and the one after (default: true)",
+        ),
+    ],
+    example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
+    build: |section| {
+        let periodic = section.or("periodic", false)?;
+        let grid = Grid::read(section, ["pex", "pey", "pez"], periodic)?;
+        let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"], [10; 3])?;
+        let [vars, item] = cell_bytes(section)?;
+        let face = |key, a, b| product(section, key, &[a, b, vars, item]);
+        Ok(workload(Halo3d {
+            grid,
+            bytes: [face("nz", ny, nz)?, face("nz", nx, nz)?, face("ny", nx, ny)?],
+            iterations: u64::from(iterations(section)?),
+            compute_ps: compute(section, EMBER_SLEEP, &[nx, ny, nz, vars])?,
+            reduce: section.or("reduce", false)?,
+            barriers: section.or("barriers", true)?,
+        }))
+    },
+};
+
+struct Halo3d {
+    grid: Grid<3>,
+    /// Of a message along each dimension.
+    bytes: [u64; 3],
+    iterations: u64,
+    compute_ps: u64,
+    reduce: bool,
+    barriers: bool,
+}
+
+impl Skeleton for Halo3d {
+    fn ranks(&self) -> u32 {
+        self.grid.ranks()
+    }
+
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        if step == 0 && self.barriers {
+            script.barrier();
+            script.barrier();
+        }
+        script.compute(self.compute_ps);
+        for (ends, bytes) in FACES.chunks(2).zip(self.bytes) {
+            exchange(&self.grid, rank, ends.iter().map(|end| (end, bytes)), script);
+            script.wait_all();
+        }
+        if self.reduce {
+            script.collective(Collective::Allreduce, WORLD, 8);
+        }
+        let goes_on = step + 1 < self.iterations;
+        if !goes_on && self.barriers {
+            script.barrier();
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::totals;
+    use crate::Collective;
+
+    /// 2 (p - 1) q r messages along each dimension.
+    #[test]
+    fn messages_and_bytes() {
+        let found = totals(
+            "halo3d",
+            "pex = 3\npey = 4\npez = 5\nnx = 7\nny = 11\nnz = 13\nvars = 2\niterations = 3\nreduce = true",
+        );
+        let (x, y, z) = (2 * 2 * 4 * 5, 2 * 3 * 3 * 5, 2 * 4 * 3 * 4);
+        assert_eq!(found.messages, 3 * (x + y + z));
+        assert_eq!(found.bytes, 3 * 16 * (x * 11 * 13 + y * 7 * 13 + z * 7 * 11));
+        assert_eq!(found.calls(Collective::Barrier), 3 * 60);
+        assert_eq!(found.calls(Collective::Allreduce), 3 * 60);
+        assert_eq!(found.compute_ps, 3 * 60 * 1_000_000);
+    }
+
+    #[test]
+    fn in_a_ring() {
+        let found = totals(
+            "halo3d",
+            "pex = 3\npey = 4\npez = 5\nperiodic = true\nbarriers = false\nitem_bytes = 4",
+        );
+        assert_eq!((found.messages, found.bytes), (6 * 60, 6 * 60 * 400));
+        assert_eq!(found.calls(Collective::Barrier), 0);
+    }
+
+    #[test]
+    fn computation_grows_with_cells() {
+        let found = totals(
+            "halo3d",
+            "ranks = 2\nnx = 2\nny = 3\nnz = 5\nvars = 7\ncompute = \"3 ns\"\ncompute_per_cell = \"2 ns\"",
+        );
+        assert_eq!(found.compute_ps, 2 * (3000 + 2 * 3 * 5 * 7 * 2000));
+    }
+}

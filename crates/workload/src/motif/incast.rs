@@ -1,0 +1,109 @@
+//! incast: all ranks send to one at the same time.
+//!
+//! Source: Ember, `mpi/incast/incast.c`.
+
+use super::parameters::{bytes, iterations, pause, ranks};
+use super::{Motif, Script, Skeleton, workload};
+
+pub(super) const MOTIF: Motif = Motif {
+    name: "incast",
+    summary: "all ranks send to one at the same time",
+    source: "Ember, mpi/incast",
+    parameters: &[
+        ("ranks", "number of ranks, required; at least 2"),
+        ("bytes", "from each rank (default: 8 KiB)"),
+        ("target", "the rank that they send to (default: the last)"),
+        ("iterations", "how many (default: 1)"),
+        ("compute", "time of the computation before each (default: 0 ps)"),
+        (
+            "barriers",
+            "those before, after, and between receives and sends of an iteration (default: true)",
+        ),
+    ],
+    example: "ranks = 5\niterations = 2",
+    build: |section| {
+        let ranks = ranks(section)?;
+        if ranks < 2 {
+            return Err(section.error("ranks", "1 leaves nobody to send; expected at least 2"));
+        }
+        let target = section.or("target", ranks - 1)?;
+        if target >= ranks {
+            let message = format!("{target} is out of range; expected 0 to {}", ranks - 1);
+            return Err(section.error("target", message));
+        }
+        Ok(workload(Incast {
+            ranks,
+            target,
+            bytes: bytes(section, "bytes", 8192)?,
+            iterations: u64::from(iterations(section)?),
+            compute_ps: pause(section)?,
+            barriers: section.or("barriers", true)?,
+        }))
+    },
+};
+
+const TAG: u32 = 1000;
+
+struct Incast {
+    ranks: u32,
+    target: u32,
+    bytes: u64,
+    iterations: u64,
+    compute_ps: u64,
+    barriers: bool,
+}
+
+impl Skeleton for Incast {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        if step == 0 && self.barriers {
+            script.barrier();
+        }
+        script.compute(self.compute_ps);
+        if rank == self.target {
+            for peer in (0..self.ranks).filter(|peer| *peer != rank) {
+                script.start_receive(peer, TAG, self.bytes);
+            }
+        }
+        if self.barriers {
+            script.barrier();
+        }
+        if rank == self.target {
+            script.wait_all();
+        } else {
+            script.send(self.target, TAG, self.bytes);
+        }
+        let goes_on = step + 1 < self.iterations;
+        if !goes_on && self.barriers {
+            script.barrier();
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{error, totals};
+    use crate::Collective;
+
+    #[test]
+    fn messages_and_bytes() {
+        for target in [0, 3, 6] {
+            let text = format!("ranks = 7\nbytes = \"5 B\"\niterations = 4\ntarget = {target}");
+            let found = totals("incast", &text);
+            assert_eq!((found.messages, found.bytes), (4 * 6, 4 * 6 * 5));
+            assert_eq!(found.calls(Collective::Barrier), (2 + 4) * 7);
+        }
+    }
+
+    #[test]
+    fn the_target_has_to_exist() {
+        assert!(
+            error("incast", "ranks = 4\ntarget = 4").contains("target: 4 is out of range; expected 0 to 3")
+        );
+        assert!(error("incast", "ranks = 1").contains("nobody to send"));
+    }
+}

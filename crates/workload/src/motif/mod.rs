@@ -1,0 +1,260 @@
+//! Motifs: the communication of an application without the application, made up on the fly for any number of
+//! ranks.
+//!
+//! A motif is one file with a [`Skeleton`] and a [`Motif`], and one line in [`MOTIFS`]. A skeleton says what a
+//! rank does in a step, from the rank and the step alone, so that a rank needs no memory but for the
+//! operations of the step that it is in. Nothing here knows networks, or how MPI is carried out.
+//!
+//! Sources: Ember (<https://github.com/sstsimulator/ember>, and the motifs of the same name in SST,
+//! <https://github.com/sstsimulator/sst-elements>), Chatterbug (<https://github.com/LLNL/chatterbug>); each
+//! file names its own. `docs/methods/motifs.md` has parameters and formulas.
+
+mod all_to_all;
+mod allreduce;
+mod amg;
+mod crystal_router;
+mod cycle;
+mod fft3d;
+mod grid;
+mod halo;
+mod halo3d;
+mod halo3d_26;
+mod incast;
+mod multigrid;
+mod parameters;
+mod ping_pong;
+mod random_pairs;
+mod skeleton;
+mod stencil4d;
+mod subcom3d_a2a;
+mod sweep3d;
+#[cfg(test)]
+mod test_support;
+
+use std::sync::Arc;
+
+use config::{Error, Section};
+
+use crate::Workload;
+
+pub use grid::Grid;
+pub use skeleton::{Script, Skeleton, workload};
+
+/// One motif.
+pub struct Motif {
+    /// Name in experiments, `fabricsim list` and the docs.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// The code or paper that it comes from.
+    pub source: &'static str,
+    /// Parameters: name and one line with its meaning and default.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters in TOML of a small one, for tests.
+    pub example: &'static str,
+    /// Reads the parameters and builds it.
+    pub build: fn(&Section) -> Result<Arc<dyn Workload>, Error>,
+}
+
+/// All motifs, in alphabetical order.
+pub static MOTIFS: &[Motif] = &[
+    all_to_all::MOTIF,
+    allreduce::MOTIF,
+    amg::MOTIF,
+    crystal_router::MOTIF,
+    fft3d::MOTIF,
+    halo3d::MOTIF,
+    halo3d_26::MOTIF,
+    incast::MOTIF,
+    multigrid::MOTIF,
+    ping_pong::MOTIF,
+    random_pairs::MOTIF,
+    stencil4d::MOTIF,
+    subcom3d_a2a::MOTIF,
+    sweep3d::MOTIF,
+];
+
+/// Builds the motif that the table `workload` of a job names in its key `motif`.
+///
+/// # Errors
+/// None is named, an unknown one is, or its parameters make no sense.
+pub fn read(section: &Section) -> Result<Arc<dyn Workload>, Error> {
+    let name: String = section.required("motif")?;
+    match MOTIFS.iter().find(|m| m.name == name) {
+        Some(motif) => (motif.build)(section),
+        None => Err(section.unknown_name("motif", &name, MOTIFS.iter().map(|m| m.name))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_support::{error, open, section, totals};
+    use super::*;
+    use crate::WORLD;
+
+    #[test]
+    fn wrong_names_are_answered_with_the_nearest() {
+        let text = read(&section("halo3d-62", ""))
+            .map(|_| ())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("motif: unknown name 'halo3d-62'; did you mean 'halo3d-26'?"),
+            "{text}"
+        );
+        let none = Section::from_toml("ranks = 4", "x.toml").unwrap();
+        assert!(read(&none).is_err());
+    }
+
+    #[test]
+    fn motifs_are_sorted_and_every_entry_builds() {
+        assert!(MOTIFS.is_sorted_by_key(|m| m.name));
+        for motif in MOTIFS {
+            let workload = open(motif.name, motif.example);
+            assert!(workload.reopens(), "{}", motif.name);
+            let world: Vec<u32> = (0..workload.ranks()).collect();
+            assert_eq!(workload.communicators()[WORLD as usize], world);
+            totals(motif.name, motif.example);
+        }
+    }
+
+    #[test]
+    fn parameters_are_those_that_are_asked_for() {
+        for motif in MOTIFS {
+            let s = section(motif.name, motif.example);
+            read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
+            let listed: Vec<&str> = motif.parameters.iter().map(|(name, _)| *name).collect();
+            let mut asked = s.asked();
+            asked.retain(|name| name != "motif");
+            for name in &asked {
+                assert!(listed.contains(&name.as_str()), "{}: {name}", motif.name);
+            }
+            for name in listed {
+                assert!(asked.iter().any(|a| a == name), "{}: {name}", motif.name);
+            }
+        }
+    }
+
+    /// A table's text is what a user gets to know of a default.
+    #[test]
+    fn defaults_are_those_that_are_written() {
+        let described = ["as ", "the ", "until ", "no sweep"];
+        for motif in MOTIFS {
+            let has_ranks = motif.parameters[0].1.contains("default");
+            let s = section(motif.name, if has_ranks { "" } else { "ranks = 2" });
+            read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
+            let settings = s.finish().unwrap();
+            for (name, text) in motif.parameters {
+                let Some((_, default)) = text.rsplit_once("(default: ") else {
+                    assert!(*name == "ranks", "{}: {name} has no default", motif.name);
+                    continue;
+                };
+                let default = default.trim_end_matches(')');
+                let derived =
+                    default.contains(" for each ") || described.iter().any(|d| default.starts_with(d));
+                if derived || (*name == "partner" && settings.get("partner").is_none()) {
+                    continue;
+                }
+                let found = &settings[*name];
+                let found = found.as_str().map_or_else(|| found.to_string(), str::to_string);
+                assert!(
+                    found == default,
+                    "{}: {name} is {found}, not {default}",
+                    motif.name
+                );
+            }
+        }
+    }
+
+    /// All of them with any number of ranks, each against all others: whatever is sent is received, nobody
+    /// waits for ever although no message leaves before its receive is there, and the sizes agree.
+    #[test]
+    fn every_motif_ends_at_any_size() {
+        for motif in MOTIFS {
+            // Its own grid does not fit other numbers of ranks.
+            let keys = ["pex", "pey", "pez", "pet", "rows", "ranks", "target", "partner"];
+            let kept: Vec<&str> = motif
+                .example
+                .lines()
+                .filter(|line| !keys.iter().any(|key| line.trim_start().starts_with(key)))
+                .collect();
+            for ranks in [1, 2, 3, 4, 6, 7, 8, 12, 17, 24, 27, 30, 32, 45, 64] {
+                let odd_is_refused = motif.name == "random-pairs" && ranks % 2 == 1;
+                let alone_is_refused = matches!(motif.name, "ping-pong" | "incast") && ranks == 1;
+                let text = format!("{}\nranks = {ranks}", kept.join("\n"));
+                if odd_is_refused || alone_is_refused {
+                    assert!(error(motif.name, &text).contains("ranks"));
+                } else {
+                    totals(motif.name, &text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn periodic_grids_of_any_shape_match() {
+        for (motif, sides) in [
+            ("halo3d", 3),
+            ("halo3d-26", 3),
+            ("stencil4d", 4),
+            ("amg", 3),
+            ("multigrid", 3),
+        ] {
+            for shape in [
+                [1, 1, 1],
+                [1, 1, 2],
+                [2, 1, 3],
+                [2, 2, 2],
+                [1, 5, 1],
+                [3, 1, 4],
+                [3, 4, 5],
+            ] {
+                for periodic in [false, true] {
+                    let [x, y, z] = shape;
+                    let fourth = if sides == 4 { "pet = 2\nnt = 7" } else { "" };
+                    let text = format!(
+                        "pex = {x}\npey = {y}\npez = {z}\nnx = 3\nny = 5\nnz = 6\nperiodic = {periodic}\n{fourth}"
+                    );
+                    totals(motif, &text);
+                }
+            }
+        }
+    }
+
+    /// The shares of a program's memory: opening the largest published one is cheap.
+    #[test]
+    fn programs_of_110592_ranks_open() {
+        let workload = open("multigrid", "");
+        assert_eq!(workload.ranks(), 110_592);
+        let mut programs: Vec<_> = (0..workload.ranks())
+            .map(|rank| workload.program(rank).unwrap())
+            .collect();
+        for program in &mut programs {
+            assert!(program.next().unwrap().is_some());
+        }
+        assert!(workload.program(110_592).is_err());
+    }
+
+    #[test]
+    fn grids_that_do_not_fit_say_so() {
+        let text = error("halo3d-26", "ranks = 60\npex = 4\npey = 4\npez = 4");
+        assert!(
+            text.contains("pex * pey * pez = 4 * 4 * 4 = 64 is not ranks = 60"),
+            "{text}"
+        );
+        let text = error("halo3d", "ranks = 60\npex = 7");
+        assert!(text.contains("ranks = 60 is no multiple of pex = 7"), "{text}");
+        let text = error("halo3d", "");
+        assert!(text.contains("expected ranks, or pex, pey and pez"), "{text}");
+        let text = error("halo3d", "pex = 4096\npey = 4096\npez = 4096");
+        assert!(text.contains("at most 4194304"), "{text}");
+        let text = error("sweep3d", "ranks = 0");
+        assert!(text.contains("expected 1 to"), "{text}");
+        let text = error("halo3d", "ranks = 8\nnx = 0");
+        assert!(text.contains("nx") && text.contains("expected 1 to"), "{text}");
+        let text = error("halo3d", "ranks = 8\nnx = 1000000000\nny = 1000000000");
+        assert!(text.contains("a message of more than 1 TiB"), "{text}");
+        let text = error("halo3d", "ranks = 8\ncompute_per_cell = \"9000 s\"\nnx = 100000");
+        assert!(text.contains("more than 100 days"), "{text}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Parameters that several motifs have, read and held in range.
+
+use config::{Bytes, Duration, Error, Section};
+
+/// So many ranks at most: no sum of bytes over all of them leaves 64 bits.
+pub(super) const MAX_RANKS: u32 = 1 << 22;
+
+/// So many iterations, cells along a side and so on at most.
+pub(super) const MAX_COUNT: u32 = 1_000_000_000;
+
+/// Bytes of a message at most: 1 TiB.
+pub(super) const MAX_BYTES: u64 = 1 << 40;
+
+/// Time of a computation at most: 100 days.
+const MAX_PS: u128 = 100 * 86_400 * 1_000_000_000_000;
+
+/// Ember's default for its parameter `-sleep`, 1000 ns, and nothing per cell.
+pub(super) const EMBER_SLEEP: [Duration; 2] = [Duration { ps: 1_000_000 }, Duration { ps: 0 }];
+
+/// No computation.
+pub(super) const NO_COMPUTE: [Duration; 2] = [Duration { ps: 0 }; 2];
+
+/// A whole number from 1 to `max`.
+pub(super) fn count(section: &Section, key: &str, default: u32, max: u32) -> Result<u32, Error> {
+    let value = section.or(key, default)?;
+    if !(1..=max).contains(&value) {
+        let message = format!("{value} is out of range; expected 1 to {max}");
+        return Err(section.error(key, message));
+    }
+    Ok(value)
+}
+
+/// Iterations, by default one.
+pub(super) fn iterations(section: &Section) -> Result<u32, Error> {
+    count(section, "iterations", 1, MAX_COUNT)
+}
+
+/// Number of ranks of a motif without a grid.
+pub(super) fn ranks(section: &Section) -> Result<u32, Error> {
+    let ranks = section.required("ranks")?;
+    ranks_in_range(section, ranks)
+}
+
+pub(super) fn ranks_in_range(section: &Section, ranks: u32) -> Result<u32, Error> {
+    if !(1..=MAX_RANKS).contains(&ranks) {
+        let message = format!("{ranks} is out of range; expected 1 to {MAX_RANKS}");
+        return Err(section.error("ranks", message));
+    }
+    Ok(ranks)
+}
+
+/// Size of a message that is given as such; 0 is allowed.
+pub(super) fn bytes(section: &Section, key: &str, default: u64) -> Result<u64, Error> {
+    let size = section.or(key, Bytes { bytes: default })?.bytes;
+    in_range(section, key, u128::from(size))
+}
+
+/// Size of a message that is a product of `factors`, one of which is that of `key`.
+pub(super) fn product(section: &Section, key: &str, factors: &[u64]) -> Result<u64, Error> {
+    let product = factors
+        .iter()
+        .try_fold(1u128, |product, factor| product.checked_mul(u128::from(*factor)));
+    in_range(section, key, product.unwrap_or(u128::MAX))
+}
+
+pub(super) fn in_range(section: &Section, key: &str, size: u128) -> Result<u64, Error> {
+    match u64::try_from(size) {
+        Ok(size) if size <= MAX_BYTES => Ok(size),
+        _ => Err(section.error(key, "makes a message of more than 1 TiB")),
+    }
+}
+
+/// Picoseconds of one computation over so many cells: `compute`, and `compute_per_cell` for each; with their
+/// defaults.
+pub(super) fn compute(section: &Section, [whole, each]: [Duration; 2], cells: &[u64]) -> Result<u64, Error> {
+    let whole = section.or("compute", whole)?.ps;
+    let each = section.or("compute_per_cell", each)?.ps;
+    let all = cells
+        .iter()
+        .try_fold(u128::from(each), |all, cells| all.checked_mul(u128::from(*cells)))
+        .and_then(|all| all.checked_add(u128::from(whole)));
+    match all {
+        Some(ps) if ps <= MAX_PS => Ok(ps as u64),
+        _ => Err(section.error(
+            if each > 0 { "compute_per_cell" } else { "compute" },
+            "makes a computation of more than 100 days",
+        )),
+    }
+}
+
+/// Picoseconds of one computation that is not over cells.
+pub(super) fn pause(section: &Section) -> Result<u64, Error> {
+    let ps = section.or("compute", Duration { ps: 0 })?.ps;
+    if u128::from(ps) > MAX_PS {
+        return Err(section.error("compute", "makes a computation of more than 100 days"));
+    }
+    Ok(ps)
+}
+
+/// Cells along the sides of each rank's part of the problem.
+pub(super) fn cells<const N: usize>(
+    section: &Section,
+    keys: [&str; N],
+    defaults: [u32; N],
+) -> Result<[u64; N], Error> {
+    let mut cells = [1; N];
+    for ((cell, key), default) in cells.iter_mut().zip(keys).zip(defaults) {
+        *cell = u64::from(count(section, key, default, MAX_COUNT)?);
+    }
+    Ok(cells)
+}
+
+/// Bytes of what each cell holds: `vars` numbers of `item_bytes`.
+pub(super) fn cell_bytes(section: &Section) -> Result<[u64; 2], Error> {
+    let vars = count(section, "vars", 1, MAX_COUNT)?;
+    let item = count(section, "item_bytes", 8, MAX_COUNT)?;
+    Ok([u64::from(vars), u64::from(item)])
+}

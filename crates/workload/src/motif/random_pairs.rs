@@ -1,0 +1,142 @@
+//! random-pairs: each rank exchanges with one of the other half, found by lot.
+//!
+//! Source: Chatterbug, `pairs/pairs.C`. Its lot is that of the C library; ours is SplitMix64 (G. L. Steele, D. Lea,
+//! C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) and a shuffle of Fisher and Yates.
+
+use crate::traffic::Random;
+
+use super::parameters::{bytes, iterations, pause, ranks};
+use super::{Motif, Script, Skeleton, workload};
+
+pub(super) const MOTIF: Motif = Motif {
+    name: "random-pairs",
+    summary: "each rank exchanges with one of the other half, found by lot or opposite",
+    source: "Chatterbug, pairs",
+    parameters: &[
+        ("ranks", "number of ranks, required; even"),
+        ("bytes", "of each message (default: 64 KiB)"),
+        ("iterations", "how many (default: 1)"),
+        ("compute", "time of the computation before each (default: 0 ps)"),
+        (
+            "random",
+            "whether partners are found by lot; else rank r and r + ranks / 2 are (default: true)",
+        ),
+        ("seed", "of the lot (default: 1331)"),
+        ("barriers", "the barriers before and after (default: true)"),
+    ],
+    example: "ranks = 6\niterations = 2",
+    build: |section| {
+        let ranks = ranks(section)?;
+        if ranks % 2 != 0 {
+            let message = format!("{ranks} ranks cannot be paired; expected an even number");
+            return Err(section.error("ranks", message));
+        }
+        let half = ranks / 2;
+        let mut partners: Vec<u32> = (half..ranks).collect();
+        let seed = section.or("seed", 1331u64)?;
+        if section.or("random", true)? {
+            let mut random = SplitMix(seed);
+            for last in (1..partners.len()).rev() {
+                partners.swap(last, random.below(last as u64 + 1) as usize);
+            }
+        }
+        // The same for the upper half.
+        partners.resize(ranks as usize, 0);
+        for lower in 0..half {
+            let upper = partners[lower as usize];
+            partners[upper as usize] = lower;
+        }
+        Ok(workload(RandomPairs {
+            partners,
+            bytes: bytes(section, "bytes", 65_536)?,
+            iterations: u64::from(iterations(section)?),
+            compute_ps: pause(section)?,
+            barriers: section.or("barriers", true)?,
+        }))
+    },
+};
+
+/// SplitMix64.
+struct SplitMix(u64);
+
+impl Random for SplitMix {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+struct RandomPairs {
+    /// Of each rank.
+    partners: Vec<u32>,
+    bytes: u64,
+    iterations: u64,
+    compute_ps: u64,
+    barriers: bool,
+}
+
+impl Skeleton for RandomPairs {
+    fn ranks(&self) -> u32 {
+        self.partners.len() as u32
+    }
+
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        if step == 0 && self.barriers {
+            script.barrier();
+        }
+        let partner = self.partners[rank as usize];
+        script.compute(self.compute_ps);
+        script.start_receive(partner, 0, self.bytes);
+        script.start_send(partner, 0, self.bytes);
+        script.wait_all();
+        let goes_on = step + 1 < self.iterations;
+        if !goes_on && self.barriers {
+            script.barrier();
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{error, open, totals};
+    use crate::Operation;
+
+    fn partners(text: &str) -> Vec<u32> {
+        let workload = open("random-pairs", text);
+        (0..workload.ranks())
+            .map(|rank| {
+                let mut program = workload.program(rank).unwrap();
+                loop {
+                    if let Some(Operation::Send { to, .. }) = program.next().unwrap() {
+                        return to;
+                    }
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn messages_and_bytes() {
+        let found = totals(
+            "random-pairs",
+            "ranks = 10\nbytes = \"3 B\"\niterations = 4\ncompute = \"1 ps\"",
+        );
+        assert_eq!((found.messages, found.bytes, found.compute_ps), (40, 120, 40));
+    }
+
+    #[test]
+    fn the_seed_decides() {
+        assert_eq!(partners("ranks = 6\nrandom = false"), [3, 4, 5, 0, 1, 2]);
+        assert_eq!(partners("ranks = 100"), partners("ranks = 100\nseed = 1331"));
+        let other = partners("ranks = 100\nseed = 2");
+        assert_ne!(partners("ranks = 100"), other);
+        for (rank, partner) in (0..).zip(&other) {
+            assert!((rank < 50) != (*partner < 50));
+            assert_eq!(other[*partner as usize], rank);
+        }
+        assert!(error("random-pairs", "ranks = 7").contains("expected an even number"));
+    }
+}

@@ -1,0 +1,235 @@
+//! What a motif has to say, and how it becomes a workload.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::{Call, Collective, Communicator, Counts, Operation, Program, TraceError, WORLD, Workload};
+
+/// What the ranks of an application do, step by step.
+///
+/// How much a step is, is the motif's choice: an iteration, a block of a sweep. The operations of one step are
+/// in memory at a time.
+pub trait Skeleton: Send + Sync + 'static {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// The ranks in each communicator besides that of all ranks; the first of these is communicator number 1.
+    fn communicators(&self) -> Vec<Vec<u32>> {
+        Vec::new()
+    }
+
+    /// Writes down what `rank` does in its step number `step`, counted from 0, which may be nothing. Tells
+    /// whether another step follows.
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool;
+}
+
+/// A workload of this skeleton.
+pub fn workload(skeleton: impl Skeleton) -> Arc<dyn Workload> {
+    let world = (0..skeleton.ranks()).collect();
+    let communicators = std::iter::once(world).chain(skeleton.communicators()).collect();
+    Arc::new(Generated {
+        skeleton: Arc::new(skeleton),
+        communicators,
+    })
+}
+
+/// Operations of a rank that are about to happen, in their order.
+#[derive(Default)]
+pub struct Script {
+    operations: VecDeque<Operation>,
+    /// Requests that nothing waits for yet.
+    open: Vec<u64>,
+    /// Number of the next request; numbers are never used again.
+    next_request: u64,
+}
+
+impl Script {
+    /// Computes; nothing, if the time is 0.
+    pub fn compute(&mut self, ps: u64) {
+        if ps > 0 {
+            self.push(Operation::Compute { ps, region: None });
+        }
+    }
+
+    /// Sends to a rank of the world, and blocks: `MPI_Send`.
+    pub fn send(&mut self, to: u32, tag: u32, bytes: u64) {
+        let (communicator, request, call) = (WORLD, None, Call::Send);
+        self.push(Operation::Send {
+            to,
+            tag,
+            communicator,
+            bytes,
+            request,
+            call,
+        });
+    }
+
+    /// Receives from a rank of the world, and blocks: `MPI_Recv`.
+    pub fn receive(&mut self, from: u32, tag: u32, bytes: u64) {
+        let (from, tag, communicator) = (Some(from), Some(tag), WORLD);
+        let (request, call) = (None, Call::Recv);
+        self.push(Operation::Receive {
+            from,
+            tag,
+            communicator,
+            bytes,
+            request,
+            call,
+        });
+    }
+
+    /// Begins to send to a rank of the world: `MPI_Isend`.
+    pub fn start_send(&mut self, to: u32, tag: u32, bytes: u64) {
+        let (communicator, request, call) = (WORLD, self.request(), Call::Isend);
+        self.push(Operation::Send {
+            to,
+            tag,
+            communicator,
+            bytes,
+            request,
+            call,
+        });
+    }
+
+    /// Begins to receive from a rank of the world: `MPI_Irecv`.
+    pub fn start_receive(&mut self, from: u32, tag: u32, bytes: u64) {
+        let (from, tag, communicator) = (Some(from), Some(tag), WORLD);
+        let (request, call) = (self.request(), Call::Irecv);
+        self.push(Operation::Receive {
+            from,
+            tag,
+            communicator,
+            bytes,
+            request,
+            call,
+        });
+    }
+
+    /// Waits for all that has begun, even if that is nothing: `MPI_Waitall`.
+    pub fn wait_all(&mut self) {
+        let all = self.open.len();
+        self.wait_for_first(all);
+    }
+
+    /// Waits for so many of what has begun, those that began first: `MPI_Waitall`.
+    pub fn wait_for_first(&mut self, count: usize) {
+        let rest = self.open.split_off(count.min(self.open.len()));
+        let requests = std::mem::replace(&mut self.open, rest);
+        self.push(Operation::Wait {
+            requests,
+            call: Call::Waitall,
+        });
+    }
+
+    /// Takes part in a collective without a root; `bytes` as in [`Collective`].
+    pub fn collective(&mut self, collective: Collective, communicator: Communicator, bytes: u64) {
+        let call = match collective {
+            Collective::Barrier => Call::Barrier,
+            Collective::Allreduce => Call::Allreduce,
+            Collective::Allgather => Call::Allgather,
+            Collective::Alltoall => Call::Alltoall,
+            Collective::Scan => Call::Scan,
+            Collective::Exscan => Call::Exscan,
+            _ => Call::Other,
+        };
+        self.push(Operation::Collective {
+            collective,
+            communicator,
+            root: 0,
+            bytes,
+            counts: None,
+            request: None,
+            call,
+        });
+    }
+
+    /// A barrier of all ranks.
+    pub fn barrier(&mut self) {
+        self.collective(Collective::Barrier, WORLD, 0);
+    }
+
+    /// An exchange of parts of different sizes: `MPI_Alltoallv`.
+    pub fn all_to_all_v(&mut self, communicator: Communicator, sends: Vec<u64>, receives: Vec<u64>) {
+        let total: u64 = sends.iter().sum();
+        self.push(Operation::Collective {
+            collective: Collective::Alltoall,
+            communicator,
+            root: 0,
+            bytes: total.div_ceil((sends.len() as u64).max(1)),
+            counts: Some(Box::new(Counts { sends, receives })),
+            request: None,
+            call: Call::Alltoallv,
+        });
+    }
+
+    /// Any other operation.
+    pub fn push(&mut self, operation: Operation) {
+        self.operations.push_back(operation);
+    }
+
+    fn request(&mut self) -> Option<u64> {
+        let request = self.next_request;
+        self.next_request += 1;
+        self.open.push(request);
+        Some(request)
+    }
+}
+
+struct Generated<S> {
+    skeleton: Arc<S>,
+    communicators: Arc<[Vec<u32>]>,
+}
+
+impl<S: Skeleton> Workload for Generated<S> {
+    fn ranks(&self) -> u32 {
+        self.skeleton.ranks()
+    }
+
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        self.communicators.clone()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        let ranks = self.skeleton.ranks();
+        if rank >= ranks {
+            return Err(TraceError {
+                file: "motif".into(),
+                rank: Some(rank),
+                message: format!("does not exist; there are {ranks} ranks"),
+            });
+        }
+        Ok(Box::new(RankProgram {
+            skeleton: self.skeleton.clone(),
+            rank,
+            step: Some(0),
+            script: Script::default(),
+        }))
+    }
+
+    fn reopens(&self) -> bool {
+        true
+    }
+}
+
+struct RankProgram<S> {
+    skeleton: Arc<S>,
+    rank: u32,
+    /// The step that comes when the script is empty; none after the last.
+    step: Option<u64>,
+    script: Script,
+}
+
+impl<S: Skeleton> Program for RankProgram<S> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        loop {
+            if let Some(operation) = self.script.operations.pop_front() {
+                return Ok(Some(operation));
+            }
+            let Some(step) = self.step else {
+                return Ok(None);
+            };
+            let goes_on = self.skeleton.step(self.rank, step, &mut self.script);
+            self.step = goes_on.then(|| step + 1);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! sweep3d: wavefronts through a grid of two dimensions from each of its corners, in blocks (KBA), blocking.
+//!
+//! Source: Ember, `mpi/sweep3d/sweep3d.c`; the method: K. R. Koch, R. S. Baker, R. E. Alcouffe, "Solution of the
+//! first-order form of the 3-D discrete ordinates equation on a massively parallel processor", Trans. Am. Nucl.
+//! Soc. 65 (1992).
+
+use super::parameters::{EMBER_SLEEP, MAX_COUNT, cell_bytes, cells, compute, count, iterations, product};
+use super::{Grid, Motif, Script, Skeleton, workload};
+
+pub(super) const MOTIF: Motif = Motif {
+    name: "sweep3d",
+    summary: "blocking wavefronts through a grid of two dimensions, two from each corner, in blocks",
+    source: "Ember, mpi/sweep3d",
+    parameters: &[
+        ("ranks", "number of ranks, where pex and pey do not both say"),
+        ("pex", "ranks along x (default: as square as can be)"),
+        ("pey", "ranks along y (default: as square as can be)"),
+        ("nx", "cells of a rank along x (default: 50)"),
+        ("ny", "cells of a rank along y (default: 50)"),
+        ("nz", "cells along z, which is not divided (default: 100)"),
+        ("kba", "cells along z in a block, a divisor of nz (default: 10)"),
+        ("vars", "numbers per cell (default: 1)"),
+        ("item_bytes", "bytes of a number (default: 8)"),
+        ("iterations", "how many times all eight sweeps (default: 1)"),
+        ("compute", "time of the computation of a block (default: 1 us)"),
+        (
+            "compute_per_cell",
+            "more of it for each number of each cell of a block (default: 0 ps)",
+        ),
+        ("barriers", "the barrier at the end (default: true)"),
+    ],
+    example: "pex = 3\npey = 2\nnx = 4\nny = 5\nnz = 6\nkba = 2\nvars = 2\niterations = 2",
+    build: |section| {
+        let grid = Grid::read(section, ["pex", "pey"], false)?;
+        let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"], [50, 50, 100])?;
+        let kba = u64::from(count(section, "kba", 10, MAX_COUNT)?);
+        if nz % kba != 0 {
+            let message = format!("{kba} does not divide nz = {nz}; expected a divisor");
+            return Err(section.error("kba", message));
+        }
+        let [vars, item] = cell_bytes(section)?;
+        Ok(workload(Sweep3d {
+            grid,
+            bytes: [
+                product(section, "nx", &[nx, kba, vars, item])?,
+                product(section, "ny", &[ny, kba, vars, item])?,
+            ],
+            blocks: nz / kba,
+            iterations: u64::from(iterations(section)?),
+            compute_ps: compute(section, EMBER_SLEEP, &[nx, ny, kba, vars])?,
+            barriers: section.or("barriers", true)?,
+        }))
+    },
+};
+
+/// Where the sweeps go, along x and y, and their tags. Ember's order: top and bottom have the same.
+const SWEEPS: [([i32; 2], u32); 4] = [([1, 1], 1000), ([-1, 1], 2000), ([-1, -1], 3000), ([1, -1], 4000)];
+
+struct Sweep3d {
+    grid: Grid<2>,
+    /// Of a message along x and along y.
+    bytes: [u64; 2],
+    blocks: u64,
+    iterations: u64,
+    compute_ps: u64,
+    barriers: bool,
+}
+
+impl Skeleton for Sweep3d {
+    fn ranks(&self) -> u32 {
+        self.grid.ranks()
+    }
+
+    /// A block of a sweep.
+    fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
+        let sweep = step / self.blocks;
+        let ([x, y], tag) = SWEEPS[(sweep % 4) as usize];
+        let [bytes_x, bytes_y] = self.bytes;
+        let along_x = |step| self.grid.neighbour(rank, [step, 0]);
+        let along_y = |step| self.grid.neighbour(rank, [0, step]);
+        for (from, bytes) in [(along_x(-x), bytes_x), (along_y(-y), bytes_y)] {
+            if let Some(from) = from {
+                script.receive(from, tag, bytes);
+            }
+        }
+        script.compute(self.compute_ps);
+        for (to, bytes) in [(along_x(x), bytes_x), (along_y(y), bytes_y)] {
+            if let Some(to) = to {
+                script.send(to, tag, bytes);
+            }
+        }
+        let goes_on = step + 1 < self.iterations * 8 * self.blocks;
+        if !goes_on && self.barriers {
+            script.barrier();
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{error, totals};
+    use crate::Collective;
+
+    /// Each block of each of eight sweeps crosses (p - 1) q borders along x and p (q - 1) along y.
+    #[test]
+    fn messages_and_bytes() {
+        let found = totals(
+            "sweep3d",
+            "pex = 5\npey = 3\nnx = 7\nny = 11\nnz = 12\nkba = 4\nvars = 2\niterations = 2",
+        );
+        let (x, y) = (2 * 8 * 3 * 4 * 3, 2 * 8 * 3 * 5 * 2);
+        assert_eq!(found.messages, x + y);
+        assert_eq!(found.bytes, 4 * 16 * (x * 7 + y * 11));
+        assert_eq!(found.calls(Collective::Barrier), 15);
+        assert_eq!(found.compute_ps, 15 * 2 * 8 * 3 * 1_000_000);
+    }
+
+    #[test]
+    fn blocks_have_to_fit() {
+        let text = error("sweep3d", "ranks = 4\nnz = 10\nkba = 4");
+        assert!(text.contains("kba: 4 does not divide nz = 10"), "{text}");
+    }
+}

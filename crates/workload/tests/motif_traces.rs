@@ -1,0 +1,287 @@
+//! Motifs against recordings of the codes that they come from, message for message: what each rank sends and
+//! receives, with whom, with which tag and how many bytes, what it waits for, and the collectives with their
+//! members, all in order. Computation and its time are left out.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fabricsim_workload::{Call, Collective, Operation, Workload, motif, open};
+
+use config::Section;
+
+/// A recording; none, with a notice, where it is not there or cannot be read yet.
+fn recorded(name: &str) -> Option<Arc<dyn Workload>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/traces")
+        .join(name);
+    if !folder.is_dir() {
+        eprintln!("SKIPPED: {} is not there", folder.display());
+        return None;
+    }
+    match open(&folder) {
+        Ok(trace) => Some(trace),
+        Err(e) => {
+            let text = e.to_string();
+            let cannot_be_read = ["cannot be read yet", "without a trace", "library", "known format"];
+            assert!(cannot_be_read.iter().any(|why| text.contains(why)), "{text}");
+            eprintln!("SKIPPED: {text}");
+            None
+        }
+    }
+}
+
+fn motif(text: &str) -> Arc<dyn Workload> {
+    let section = Section::from_toml(text, "x.toml").unwrap();
+    let workload = motif::read(&section).unwrap_or_else(|e| panic!("{e}"));
+    section.finish().unwrap_or_else(|e| panic!("{e}"));
+    workload
+}
+
+/// What is compared of an operation. Peers are ranks of the world.
+#[derive(Clone, Debug, PartialEq)]
+enum Fact {
+    Send {
+        to: u32,
+        tag: u32,
+        bytes: u64,
+        blocking: bool,
+    },
+    Receive {
+        from: Option<u32>,
+        tag: Option<u32>,
+        bytes: u64,
+        blocking: bool,
+    },
+    /// For so many requests.
+    Wait(usize),
+    Collective {
+        collective: Collective,
+        members: Vec<u32>,
+        bytes: u64,
+    },
+}
+
+fn facts(workload: &dyn Workload, rank: u32) -> Vec<Fact> {
+    let communicators = workload.communicators();
+    let members = |communicator: u32| &communicators[communicator as usize];
+    let mut program = workload.program(rank).unwrap();
+    let mut facts = Vec::new();
+    while let Some(operation) = program.next().unwrap_or_else(|e| panic!("{e}")) {
+        facts.push(match operation {
+            Operation::Compute { .. } => continue,
+            // Readers may take the making of communicators for the exchange that it is; motifs leave it out.
+            Operation::Collective {
+                call: Call::CommDup | Call::CommSplit | Call::CommCreate | Call::CartCreate,
+                ..
+            } => {
+                continue;
+            }
+            Operation::Send {
+                to,
+                tag,
+                communicator,
+                bytes,
+                request,
+                ..
+            } => Fact::Send {
+                to: members(communicator)[to as usize],
+                tag,
+                bytes,
+                blocking: request.is_none(),
+            },
+            Operation::Receive {
+                from,
+                tag,
+                communicator,
+                bytes,
+                request,
+                ..
+            } => Fact::Receive {
+                from: from.map(|from| members(communicator)[from as usize]),
+                tag,
+                bytes,
+                blocking: request.is_none(),
+            },
+            Operation::Wait { requests, .. } => Fact::Wait(requests.len()),
+            Operation::Collective {
+                collective,
+                communicator,
+                bytes,
+                ..
+            } => Fact::Collective {
+                collective,
+                members: members(communicator).clone(),
+                bytes,
+            },
+            other => panic!("no motif does {other:?}"),
+        });
+    }
+    facts
+}
+
+/// Compares all ranks; gives the numbers of sends and collectives.
+fn compare(trace: &str, text: &str) -> Option<(usize, usize)> {
+    let (recorded, motif) = (recorded(trace)?, motif(text));
+    assert_eq!(recorded.ranks(), motif.ranks());
+    let (mut sends, mut collectives) = (0, 0);
+    for rank in 0..motif.ranks() {
+        let (expected, found) = (facts(recorded.as_ref(), rank), facts(motif.as_ref(), rank));
+        for (number, (expected, found)) in expected.iter().zip(&found).enumerate() {
+            assert_eq!(found, expected, "{trace}: rank {rank}, operation {number}");
+        }
+        assert_eq!(found.len(), expected.len(), "{trace}: rank {rank}");
+        sends += found.iter().filter(|f| matches!(f, Fact::Send { .. })).count();
+        collectives += found
+            .iter()
+            .filter(|f| matches!(f, Fact::Collective { .. }))
+            .count();
+    }
+    eprintln!("{trace}: {sends} sends and {collectives} calls of collectives agree");
+    Some((sends, collectives))
+}
+
+/// `halo3d-26 -nx 16 -ny 16 -nz 16 -pex 4 -pey 4 -pez 4 -iterations 10 -vars 4`. Ember's code leaves corners out.
+const HALO3D_26: &str = "motif = \"halo3d-26\"\nnx = 16\nny = 16\nnz = 16\npex = 4\npey = 4\npez = 4\niterations = 10\nvars = 4\ncorners = false";
+
+#[test]
+fn halo3d_26_is_the_recorded_one() {
+    if let Some(counts) = compare("otf2-ember-halo3d26-64", HALO3D_26) {
+        assert_eq!(counts, (7200, 192));
+    }
+}
+
+#[test]
+fn halo3d_26_is_the_one_recorded_with_dumpi() {
+    if let Some(counts) = compare("ember-halo3d26-64", HALO3D_26) {
+        assert_eq!(counts, (7200, 192));
+    }
+    let smaller = "motif = \"halo3d-26\"\nnx = 24\nny = 24\nnz = 24\nranks = 27\niterations = 20\nvars = 4\ncorners = false";
+    if let Some(counts) = compare("ember-halo3d26-27", smaller) {
+        assert_eq!(counts, (5040, 81));
+    }
+}
+
+/// `subcom3d-a2a 4 4 4 4096 4096 4096 10`.
+const SUBCOM3D: &str = "motif = \"subcom3d-a2a\"\nranks = 64\niterations = 10";
+
+#[test]
+fn subcom3d_a2a_is_the_recorded_one() {
+    if let Some(counts) = compare("otf2-chatterbug-subcom3d-a2a-64", SUBCOM3D) {
+        assert_eq!(counts, (0, 1920 + 128));
+    }
+}
+
+#[test]
+fn subcom3d_a2a_is_the_one_recorded_with_dumpi() {
+    if let Some(counts) = compare("chatterbug-subcom3d-a2a-64", SUBCOM3D) {
+        assert_eq!(counts, (0, 1920 + 128));
+    }
+}
+
+/// `sweep3d -pex 4 -pey 4 -nx 32 -ny 32 -nz 64 -kba 8 -vars 1 -iterations 2`.
+const SWEEP3D: &str =
+    "motif = \"sweep3d\"\npex = 4\npey = 4\nnx = 32\nny = 32\nnz = 64\nkba = 8\nvars = 1\niterations = 2";
+
+#[test]
+fn sweep3d_is_the_one_recorded_with_dumpi() {
+    if let Some(counts) = compare("ember-sweep3d-16", SWEEP3D) {
+        assert_eq!(counts, (3072, 16));
+    }
+}
+
+/// `stencil4d 4 4 2 2 8 8 8 8 1 10`.
+const STENCIL4D: &str = "motif = \"stencil4d\"\npex = 4\npey = 4\npez = 2\npet = 2\niterations = 10";
+
+#[test]
+fn stencil4d_is_the_one_recorded_with_dumpi() {
+    if let Some(counts) = compare("chatterbug-stencil4d-64", STENCIL4D) {
+        assert_eq!(counts, (5120, 128));
+    }
+}
+
+/// A list that was taken from a recording with dumpi2ascii, and is part of the repository: it needs neither the
+/// recording nor a reader.
+fn listed(name: &str) -> Vec<Vec<Fact>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/recorded")
+        .join(name);
+    let text = std::fs::read_to_string(file).unwrap();
+    let ranks = text.lines().filter(|line| !line.starts_with('#'));
+    let all: Vec<u32> = (0..).zip(ranks.clone()).map(|(rank, _)| rank).collect();
+    ranks
+        .enumerate()
+        .map(|(rank, line)| {
+            let (number, operations) = line.split_once(": ").unwrap();
+            assert_eq!(number.parse::<usize>().unwrap(), rank);
+            let mut facts = Vec::new();
+            // A number of times, and where the facts begin that are repeated.
+            let mut repeated = None;
+            for mut word in operations.split(' ') {
+                if let Some((times, first)) = word.split_once("*(") {
+                    repeated = Some((times.parse::<usize>().unwrap(), facts.len()));
+                    word = first;
+                }
+                facts.push(fact(word.trim_end_matches(')'), &all));
+                if word.ends_with(')') {
+                    let (times, from) = repeated.take().unwrap();
+                    let group = facts[from..].to_vec();
+                    (1..times).for_each(|_| facts.extend_from_slice(&group));
+                }
+            }
+            facts
+        })
+        .collect()
+}
+
+fn fact(word: &str, all: &[u32]) -> Fact {
+    let (kind, rest) = word.split_at(1);
+    let numbers: Vec<u64> = rest.split('/').filter_map(|number| number.parse().ok()).collect();
+    let blocking = matches!(kind, "s" | "r");
+    match (kind, &numbers[..]) {
+        ("s" | "S", [to, tag, bytes]) => Fact::Send {
+            to: *to as u32,
+            tag: *tag as u32,
+            bytes: *bytes,
+            blocking,
+        },
+        ("r" | "R", [from, tag, bytes]) => Fact::Receive {
+            from: Some(*from as u32),
+            tag: Some(*tag as u32),
+            bytes: *bytes,
+            blocking,
+        },
+        ("w", [requests]) => Fact::Wait(*requests as usize),
+        ("b", []) => Fact::Collective {
+            collective: Collective::Barrier,
+            members: all.to_vec(),
+            bytes: 0,
+        },
+        _ => panic!("{word}"),
+    }
+}
+
+#[test]
+fn lists_of_recordings_agree() {
+    for (name, text, operations) in [
+        ("ember-sweep3d-16.txt", SWEEP3D, 6160),
+        ("ember-incast-16.txt", INCAST, 79),
+        ("chatterbug-stencil4d-64.txt", STENCIL4D, 11_648),
+    ] {
+        let (listed, motif) = (listed(name), motif(text));
+        assert_eq!(listed.len() as u32, motif.ranks());
+        assert_eq!(listed.iter().map(Vec::len).sum::<usize>(), operations, "{name}");
+        for (rank, expected) in (0..).zip(listed) {
+            assert_eq!(facts(motif.as_ref(), rank), expected, "{name}: rank {rank}");
+        }
+    }
+}
+
+/// `incast`, all as its defaults say.
+const INCAST: &str = "motif = \"incast\"\nranks = 16";
+
+#[test]
+fn incast_is_the_one_recorded_with_dumpi() {
+    if let Some(counts) = compare("ember-incast-16", INCAST) {
+        assert_eq!(counts, (15, 48));
+    }
+}
