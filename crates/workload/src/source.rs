@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{Workload, trace};
+use crate::{Workload, dumpi, trace};
 
 /// One kind of workloads, named by the key that says which.
 pub struct Source {
@@ -18,11 +18,18 @@ pub struct Source {
 }
 
 /// All kinds, in the order in which errors name them.
-pub static SOURCES: &[Source] = &[Source {
-    key: "otf2",
-    summary: "a trace in the format OTF2: its anchor file or folder",
-    read: |section, folder| read_trace(section, "otf2", folder),
-}];
+pub static SOURCES: &[Source] = &[
+    Source {
+        key: "dumpi",
+        summary: "a trace in the format DUMPI: its meta file or folder",
+        read: read_dumpi,
+    },
+    Source {
+        key: "otf2",
+        summary: "a trace in the format OTF2: its anchor file or folder",
+        read: |section, folder| read_trace(section, "otf2", folder),
+    },
+];
 
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
@@ -46,4 +53,16 @@ pub fn read(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error
 fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required(key)?;
     trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))
+}
+
+fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let path: String = section.required("dumpi")?;
+    let clock = section.choice("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
+    let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
+    let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
+    if format.name != dumpi::FORMAT.name {
+        let message = format!("{}: is a trace in the format {}", file.display(), format.name);
+        return Err(section.error("dumpi", message));
+    }
+    dumpi::open(&file, dumpi::Clock::from_name(clock)).map_err(fail)
 }
