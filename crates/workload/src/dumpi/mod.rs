@@ -15,6 +15,10 @@ mod files;
 mod program;
 mod record;
 mod survey;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::Path;
