@@ -126,13 +126,15 @@ impl Calls {
             | "MPI_Comm_connect"
             | "MPI_Comm_join"
             | "MPI_Comm_spawn"
-            | "MPI_Comm_spawn_multiple" => {
+            | "MPI_Comm_spawn_multiple"
+            | "MPI_Comm_remote_group"
+            | "MPI_Comm_remote_size" => {
                 return Err("inter-communicators are not supported".into());
             }
-            "MPI_Comm_remote_group" | "MPI_Comm_remote_size" => {
-                return Err("inter-communicators are not supported".into());
+            "MPI_Comm_free" | "MPI_Comm_disconnect" => {
+                self.latest.remove(&r.handle(0));
+                self.events.push_back(Event::Free(r.handle(0)));
             }
-            "MPI_Comm_free" | "MPI_Comm_disconnect" => self.events.push_back(Event::Free(r.handle(0))),
             "MPI_Group_free" => self.events.push_back(Event::FreeGroup(r.handle(0))),
             _ => {
                 if let Some(creation) = creation(r) {
