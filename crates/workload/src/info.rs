@@ -103,7 +103,10 @@ impl MessageInfo {
         });
         MessageInfo {
             count,
-            bytes: sizes.iter().map(|(size, n)| size * n).sum(),
+            // Damaged traces have sizes of any kind.
+            bytes: sizes.iter().fold(0, |sum: u64, (size, n)| {
+                sum.saturating_add(size.saturating_mul(*n))
+            }),
             min_bytes: sizes.keys().next().copied(),
             median_bytes: median(sizes, count),
             max_bytes: sizes.keys().next_back().copied(),

@@ -1,6 +1,7 @@
 //! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
+pub mod dumpi;
 mod info;
 pub mod motif;
 mod operation;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{Workload, motif, trace};
+use crate::{Workload, dumpi, motif, trace};
 
 /// One kind of workloads, named by the key that says which.
 pub struct Source {
@@ -22,6 +22,11 @@ pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
 /// All kinds, in the order in which errors name them.
 pub static SOURCES: &[Source] = &[
+    Source {
+        key: "dumpi",
+        summary: "a trace in the format DUMPI: its meta file or folder",
+        read: read_dumpi,
+    },
     Source {
         key: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
@@ -56,4 +61,57 @@ pub fn read(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error
 fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required(key)?;
     trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))
+}
+
+fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let path: String = section.required("dumpi")?;
+    let clock = section.choice("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
+    let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
+    let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
+    if format.name != dumpi::FORMAT.name {
+        let message = format!("{}: is a trace in the format {}", file.display(), format.name);
+        return Err(section.error("dumpi", message));
+    }
+    dumpi::open(&file, dumpi::Clock::from_name(clock)).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_here(text: &str) -> Result<Arc<dyn Workload>, String> {
+        let section = Section::from_toml(text, "x.toml").unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traces");
+        let workload = read(&section, &folder).map_err(|e| e.to_string())?;
+        section.finish().map_err(|e| e.to_string())?;
+        Ok(workload)
+    }
+
+    fn refused(text: &str) -> String {
+        read_here(text).map(|_| ()).unwrap_err()
+    }
+
+    #[test]
+    fn a_table_names_one_source() {
+        for (text, found) in [("", "none"), ("dumpi = \"a\"\notf2 = \"b\"\n", "several")] {
+            let message = refused(text);
+            let expected = format!("expected one of dumpi, otf2; found {found} of them");
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn dumpi_traces_with_a_clock() {
+        let trace = "dumpi = \"dumpi-ember-incast-16\"\n";
+        for clock in dumpi::Clock::NAMES {
+            let workload = read_here(&format!("{trace}clock = {clock:?}\n")).unwrap();
+            assert_eq!(workload.ranks(), 16);
+        }
+        let message = refused(&format!("{trace}clock = \"cpus\"\n"));
+        assert!(message.contains("clock") && message.contains("did you mean 'cpu'"), "{message}");
+        let message = refused("dumpi = \"otf2-lammps-melt-27\"\n");
+        assert!(message.contains("is a trace in the format otf2"), "{message}");
+        let message = refused("dumpi = \"nowhere\"\n");
+        assert!(message.contains("nowhere: cannot be opened"), "{message}");
+    }
 }

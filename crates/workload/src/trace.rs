@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{TraceError, TraceInfo, Workload, otf2};
+use crate::{TraceError, TraceInfo, Workload, dumpi, otf2};
 
 /// One format of traces.
 pub struct Format {
@@ -24,7 +24,7 @@ pub struct Format {
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[Format] = &[otf2::FORMAT];
+pub static FORMATS: &[Format] = &[dumpi::FORMAT, otf2::FORMAT];
 
 /// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
 ///
@@ -53,7 +53,7 @@ fn error(path: &Path, message: String) -> TraceError {
 }
 
 /// The main file of a trace, and its format.
-fn find(path: &Path) -> Result<(PathBuf, &'static Format), TraceError> {
+pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static Format), TraceError> {
     let metadata = fs::metadata(path).map_err(|e| error(path, format!("cannot be opened: {e}")))?;
     let file = if metadata.is_dir() {
         main_file(path)?
@@ -138,8 +138,10 @@ fn resemblance(head: &[u8]) -> &'static str {
     match head {
         [] => "an empty file",
         [3, b'B' | b'L', ..] => "a part of an OTF2 archive (give its anchor file, *.otf2, instead)",
-        [0xff, 0xaa, 0xdd, ..] => "a DUMPI trace, which cannot be read yet",
-        _ if is_text && has("numprocs=") => "the .meta file of a DUMPI trace, which cannot be read yet",
+        [0xff, 0xaa, 0xdd, ..] => "a damaged DUMPI trace",
+        [0x49, 0x50, 0x4d, 0x55, ..] | [0x44, 0xdd, 0xaa, 0xff, ..] => {
+            "a DUMPI trace in the wrong byte order"
+        }
         _ if is_text && has("num_ranks ") => "a GOAL schedule, which cannot be read yet",
         _ if is_text && has("collprof") => "a liballprof trace, which cannot be read",
         _ if is_text => "a text file",
@@ -174,8 +176,8 @@ mod tests {
             (&b""[..], "an empty file"),
             (b"# hello\n", "a text file"),
             (b"\x03B\x01\0\0", "a part of an OTF2 archive"),
-            (b"\xff\xaa\xddDUMPI\0", "a DUMPI trace"),
-            (b"hostname=vm\nnumprocs=27\n", "the .meta file of a DUMPI trace"),
+            (b"\xff\xaa\xddEUMPI\0", "a damaged DUMPI trace"),
+            (b"IPMUD\xdd\xaa\xff\0", "a DUMPI trace in the wrong byte order"),
             (b"num_ranks 32\n\nrank 0 {\n", "a GOAL schedule"),
             (b"\x7fELF\x02\x01\x01\0", "a binary file"),
             (b"BOTF", "a text file"),
@@ -184,7 +186,7 @@ mod tests {
             write(&file, content).unwrap();
             let text = message(&file);
             assert!(
-                text.contains(like) && text.contains("Known formats: otf2"),
+                text.contains(like) && text.contains("Known formats: dumpi"),
                 "{text}"
             );
         }
@@ -193,7 +195,7 @@ mod tests {
     #[test]
     fn a_folder_must_hold_one_trace() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(message(folder.path()).contains("is a folder without a trace (*.otf2)"));
+        assert!(message(folder.path()).contains("is a folder without a trace (*.meta, *.otf2)"));
         write(folder.path().join("b.otf2"), "x").unwrap();
         write(folder.path().join("a.otf2"), "x").unwrap();
         assert!(message(folder.path()).contains("several traces; give one of them: a.otf2, b.otf2"));

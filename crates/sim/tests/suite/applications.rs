@@ -6,7 +6,7 @@ use results::RunResult;
 use sim::Experiment;
 use workload::TraceInfo;
 
-use crate::support::{root, run, shared_trace, sum, table};
+use crate::support::{root, run, shared_dumpi_trace, shared_trace, sum, table};
 
 /// The networks on which TraceR's example runs its stencil.
 const NETWORKS: [(&str, &str); 3] = [
@@ -27,8 +27,12 @@ const NETWORKS: [(&str, &str); 3] = [
 
 /// The whole of a recorded run, one rank per host.
 fn replay(trace: &Path, network: &str) -> RunResult {
+    replay_as("otf2", trace, network)
+}
+
+fn replay_as(format: &str, trace: &Path, network: &str) -> RunResult {
     let text = format!(
-        "[network]\n{network}\npacket = \"1 KiB\"\n[[job]]\nname = \"trace\"\nworkload = {{ otf2 = {trace:?} }}\n"
+        "[network]\n{network}\npacket = \"1 KiB\"\n[[job]]\nname = \"trace\"\nworkload = {{ {format} = {trace:?} }}\n"
     );
     let experiment = Experiment::from_toml(&text, "replay.toml", &[]);
     run(&experiment.unwrap_or_else(|e| panic!("{e}")))
@@ -100,5 +104,31 @@ fn the_other_recordings_to_their_end() {
         let result = replay(&trace, NETWORKS[index % NETWORKS.len()].1);
         assert_complete(&result, &workload::info(&trace).unwrap());
         eprintln!("{name}: {:.3} ms", result.summary.jobs[0].time_ns / 1e6);
+    }
+}
+
+#[test]
+fn the_recordings_in_dumpi_to_their_end() {
+    let own = root().join("examples/traces/dumpi-ember-incast-16");
+    // Without hypre-amg-27, which probes.
+    let shared = [
+        "chatterbug-pairs-32",
+        "chatterbug-stencil4d-64",
+        "chatterbug-subcom3d-a2a-64",
+        "dumpi-sstmacro-testtrace-4",
+        "ember-halo3d26-27",
+        "ember-halo3d26-64",
+        "ember-sweep3d-16",
+        "lammps-melt-27",
+        "lammps-pppm-16",
+        "netpipe-2",
+    ];
+    let shared = shared.into_iter().filter_map(shared_dumpi_trace);
+    for (index, trace) in [own].into_iter().chain(shared).enumerate() {
+        let (name, network) = NETWORKS[index % NETWORKS.len()];
+        let result = replay_as("dumpi", &trace, network);
+        assert_complete(&result, &workload::info(&trace).unwrap());
+        let ms = result.summary.jobs[0].time_ns / 1e6;
+        eprintln!("{} on the {name}: {ms:.3} ms", trace.display());
     }
 }

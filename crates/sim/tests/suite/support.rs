@@ -19,8 +19,13 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The recorded traces that lie beside the repository. Says so where they do not.
+/// The recorded OTF2 traces that lie beside the repository. Says so where they do not.
 pub fn shared_trace(name: &str) -> Option<PathBuf> {
+    shared_dumpi_trace(name).filter(|_| otf2_is_available())
+}
+
+/// The recorded DUMPI traces that lie beside the repository. Says so where they do not.
+pub fn shared_dumpi_trace(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/traces").join(name);
     if !path.is_dir() {
         eprintln!(
@@ -29,7 +34,7 @@ pub fn shared_trace(name: &str) -> Option<PathBuf> {
         );
         return None;
     }
-    otf2_is_available().then_some(path)
+    Some(path)
 }
 
 /// Whether OTF2 traces can be read. Says so where they cannot.

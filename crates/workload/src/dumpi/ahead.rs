@@ -1,0 +1,270 @@
+//! Looks ahead in a rank's calls for what a receive got that was posted from any source or with any tag.
+//!
+//! The status that says so is recorded where the receive completes, and replay needs it where it is posted.
+//! A second cursor runs ahead of the program's. What it finds on its way of receives that are posted later is
+//! kept; if that becomes much, because one receive stays open for long, a third cursor looks for that one
+//! alone, so that it costs time, not memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::record::{Cursor, Record, Status};
+use crate::TraceError;
+
+/// Receives whose fate is kept.
+pub const KEPT: usize = 4096;
+
+/// Handle of `MPI_REQUEST_NULL`.
+pub const NULL_REQUEST: i64 = 1;
+
+/// `MPI_ANY_SOURCE` and `MPI_ANY_TAG`.
+pub const ANY: i64 = -1;
+
+/// What became of a posted receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A message came, from this rank and with this tag, where it was recorded.
+    Received {
+        /// Rank in the communicator.
+        source: i64,
+        /// Tag.
+        tag: Option<i64>,
+    },
+    /// It completed, but the application did not ask for a status.
+    Unknown,
+    /// It never completed, or was cancelled.
+    Never,
+}
+
+/// Which requests a call completes, with their statuses.
+///
+/// # Errors
+/// It says that it completes one that is not in its list.
+pub fn completions(record: &Record, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
+    out.clear();
+    let r = record;
+    let status = |i: usize| r.statuses.get(i).copied();
+    match r.name() {
+        "MPI_Wait" => out.push((r.number(0), status(0))),
+        "MPI_Test" if r.number(1) != 0 => out.push((r.number(0), status(0))),
+        // A negative index is MPI_UNDEFINED: none of them was active.
+        "MPI_Waitany" if r.number(1) >= 0 => out.push((chosen(r, r.number(1))?, status(0))),
+        "MPI_Testany" if r.number(2) != 0 && r.number(1) >= 0 => {
+            out.push((chosen(r, r.number(1))?, status(0)));
+        }
+        "MPI_Waitall" => out.extend(r.array(0).iter().enumerate().map(|(i, id)| (*id, status(i)))),
+        "MPI_Testall" if r.number(1) != 0 => {
+            out.extend(r.array(0).iter().enumerate().map(|(i, id)| (*id, status(i))));
+        }
+        "MPI_Waitsome" | "MPI_Testsome" => {
+            for (i, index) in r.array(1).iter().enumerate() {
+                out.push((chosen(r, *index)?, status(i)));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn chosen(record: &Record, index: i64) -> Result<i64, String> {
+    let requests = record.array(0);
+    let request = usize::try_from(index).ok().and_then(|i| requests.get(i));
+    let request = request.ok_or_else(|| format!("completes number {index} of {} requests", requests.len()));
+    request.copied()
+}
+
+/// Which receives are followed.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter {
+    /// Also those from a known source, because the rank cancels some.
+    pub all: bool,
+}
+
+impl Filter {
+    /// Whether a receive with this envelope is followed.
+    pub fn takes(self, source: i64, tag: i64) -> bool {
+        source >= ANY && (self.all || source == ANY || tag == ANY)
+    }
+}
+
+/// A cursor that runs ahead.
+pub struct Ahead {
+    cursor: Cursor,
+    record: Record,
+    filter: Filter,
+    scratch: Vec<(i64, Option<Status>)>,
+    /// Receives posted so far.
+    posted: u64,
+    open: BTreeMap<i64, u64>,
+    cancelled: BTreeSet<i64>,
+    persistent: BTreeSet<i64>,
+    fates: BTreeMap<u64, Fate>,
+    ended: bool,
+}
+
+impl Ahead {
+    /// Begins at a record; none of the receives before it is followed.
+    pub fn new(cursor: Cursor, filter: Filter) -> Ahead {
+        Ahead {
+            cursor,
+            record: Record::default(),
+            filter,
+            scratch: Vec::new(),
+            posted: 0,
+            open: BTreeMap::new(),
+            cancelled: BTreeSet::new(),
+            persistent: BTreeSet::new(),
+            fates: BTreeMap::new(),
+            ended: false,
+        }
+    }
+
+    /// What becomes of the n-th followed receive.
+    ///
+    /// # Errors
+    /// The file is broken.
+    pub fn fate(&mut self, n: u64) -> Result<Fate, TraceError> {
+        loop {
+            if let Some(fate) = self.fates.remove(&n) {
+                return Ok(fate);
+            }
+            if self.ended {
+                return Ok(Fate::Never);
+            }
+            if self.fates.len() >= KEPT {
+                return self.search(n);
+            }
+            self.step()?;
+        }
+    }
+
+    /// Receives whose fate is kept now.
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.fates.len()
+    }
+
+    /// Looks for one receive alone, from here on.
+    fn search(&mut self, n: u64) -> Result<Fate, TraceError> {
+        let Some((id, _)) = self.open.iter().find(|(_, posted)| **posted == n) else {
+            return Ok(Fate::Never);
+        };
+        let id = *id;
+        self.open.remove(&id);
+        let mut alone = Ahead::new(self.cursor.clone(), self.filter);
+        alone.open.insert(id, n);
+        if self.cancelled.contains(&id) {
+            alone.cancelled.insert(id);
+        }
+        // Those posted on the way do not matter.
+        alone.posted = n + 1;
+        while !alone.ended {
+            alone.step()?;
+            if let Some(fate) = alone.fates.remove(&n) {
+                return Ok(fate);
+            }
+            alone.fates.clear();
+            alone.open.retain(|_, posted| *posted == n);
+        }
+        Ok(Fate::Never)
+    }
+
+    fn step(&mut self) -> Result<(), TraceError> {
+        let mut record = std::mem::take(&mut self.record);
+        let more = self.cursor.next(&mut record);
+        match more {
+            Ok(true) => {
+                let taken = self.take(&record);
+                taken.map_err(|message| {
+                    let (name, offset) = (record.name(), record.offset);
+                    self.cursor
+                        .file()
+                        .error(format!("{name} at byte {offset}: {message}"))
+                })?;
+            }
+            Ok(false) => self.ended = true,
+            Err(error) => return Err(error),
+        }
+        self.record = record;
+        Ok(())
+    }
+
+    fn take(&mut self, record: &Record) -> Result<(), String> {
+        let r = record;
+        match r.name() {
+            "MPI_Irecv" => {
+                let id = r.number(5);
+                self.close(id, Fate::Never);
+                self.persistent.remove(&id);
+                if self.filter.takes(r.number(2), r.number(3)) {
+                    self.post(id);
+                }
+            }
+            "MPI_Recv_init" => {
+                let id = r.number(5);
+                self.close(id, Fate::Never);
+                if self.filter.takes(r.number(2), r.number(3)) {
+                    self.persistent.insert(id);
+                } else {
+                    self.persistent.remove(&id);
+                }
+            }
+            "MPI_Isend" | "MPI_Issend" | "MPI_Ibsend" | "MPI_Irsend" | "MPI_Send_init" | "MPI_Ssend_init"
+            | "MPI_Bsend_init" | "MPI_Rsend_init" => {
+                self.close(r.number(5), Fate::Never);
+                self.persistent.remove(&r.number(5));
+            }
+            "MPI_Start" => self.start(r.number(0)),
+            "MPI_Startall" => r.array(0).iter().for_each(|id| self.start(*id)),
+            "MPI_Cancel" => {
+                if self.open.contains_key(&r.number(0)) {
+                    self.cancelled.insert(r.number(0));
+                }
+            }
+            "MPI_Request_free" => {
+                self.close(r.number(0), Fate::Unknown);
+                self.persistent.remove(&r.number(0));
+            }
+            _ => {
+                let mut done = std::mem::take(&mut self.scratch);
+                let found = completions(r, &mut done);
+                for (id, status) in &done {
+                    let fate = match status {
+                        Some(status) if status.cancelled => Fate::Never,
+                        Some(status) if status.source >= 0 => {
+                            self.cancelled.remove(id);
+                            Fate::Received {
+                                source: status.source.into(),
+                                tag: status.tag.map(i64::from).filter(|tag| *tag >= 0),
+                            }
+                        }
+                        _ => Fate::Unknown,
+                    };
+                    self.close(*id, fate);
+                }
+                self.scratch = done;
+                found?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, id: i64) {
+        if self.persistent.contains(&id) {
+            self.close(id, Fate::Never);
+            self.post(id);
+        }
+    }
+
+    fn post(&mut self, id: i64) {
+        self.open.insert(id, self.posted);
+        self.posted += 1;
+    }
+
+    fn close(&mut self, id: i64, fate: Fate) {
+        let cancelled = self.cancelled.remove(&id);
+        if let Some(n) = self.open.remove(&id) {
+            let fate = if cancelled { Fate::Never } else { fate };
+            self.fates.insert(n, fate);
+        }
+    }
+}
