@@ -150,7 +150,7 @@ enum TraceCommand {
 
 #[derive(Args)]
 struct TraceArguments {
-    /// Trace: an OTF2 anchor file (*.otf2) or its folder
+    /// Trace: an OTF2 anchor file (*.otf2), a GOAL schedule (*.goal), or a folder that holds one of them
     path: PathBuf,
     /// Print JSON
     #[arg(long)]

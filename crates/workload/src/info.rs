@@ -103,7 +103,9 @@ impl MessageInfo {
         });
         MessageInfo {
             count,
-            bytes: sizes.iter().map(|(size, n)| size * n).sum(),
+            bytes: sizes.iter().fold(0, |sum, (size, n)| {
+                u64::saturating_add(sum, size.saturating_mul(*n))
+            }),
             min_bytes: sizes.keys().next().copied(),
             median_bytes: median(sizes, count),
             max_bytes: sizes.keys().next_back().copied(),

@@ -1,6 +1,7 @@
 //! What ranks do, as streams of operations. Trace readers and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
+mod goal;
 mod info;
 mod operation;
 pub mod otf2;

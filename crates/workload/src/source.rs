@@ -18,11 +18,18 @@ pub struct Source {
 }
 
 /// All kinds, in the order in which errors name them.
-pub static SOURCES: &[Source] = &[Source {
-    key: "otf2",
-    summary: "a trace in the format OTF2: its anchor file or folder",
-    read: |section, folder| read_trace(section, "otf2", folder),
-}];
+pub static SOURCES: &[Source] = &[
+    Source {
+        key: "goal",
+        summary: "a schedule in the format GOAL, text or binary",
+        read: |section, folder| read_trace(section, "goal", folder),
+    },
+    Source {
+        key: "otf2",
+        summary: "a trace in the format OTF2: its anchor file or folder",
+        read: |section, folder| read_trace(section, "otf2", folder),
+    },
+];
 
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
