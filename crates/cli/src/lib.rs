@@ -153,7 +153,8 @@ enum TraceCommand {
 
 #[derive(Args)]
 struct TraceArguments {
-    /// Trace: an OTF2 anchor file (*.otf2), the meta file of a DUMPI trace (*.meta), or the folder of one
+    /// Trace: an OTF2 anchor file (*.otf2), the meta file of a DUMPI trace (*.meta), a GOAL schedule (*.goal), or
+    /// the folder of one
     path: PathBuf,
     /// Print JSON
     #[arg(long)]

@@ -2,6 +2,7 @@
 //! networks or of how MPI is carried out.
 
 pub mod dumpi;
+mod goal;
 mod info;
 pub mod motif;
 mod operation;

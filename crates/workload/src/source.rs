@@ -28,6 +28,11 @@ pub static SOURCES: &[Source] = &[
         read: read_dumpi,
     },
     Source {
+        key: "goal",
+        summary: "a schedule in the format GOAL, text or binary",
+        read: |section, folder| read_trace(section, "goal", folder),
+    },
+    Source {
         key: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
         read: |section, _| motif::read(section),

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{TraceError, TraceInfo, Workload, dumpi, otf2};
+use crate::{TraceError, TraceInfo, Workload, dumpi, goal, otf2};
 
 /// One format of traces.
 pub struct Format {
@@ -24,7 +24,7 @@ pub struct Format {
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[Format] = &[dumpi::FORMAT, otf2::FORMAT];
+pub static FORMATS: &[Format] = &[dumpi::FORMAT, goal::FORMAT, otf2::FORMAT];
 
 /// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
 ///
@@ -123,7 +123,7 @@ fn main_file(folder: &Path) -> Result<PathBuf, TraceError> {
     }
 }
 
-fn head(file: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn head(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     File::open(file)?.take(256).read_to_end(&mut head)?;
     Ok(head)
@@ -142,7 +142,6 @@ fn resemblance(head: &[u8]) -> &'static str {
         [0x49, 0x50, 0x4d, 0x55, ..] | [0x44, 0xdd, 0xaa, 0xff, ..] => {
             "a DUMPI trace in the wrong byte order"
         }
-        _ if is_text && has("num_ranks ") => "a GOAL schedule, which cannot be read yet",
         _ if is_text && has("collprof") => "a liballprof trace, which cannot be read",
         _ if is_text => "a text file",
         _ => "a binary file of another kind",
@@ -178,7 +177,6 @@ mod tests {
             (b"\x03B\x01\0\0", "a part of an OTF2 archive"),
             (b"\xff\xaa\xddEUMPI\0", "a damaged DUMPI trace"),
             (b"IPMUD\xdd\xaa\xff\0", "a DUMPI trace in the wrong byte order"),
-            (b"num_ranks 32\n\nrank 0 {\n", "a GOAL schedule"),
             (b"\x7fELF\x02\x01\x01\0", "a binary file"),
             (b"BOTF", "a text file"),
         ] {
@@ -195,7 +193,7 @@ mod tests {
     #[test]
     fn a_folder_must_hold_one_trace() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(message(folder.path()).contains("is a folder without a trace (*.meta, *.otf2)"));
+        assert!(message(folder.path()).contains("is a folder without a trace (*.meta, *.goal, *.otf2)"));
         write(folder.path().join("b.otf2"), "x").unwrap();
         write(folder.path().join("a.otf2"), "x").unwrap();
         assert!(message(folder.path()).contains("several traces; give one of them: a.otf2, b.otf2"));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::record::Definition;
-use crate::{Call, Communicator};
+use crate::{Call, Communicator, Region};
 
 const PARADIGM_MPI: u32 = 4;
 const GROUP_COMM_LOCATIONS: u32 = 4;
@@ -30,8 +30,14 @@ pub struct Definitions {
     pub communicators: Arc<[Vec<u32>]>,
     /// Communicators by OTF2 id.
     groups: Memberships,
+    /// Windows by OTF2 id; those that are not MPI's have no communicator.
+    windows: HashMap<u32, Option<Membership>>,
     /// MPI functions by region id; other regions are not in it.
     mpi_regions: HashMap<u32, MpiRegion>,
+    /// Names of the other regions; several of one name are one.
+    pub regions: Arc<[String]>,
+    /// Places among them by region id.
+    user_regions: HashMap<u32, Region>,
 }
 
 /// An MPI function.
@@ -75,7 +81,13 @@ impl Definitions {
         let other_locations = others.fold((0, 0), |(n, events), (_, e)| (n + 1, events + e));
         let declared_events = locations.iter().map(declared).collect();
         let (communicators, groups) = tables.communicators(&ranks)?;
+        let window = |(id, communicator): &(u32, u32)| (*id, groups.get(communicator).copied());
+        let windows = tables.windows.iter().map(window).collect();
+        let (regions, user_regions) = tables.user_regions();
         Ok(Definitions {
+            windows,
+            regions,
+            user_regions,
             ticks_per_second: tables.ticks_per_second,
             mpi_regions: tables.mpi_regions(),
             locations,
@@ -89,6 +101,20 @@ impl Definitions {
     /// The MPI function of a region; none for other code.
     pub fn mpi_region(&self, region: u32) -> Option<&MpiRegion> {
         self.mpi_regions.get(&region)
+    }
+
+    /// The place among [`Definitions::regions`] of a region that is no MPI function.
+    pub fn user_region(&self, region: u32) -> Option<Region> {
+        self.user_regions.get(&region).copied()
+    }
+
+    /// The communicator of a window; none if it is not MPI's.
+    ///
+    /// # Errors
+    /// It is not defined.
+    pub fn window(&self, id: u32) -> Result<Option<Membership>, String> {
+        let window = self.windows.get(&id).copied();
+        window.ok_or_else(|| format!("window {id} is used but not defined"))
     }
 
     /// The communicator of an OTF2 id.
@@ -127,6 +153,7 @@ struct Tables {
     groups: HashMap<u32, Group>,
     communicators: Vec<(u32, u32, u32)>,
     inter: Vec<(u32, [u32; 2])>,
+    windows: Vec<(u32, u32)>,
 }
 
 impl Tables {
@@ -155,6 +182,7 @@ impl Tables {
                 }
                 Definition::Communicator { id, name, group } => t.communicators.push((id, name, group)),
                 Definition::InterCommunicator { id, groups } => t.inter.push((id, groups)),
+                Definition::Window { id, communicator } => t.windows.push((id, communicator)),
             }
         }
         t
@@ -192,6 +220,24 @@ impl Tables {
                 )
             })
             .collect()
+    }
+
+    fn user_regions(&self) -> (Arc<[String]>, HashMap<u32, Region>) {
+        let mut names: Vec<String> = Vec::new();
+        let mut places: HashMap<&str, Region> = HashMap::new();
+        let mut ids = HashMap::new();
+        for (id, string) in &self.regions {
+            let name = self.name(*string);
+            if name.starts_with("MPI_") {
+                continue;
+            }
+            let place = *places.entry(name).or_insert_with(|| {
+                names.push(name.into());
+                names.len() as Region - 1
+            });
+            ids.insert(*id, place);
+        }
+        (names.into(), ids)
     }
 
     /// Members of all MPI communicators as world ranks, all ranks first, and the index of each id.
@@ -270,7 +316,6 @@ fn call(name: &str) -> Call {
         "MPI_Mprobe" => Call::Probe,
         "MPI_Improbe" => Call::Iprobe,
         "MPI_Alltoallw" => Call::Alltoallv,
-        "MPI_Reduce_scatter_block" => Call::ReduceScatter,
         _ => Call::Other,
     };
     let same_name = Call::ALL.iter().copied().find(|c| c.name() == name);
@@ -314,6 +359,14 @@ pub mod tests {
             communicator(0, 1, 1),
             communicator(1, 0, 2),
             communicator(2, 0, 3),
+            Definition::Window {
+                id: 5,
+                communicator: 2,
+            },
+            Definition::Window {
+                id: 6,
+                communicator: 99,
+            },
         ];
         for (id, name) in (100..).zip(REGIONS) {
             all.push(string(id, name));
@@ -326,7 +379,7 @@ pub mod tests {
     }
 
     /// Regions of [`archive`], from id 100 on.
-    pub const REGIONS: [&str; 16] = [
+    pub const REGIONS: [&str; 26] = [
         "main",
         "MPI_Send",
         "MPI_Isend",
@@ -343,6 +396,16 @@ pub mod tests {
         "MPI_Ibcast",
         "MPI_Startall",
         "MPI_Scan",
+        "solve",
+        "MPI_Put",
+        "MPI_Get",
+        "MPI_Accumulate",
+        "MPI_Win_create",
+        "MPI_Win_fence",
+        "MPI_Win_free",
+        "MPI_Win_lock",
+        "MPI_Comm_dup",
+        "MPI_Comm_split",
     ];
 
     #[test]
@@ -398,7 +461,15 @@ pub mod tests {
 
     #[test]
     fn regions_and_calls() {
-        let d = Definitions::new(archive(2)).unwrap();
+        let mut all = archive(2);
+        all.push(Definition::Region { id: 7, name: 100 });
+        let d = Definitions::new(all).unwrap();
+        assert_eq!(*d.regions, ["main", "solve"]);
+        assert_eq!(d.user_region(7), d.user_region(100), "two regions of one name");
+        assert_eq!(d.user_region(102), None);
+        assert_eq!(d.window(5), Ok(Some(Membership::Group(3))));
+        assert_eq!(d.window(6), Ok(None));
+        assert_eq!(d.window(7), Err("window 7 is used but not defined".into()));
         assert_eq!(d.mpi_region(100), None);
         assert_eq!(d.mpi_region(102).unwrap().call, Call::Isend);
         assert_eq!(call("MPI_Sendrecv_replace"), Call::Sendrecv);

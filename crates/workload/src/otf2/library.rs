@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::record::{Collective, Definition, Event, Message, Record};
+use super::record::{Collective, Definition, Event, Message, Record, Transfer};
 
 #[repr(C)]
 struct RawTrace {
@@ -289,6 +289,7 @@ fn definition(raw: &RawDefinition, data: &[u8]) -> Definition {
             name: a,
             group: b,
         },
+        7 => Definition::Window { id, communicator: a },
         _ => Definition::InterCommunicator { id, groups: [a, b] },
     }
 }
@@ -305,6 +306,12 @@ fn event(raw: &RawEvent) -> Event {
         communicator: raw.communicator,
         root: raw.peer,
         sent: raw.bytes,
+        received: raw.received,
+    };
+    let transfer = Transfer {
+        window: raw.communicator,
+        peer: raw.peer,
+        bytes: raw.bytes,
         received: raw.received,
     };
     let request = raw.request;
@@ -324,6 +331,16 @@ fn event(raw: &RawEvent) -> Event {
         13 => Record::CollectiveComplete { collective, request },
         14 => Record::BufferFlush { until: raw.bytes },
         15 => Record::Measurement { on: raw.peer != 0 },
+        16 => Record::Put(transfer),
+        17 => Record::Get(transfer),
+        18 => Record::Atomic(transfer),
+        19 => Record::WindowCollective {
+            window: raw.communicator,
+            operation: raw.tag,
+        },
+        20 => Record::WindowLock {
+            window: raw.communicator,
+        },
         _ => Record::Mark,
     };
     Event {

@@ -60,6 +60,10 @@ impl Workload for Trace {
         self.archive.definitions.communicators.clone()
     }
 
+    fn regions(&self) -> Arc<[String]> {
+        self.archive.definitions.regions.clone()
+    }
+
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
         let events = Cursor::new(self.archive.clone(), rank);
         Ok(Box::new(RankProgram::new(

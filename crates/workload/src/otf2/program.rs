@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::archive::{Archive, Events};
 use super::collective::{Operation as CollectiveOperation, Share, operation};
 use super::definitions::{Definitions, Membership, MpiRegion};
-use super::record::{Collective, Event, Message, Record};
-use crate::{Call, Operation, Program, TraceError};
+use super::record::{Collective, Event, Message, Record, Transfer};
+use crate::{Call, Operation, Program, Region, TraceError};
 
 /// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
 /// pass over the events ahead looks for that one completion, so that one that stays open for long costs time,
@@ -132,8 +132,10 @@ pub struct Translation {
     /// Picoseconds since then at which computation went on or time was last taken.
     computing_since: u64,
     last: u64,
-    /// Computation that is not in the queue yet.
-    computed: u64,
+    /// Computation that is not in the queue yet, by region.
+    computed: Vec<(Option<Region>, u64)>,
+    /// Regions that the rank is in outside MPI, the innermost last: OTF2's id, and the place in the workload's.
+    regions: Vec<(u32, Region)>,
     ended: bool,
     /// Own rank in communicators, found once.
     ranks: HashMap<u32, u64>,
@@ -152,7 +154,8 @@ impl Translation {
             origin: None,
             computing_since: 0,
             last: 0,
-            computed: 0,
+            computed: Vec::new(),
+            regions: Vec::new(),
             ended: false,
             ranks: HashMap::new(),
         }
@@ -284,7 +287,18 @@ impl Translation {
             Record::IsendComplete { request } => self.complete(request, None, now, definitions)?,
             Record::Irecv { message, request } => self.complete(request, Some(message), now, definitions)?,
             Record::RequestCancelled { request } => self.cancel(request, definitions)?,
+            Record::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
+            Record::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
+            Record::Atomic(transfer) => {
+                let ways = (transfer.bytes > 0, transfer.received > 0);
+                self.transfer(transfer, ways, now, definitions)?;
+            }
+            Record::WindowCollective { window, operation } => {
+                self.window_collective(window, operation, now, definitions)?;
+            }
+            Record::WindowLock { window } => self.window_lock(window, definitions)?,
             Record::Collective(collective) => {
+                self.make_communicator(collective, now, definitions)?;
                 let call = self.call(Call::Other);
                 if let Some(operation) = self.collective(collective, None, call, definitions)? {
                     self.push(operation, now);
@@ -318,8 +332,16 @@ impl Translation {
     /// Takes the computation up to now, if the rank computes.
     fn compute_until(&mut self, now: u64) {
         if self.current.is_none() {
-            self.computed += now.saturating_sub(self.computing_since);
+            let span = now.saturating_sub(self.computing_since);
             self.computing_since = now.max(self.computing_since);
+            if span == 0 {
+                return;
+            }
+            let region = self.regions.last().map(|(_, region)| *region);
+            match self.computed.iter_mut().find(|(of, _)| *of == region) {
+                Some((_, ps)) => *ps += span,
+                None => self.computed.push((region, span)),
+            }
         }
     }
 
@@ -335,12 +357,16 @@ impl Translation {
 
     fn push_slot(&mut self, slot: Slot, now: u64) {
         self.compute_until(now);
-        if self.computed > 0 {
-            let ps = std::mem::take(&mut self.computed);
-            self.queue
-                .push_back(Slot::Ready(Operation::Compute { ps, region: None }));
-        }
+        self.push_computed();
         self.queue.push_back(slot);
+    }
+
+    /// Computation between two calls is one operation for each region, in the order in which they were entered:
+    /// a region that is left and entered often costs no memory.
+    fn push_computed(&mut self) {
+        let computed = self.computed.drain(..);
+        let operation = |(region, ps)| Slot::Ready(Operation::Compute { ps, region });
+        self.queue.extend(computed.map(operation));
     }
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
@@ -350,6 +376,9 @@ impl Translation {
             return;
         }
         let Some(mpi) = definitions.mpi_region(region) else {
+            self.compute_until(now);
+            let known = definitions.user_region(region);
+            self.regions.extend(known.map(|place| (region, place)));
             return;
         };
         self.compute_until(now);
@@ -365,6 +394,10 @@ impl Translation {
 
     fn leave(&mut self, region: u32, now: u64) {
         let Some(current) = &mut self.current else {
+            if let Some(depth) = self.regions.iter().rposition(|(id, _)| *id == region) {
+                self.compute_until(now);
+                self.regions.truncate(depth);
+            }
             return;
         };
         // A region that was entered while the recording was off has no Enter.
@@ -401,11 +434,7 @@ impl Translation {
         self.finish_call(self.last);
         self.compute_until(self.last);
         self.current = None;
-        if self.computed > 0 {
-            let ps = std::mem::take(&mut self.computed);
-            self.queue
-                .push_back(Slot::Ready(Operation::Compute { ps, region: None }));
-        }
+        self.push_computed();
         for slot in &mut self.queue {
             if matches!(slot, Slot::Posted { .. }) {
                 *slot = Slot::Dropped;
@@ -645,6 +674,136 @@ impl Translation {
         }))
     }
 
+    /// What making a communicator costs; nothing for collectives that do not.
+    fn make_communicator(
+        &mut self,
+        collective: Collective,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), String> {
+        if !creates(collective.operation) {
+            return Ok(());
+        }
+        let Some(current) = &self.current else {
+            return Ok(());
+        };
+        let steps: &[_] = match &*current.region.name {
+            "MPI_Comm_dup"
+            | "MPI_Comm_dup_with_info"
+            | "MPI_Comm_create"
+            | "MPI_Cart_create"
+            | "MPI_Graph_create"
+            | "MPI_Dist_graph_create"
+            | "MPI_Dist_graph_create_adjacent" => &[AGREE],
+            "MPI_Comm_split" | "MPI_Comm_split_type" | "MPI_Cart_sub" => &[TELL, AGREE],
+            // MPI_Comm_create_group is a matter of some of the communicator's ranks only.
+            _ => return Ok(()),
+        };
+        let call = current.region.call;
+        let membership = known(definitions, collective.communicator)?;
+        self.housekeeping(membership, steps, call, now);
+        Ok(())
+    }
+
+    /// Collectives that a function makes of its own accord.
+    fn housekeeping(&mut self, membership: Membership, steps: &[Step], call: Call, now: u64) {
+        let Membership::Group(communicator) = membership else {
+            return;
+        };
+        for (collective, bytes) in steps {
+            let operation = Operation::Collective {
+                collective: *collective,
+                communicator,
+                root: 0,
+                bytes: *bytes,
+                counts: None,
+                request: None,
+                call,
+            };
+            self.push(operation, now);
+        }
+    }
+
+    /// A one-sided transfer: whether data go there, and whether they come back.
+    fn transfer(
+        &mut self,
+        transfer: Transfer,
+        (there, back): (bool, bool),
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), String> {
+        let Some(Membership::Group(communicator)) = definitions.window(transfer.window)? else {
+            // Of another library than MPI, or into the rank's own memory.
+            return Ok(());
+        };
+        let size = definitions.communicators[communicator as usize].len();
+        let Transfer { peer, bytes, .. } = transfer;
+        if peer as usize >= size {
+            let window = transfer.window;
+            return Err(format!(
+                "transfer with rank {peer}, which window {window} of {size} ranks does not have"
+            ));
+        }
+        let call = self.call(Call::Other);
+        if there {
+            let call = if call == Call::Other { Call::Put } else { call };
+            let put = Operation::Put {
+                to: peer,
+                communicator,
+                bytes,
+                call,
+            };
+            self.push(put, now);
+        }
+        if back {
+            let call = if call == Call::Other { Call::Get } else { call };
+            let bytes = if there || bytes == 0 {
+                transfer.received
+            } else {
+                bytes
+            };
+            let get = Operation::Get {
+                from: peer,
+                communicator,
+                bytes,
+                call,
+            };
+            self.push(get, now);
+        }
+        Ok(())
+    }
+
+    fn window_collective(
+        &mut self,
+        window: u32,
+        operation: u32,
+        now: u64,
+        definitions: &Definitions,
+    ) -> Result<(), String> {
+        let Some(membership) = definitions.window(window)? else {
+            return Ok(());
+        };
+        let call = self.call(Call::Other);
+        if creates(operation) {
+            self.housekeeping(membership, &[AGREE, EXPOSE], call, now);
+        } else if destroys(operation) {
+            self.housekeeping(membership, &[(crate::Collective::Barrier, 0)], call, now);
+        } else if let Membership::Group(communicator) = membership {
+            self.push(Operation::Fence { communicator, call }, now);
+        }
+        Ok(())
+    }
+
+    fn window_lock(&self, window: u32, definitions: &Definitions) -> Result<(), String> {
+        if definitions.window(window)?.is_none() {
+            return Ok(());
+        }
+        let name = self.current.as_ref().map_or("MPI", |c| &c.region.name);
+        Err(format!(
+            "{name}: one-sided communication other than between fences is not supported"
+        ))
+    }
+
     fn own_rank(&mut self, communicator: u32, members: &[u32]) -> Option<u64> {
         if let Some(rank) = self.ranks.get(&communicator) {
             return Some(*rank);
@@ -659,6 +818,26 @@ fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
     definitions
         .membership(id)
         .ok_or_else(|| format!("communicator {id} is used but not defined"))
+}
+
+/// A collective, and its bytes.
+type Step = (crate::Collective, u64);
+
+/// All agree on a free context id: MPICH reduces a mask of 2048 of them.
+const AGREE: Step = (crate::Collective::Allreduce, 256);
+/// Each tells the others its colour and key.
+const TELL: Step = (crate::Collective::Allgather, 8);
+/// Each tells the others where its memory is: address, size and unit.
+const EXPOSE: Step = (crate::Collective::Allgather, 32);
+
+/// Whether an `OTF2_CollectiveOp` makes a communicator or window.
+fn creates(operation: u32) -> bool {
+    matches!(operation, 17 | 21)
+}
+
+/// Whether it frees one.
+fn destroys(operation: u32) -> bool {
+    matches!(operation, 18 | 22)
 }
 
 const ROOT_NONE: u32 = u32::MAX;

@@ -180,6 +180,10 @@ fn time_outside_mpi_is_computation_and_time_inside_is_not() {
             },
         )],
     ]);
+    let compute = |ns: u64| Operation::Compute {
+        ps: 1000 * ns,
+        region: Some(0),
+    };
     let expected = [
         compute(5 + 6),
         send(2, 3, 100, None, Call::Send),
@@ -586,4 +590,177 @@ mod whole_streams {
             prop_assert!(posted.is_empty(), "the rest never completes and is left out");
         }
     }
+}
+
+#[test]
+fn computation_is_told_apart_by_the_innermost_region() {
+    let enter = |time, name| at(time, Record::Enter { region: region(name) });
+    let leave = |time, name| at(time, Record::Leave { region: region(name) });
+    let operations = run(&[
+        vec![
+            at(0, Record::Mark),
+            enter(10, "main"),
+            enter(30, "solve"),
+            leave(35, "solve"),
+            enter(40, "solve"),
+        ],
+        // What MPI calls belongs to it.
+        vec![
+            enter(60, "MPI_Allreduce"),
+            enter(61, "main"),
+            at(62, Record::Collective(allreduce())),
+            leave(63, "main"),
+            leave(65, "MPI_Allreduce"),
+        ],
+        vec![
+            leave(70, "solve"),
+            leave(71, "MPI_Send"),
+            leave(90, "main"),
+            at(100, Record::Mark),
+        ],
+    ])
+    .unwrap();
+    let compute = |ns: u64, region| Operation::Compute {
+        ps: 1000 * ns,
+        region,
+    };
+    assert_eq!(
+        [&operations[..3], &operations[4..]].concat(),
+        [
+            compute(10, None),
+            compute(25, Some(0)),
+            compute(25, Some(1)),
+            compute(5, Some(1)),
+            compute(20, Some(0)),
+            compute(10, None),
+        ]
+    );
+    assert!(matches!(operations[3], Operation::Collective { .. }));
+}
+
+fn allreduce() -> Collective {
+    Collective {
+        operation: 11,
+        communicator: 0,
+        root: u32::MAX,
+        sent: 32,
+        received: 32,
+    }
+}
+
+/// A collective that the library makes of its own accord.
+fn step(collective: Kind, communicator: u32, bytes: u64, call: Call) -> Operation {
+    Operation::Collective {
+        collective,
+        communicator,
+        root: 0,
+        bytes,
+        counts: None,
+        request: None,
+        call,
+    }
+}
+
+#[test]
+fn making_a_communicator_costs_what_it_does_in_mpich() {
+    let making = |operation, communicator| {
+        let collective = Collective {
+            operation,
+            communicator,
+            ..allreduce()
+        };
+        [Record::Collective(collective)]
+    };
+    let operations = run(&[
+        during("MPI_Comm_dup", 0, 0, &making(17, 2)),
+        during("MPI_Comm_split", 0, 0, &making(17, 7)),
+        // On MPI_COMM_SELF, when freed, and in MPI_Init and the like: nothing.
+        during("MPI_Comm_split", 0, 0, &making(17, 1)),
+        during("MPI_Comm_split", 0, 0, &making(18, 0)),
+        during("MPI_Comm_rank", 0, 0, &making(17, 0)),
+    ]);
+    let expected = [
+        step(Kind::Allreduce, 3, 256, Call::CommDup),
+        step(Kind::Allgather, 1, 8, Call::CommSplit),
+        step(Kind::Allreduce, 1, 256, Call::CommSplit),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> Transfer {
+    Transfer {
+        window,
+        peer,
+        bytes,
+        received,
+    }
+}
+
+#[test]
+fn one_sided_transfers_between_fences() {
+    let collective = |operation| [Record::WindowCollective { window: 5, operation }];
+    let operations = run(&[
+        during("MPI_Win_create", 0, 0, &collective(17)),
+        during("MPI_Win_fence", 0, 0, &collective(0)),
+        during("MPI_Put", 0, 0, &[Record::Put(transfer(5, 1, 70, 0))]),
+        during("MPI_Get", 0, 0, &[Record::Get(transfer(5, 0, 80, 0))]),
+        during("MPI_Accumulate", 0, 0, &[Record::Atomic(transfer(5, 1, 90, 0))]),
+        during("MPI_Comm_rank", 0, 0, &[Record::Atomic(transfer(5, 1, 8, 16))]),
+        // Of another library.
+        during(
+            "main",
+            0,
+            0,
+            &[
+                Record::Put(transfer(6, 77, 1, 0)),
+                Record::WindowLock { window: 6 },
+            ],
+        ),
+        during("MPI_Win_fence", 0, 0, &collective(0)),
+        during("MPI_Win_free", 0, 0, &collective(18)),
+    ]);
+    let communicator = 3;
+    let put = |bytes, call| Operation::Put {
+        to: 1,
+        communicator,
+        bytes,
+        call,
+    };
+    let get = |from, bytes| Operation::Get {
+        from,
+        communicator,
+        bytes,
+        call: Call::Get,
+    };
+    let fence = Operation::Fence {
+        communicator,
+        call: Call::WinFence,
+    };
+    let expected = [
+        step(Kind::Allreduce, communicator, 256, Call::WinCreate),
+        step(Kind::Allgather, communicator, 32, Call::WinCreate),
+        fence.clone(),
+        put(70, Call::Put),
+        get(0, 80),
+        put(90, Call::Accumulate),
+        put(8, Call::Put),
+        get(1, 16),
+        fence,
+        step(Kind::Barrier, communicator, 0, Call::WinFree),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+}
+
+#[test]
+fn other_one_sided_communication_is_an_error() {
+    let error = |call, record| run(&[during(call, 0, 0, &[record])]).unwrap_err();
+    assert_eq!(
+        error("MPI_Win_lock", Record::WindowLock { window: 5 }),
+        "MPI_Win_lock: one-sided communication other than between fences is not supported"
+    );
+    assert_eq!(
+        error("MPI_Put", Record::Put(transfer(5, 2, 1, 0))),
+        "transfer with rank 2, which window 5 of 2 ranks does not have"
+    );
+    assert!(error("MPI_Put", Record::Put(transfer(9, 0, 1, 0))).contains("window 9 is used but not defined"));
 }

@@ -59,6 +59,13 @@ pub enum Definition {
         /// Groups.
         groups: [u32; 2],
     },
+    /// Memory that ranks open to each other.
+    Window {
+        /// Id.
+        id: u32,
+        /// Communicator.
+        communicator: u32,
+    },
 }
 
 /// Envelope of a message.
@@ -72,6 +79,19 @@ pub struct Message {
     pub tag: u32,
     /// Bytes.
     pub bytes: u64,
+}
+
+/// A one-sided transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Id of the window.
+    pub window: u32,
+    /// Rank of the other side in the window's communicator.
+    pub peer: u32,
+    /// Bytes; of an atomic operation those that go there.
+    pub bytes: u64,
+    /// Bytes of an atomic operation that come back.
+    pub received: u64,
 }
 
 /// End of a collective operation.
@@ -138,6 +158,18 @@ pub enum Record {
     },
     Measurement {
         on: bool,
+    },
+    Put(Transfer),
+    Get(Transfer),
+    Atomic(Transfer),
+    /// The end of a collective operation on a window.
+    WindowCollective {
+        window: u32,
+        operation: u32,
+    },
+    /// A lock on a window, or a meeting of some of its ranks.
+    WindowLock {
+        window: u32,
     },
 }
 

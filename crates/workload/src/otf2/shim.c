@@ -17,7 +17,9 @@ _Static_assert( OTF2_GROUP_TYPE_COMM_LOCATIONS == 4 && OTF2_GROUP_TYPE_COMM_GROU
                 && OTF2_GROUP_TYPE_COMM_SELF == 6 && OTF2_GROUP_FLAG_GLOBAL_MEMBERS == 1,
                 "group numbers of the format" );
 _Static_assert( OTF2_COLLECTIVE_OP_BARRIER == 0 && OTF2_COLLECTIVE_OP_EXSCAN == 15
-                && OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK == 16,
+                && OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK == 16 && OTF2_COLLECTIVE_OP_CREATE_HANDLE == 17
+                && OTF2_COLLECTIVE_OP_DESTROY_HANDLE == 18 && OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE == 21
+                && OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE == 22,
                 "collective numbers of the format" );
 _Static_assert( sizeof( fs_event ) == 48 && sizeof( fs_definition ) == 56, "layout as in library.rs" );
 
@@ -269,6 +271,24 @@ on_inter_comm( void*          trace,
 }
 #endif
 
+static OTF2_CallbackCode
+on_window( void*          trace,
+           OTF2_RmaWinRef self,
+           OTF2_StringRef name,
+           OTF2_CommRef   comm
+#if FS_OTF2_MAJOR >= 3
+           ,
+           OTF2_RmaWinFlag flags
+#endif
+           )
+{
+    ( void )name;
+#if FS_OTF2_MAJOR >= 3
+    ( void )flags;
+#endif
+    return define( trace, ( fs_definition ){ .kind = FS_WINDOW, .id = self, .a = comm }, NULL, 0 );
+}
+
 static int
 read_definitions( fs_trace* trace )
 {
@@ -285,6 +305,7 @@ read_definitions( fs_trace* trace )
     OTF2_GlobalDefReaderCallbacks_SetRegionCallback( callbacks, on_region );
     OTF2_GlobalDefReaderCallbacks_SetGroupCallback( callbacks, on_group );
     OTF2_GlobalDefReaderCallbacks_SetCommCallback( callbacks, on_comm );
+    OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback( callbacks, on_window );
 #if FS_OTF2_MAJOR >= 3
     OTF2_GlobalDefReaderCallbacks_SetInterCommCallback( callbacks, on_inter_comm );
 #endif
@@ -502,6 +523,82 @@ on_measurement( EVENT_ARGUMENTS,
 }
 
 static OTF2_CallbackCode
+on_put( EVENT_ARGUMENTS,
+        OTF2_RmaWinRef window,
+        uint32_t       remote,
+        uint64_t       bytes,
+        uint64_t       matching )
+{
+    ( void )matching;
+    return PUSH( .kind = FS_PUT, .communicator = window, .peer = remote, .bytes = bytes );
+}
+
+static OTF2_CallbackCode
+on_get( EVENT_ARGUMENTS,
+        OTF2_RmaWinRef window,
+        uint32_t       remote,
+        uint64_t       bytes,
+        uint64_t       matching )
+{
+    ( void )matching;
+    return PUSH( .kind = FS_GET, .communicator = window, .peer = remote, .bytes = bytes );
+}
+
+static OTF2_CallbackCode
+on_atomic( EVENT_ARGUMENTS,
+           OTF2_RmaWinRef     window,
+           uint32_t           remote,
+           OTF2_RmaAtomicType type,
+           uint64_t           sent,
+           uint64_t           received,
+           uint64_t           matching )
+{
+    ( void )type;
+    ( void )matching;
+    return PUSH( .kind = FS_ATOMIC, .communicator = window, .peer = remote, .bytes = sent, .received = received );
+}
+
+static OTF2_CallbackCode
+on_window_collective( EVENT_ARGUMENTS,
+                      OTF2_CollectiveOp operation,
+                      OTF2_RmaSyncLevel level,
+                      OTF2_RmaWinRef    window,
+                      uint32_t          root,
+                      uint64_t          sent,
+                      uint64_t          received )
+{
+    ( void )level;
+    ( void )root;
+    ( void )sent;
+    ( void )received;
+    return PUSH( .kind = FS_WINDOW_COLLECTIVE, .tag = operation, .communicator = window );
+}
+
+static OTF2_CallbackCode
+on_window_group( EVENT_ARGUMENTS,
+                 OTF2_RmaSyncLevel level,
+                 OTF2_RmaWinRef    window,
+                 OTF2_GroupRef     group )
+{
+    ( void )level;
+    ( void )group;
+    return PUSH( .kind = FS_WINDOW_LOCK, .communicator = window );
+}
+
+static OTF2_CallbackCode
+on_window_lock( EVENT_ARGUMENTS,
+                OTF2_RmaWinRef window,
+                uint32_t       remote,
+                uint64_t       lock,
+                OTF2_LockType  type )
+{
+    ( void )remote;
+    ( void )lock;
+    ( void )type;
+    return PUSH( .kind = FS_WINDOW_LOCK, .communicator = window );
+}
+
+static OTF2_CallbackCode
 on_program_begin( EVENT_ARGUMENTS,
                   OTF2_StringRef        program,
                   uint32_t              count,
@@ -547,6 +644,14 @@ event_callbacks( void )
 #endif
     OTF2_EvtReaderCallbacks_SetBufferFlushCallback( callbacks, on_buffer_flush );
     OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback( callbacks, on_measurement );
+    OTF2_EvtReaderCallbacks_SetRmaPutCallback( callbacks, on_put );
+    OTF2_EvtReaderCallbacks_SetRmaGetCallback( callbacks, on_get );
+    OTF2_EvtReaderCallbacks_SetRmaAtomicCallback( callbacks, on_atomic );
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback( callbacks, on_window_collective );
+    OTF2_EvtReaderCallbacks_SetRmaGroupSyncCallback( callbacks, on_window_group );
+    OTF2_EvtReaderCallbacks_SetRmaRequestLockCallback( callbacks, on_window_lock );
+    OTF2_EvtReaderCallbacks_SetRmaAcquireLockCallback( callbacks, on_window_lock );
+    OTF2_EvtReaderCallbacks_SetRmaTryLockCallback( callbacks, on_window_lock );
     OTF2_EvtReaderCallbacks_SetProgramBeginCallback( callbacks, on_program_begin );
     OTF2_EvtReaderCallbacks_SetProgramEndCallback( callbacks, on_program_end );
     return callbacks;

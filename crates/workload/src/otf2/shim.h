@@ -19,7 +19,8 @@ enum fs_definition_kind
     FS_REGION    = 3, /* a: string of the name */
     FS_GROUP     = 4, /* a: type, b: paradigm, c: flags, data: members, 64 bits each */
     FS_COMM      = 5, /* a: string of the name, b: group */
-    FS_INTERCOMM = 6  /* a: group A, b: group B */
+    FS_INTERCOMM = 6, /* a: group A, b: group B */
+    FS_WINDOW    = 7  /* a: communicator */
 };
 
 typedef struct fs_definition
@@ -50,7 +51,12 @@ enum fs_event_kind
     FS_COLLECTIVE_REQUEST  = 12,
     FS_COLLECTIVE_COMPLETE = 13, /* as FS_COLLECTIVE, with request */
     FS_BUFFER_FLUSH        = 14, /* bytes: time at which the flush ends */
-    FS_MEASUREMENT         = 15  /* peer: 1 on, 0 off */
+    FS_MEASUREMENT         = 15, /* peer: 1 on, 0 off */
+    FS_PUT                 = 16, /* communicator: window, likewise below */
+    FS_GET                 = 17,
+    FS_ATOMIC              = 18, /* bytes: sent, received */
+    FS_WINDOW_COLLECTIVE   = 19, /* tag: operation */
+    FS_WINDOW_LOCK         = 20  /* a lock, or a meeting of some of the ranks */
 };
 
 typedef struct fs_event

@@ -34,6 +34,7 @@ struct Tally {
     collectives: BTreeMap<&'static str, CollectiveInfo>,
     housekeeping: u64,
     nonblocking_collectives: u64,
+    transfers: u64,
     sends_without_request: u64,
     flushes: u64,
     switched_off: u64,
@@ -52,6 +53,9 @@ const ONE_SIDED: [&str; 8] = [
     "MPI_Fetch_and_op",
     "MPI_Compare_and_swap",
 ];
+
+/// How the names of functions that look for a message without taking it begin.
+const PROBES: [&str; 4] = ["MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"];
 
 /// The program of a rank runs to its end, so that an archive that has been summed up can be simulated.
 fn survey_rank(archive: &Arc<Archive>, rank: u32, tally: &mut Tally) -> Result<(), TraceError> {
@@ -133,12 +137,15 @@ impl Watched<'_> {
             }
             Record::RequestCancelled { .. } => self.tally.cancelled += 1,
             Record::BufferFlush { .. } => self.tally.flushes += 1,
+            Record::Put(_) | Record::Get(_) | Record::Atomic(_) => self.tally.transfers += 1,
             Record::Measurement { on } => self.tally.switched_off += u64::from(!on),
             Record::Leave { .. } => self.call = None,
             Record::Mark
             | Record::IsendComplete { .. }
             | Record::IrecvRequest { .. }
             | Record::RequestTest { .. }
+            | Record::WindowCollective { .. }
+            | Record::WindowLock { .. }
             | Record::CollectiveRequest { .. } => {}
         }
     }
@@ -199,7 +206,7 @@ impl Tally {
     fn notes(&self, archive: &Archive, sent: &MessageInfo) -> Vec<String> {
         let (others, other_events) = archive.definitions.other_locations;
         let (received, received_bytes) = self.received;
-        let one_sided = self.calls_of(&ONE_SIDED);
+        let one_sided = self.calls_of(&ONE_SIDED).saturating_sub(self.transfers);
         let counted = [
             (
                 others as u64,
@@ -233,9 +240,20 @@ impl Tally {
             ),
             (
                 self.housekeeping,
-                "collective calls that make or free communicators and the like; they are not replayed".into(),
+                "collective calls that make or free communicators and the like; those that make one cost what they do in \
+                 MPICH, the others nothing"
+                    .into(),
             ),
-            (one_sided, "one-sided transfers; they are not replayed".into()),
+            (
+                one_sided,
+                "one-sided transfers without a record of what they move; they are not replayed".into(),
+            ),
+            (
+                self.calls_of(&PROBES),
+                "calls of MPI_Probe and the like, which have no record of what they find; the receives after them \
+                 wait instead"
+                    .into(),
+            ),
             (
                 self.calls_of(&["MPI_File_"]),
                 "calls of MPI-IO; they are not replayed".into(),

@@ -1,0 +1,318 @@
+//! From the graph of a rank's operations to their sequence on one CPU.
+//!
+//! All that can start without waiting starts: receives first, since posting them takes no time, then the
+//! others in the order of the file. Where nothing can, the rank waits for what the first operation of the file
+//! that could go on needs, and for nothing else. Operations are kept from when one that they follow has
+//! started until they start themselves, so memory is that of this front, not of the schedule.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::graph::{ANY, Block, Graph, Kind, List, Node};
+use crate::{Call, Operation, Program, TraceError, WORLD};
+
+/// Picoseconds in the unit of a calc.
+const PS_PER_NS: u64 = 1000;
+
+/// An operation that follows some that have not started.
+#[derive(Debug)]
+struct Partial {
+    /// How many.
+    left: u32,
+    /// Requests of those that have started and whose end it follows.
+    requests: Vec<u32>,
+}
+
+/// The operations of one rank. A request is numbered as the operation that opens it.
+pub struct RankProgram {
+    file: String,
+    rank: u32,
+    ranks: u32,
+    graph: Graph,
+    /// Roots seen in the search for receives, and in the search for others.
+    roots: [u32; 2],
+    /// Operations that may start: receives, and others.
+    ready: [BinaryHeap<Reverse<u32>>; 2],
+    partial: BTreeMap<u32, Partial>,
+    /// Operations that follow only what has started, with the requests that they wait for.
+    blocked: BTreeMap<u32, Vec<u32>>,
+    /// Requests that nothing has waited for.
+    open: BTreeSet<u32>,
+    started: u32,
+    ended: bool,
+    /// CPU and NIC of the first operation, and whether others use another.
+    first_units: Option<(u8, u8)>,
+    several_units: (bool, bool),
+}
+
+impl RankProgram {
+    /// A program that starts at the beginning of a rank's schedule.
+    ///
+    /// # Errors
+    /// The schedule is damaged.
+    pub fn new(file: String, rank: u32, ranks: u32, block: Block) -> Result<RankProgram, TraceError> {
+        let graph = Graph::new(block).map_err(|e| error(&file, rank, &e))?;
+        Ok(RankProgram {
+            file,
+            rank,
+            ranks,
+            graph,
+            roots: [0; 2],
+            ready: Default::default(),
+            partial: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+            open: BTreeSet::new(),
+            started: 0,
+            ended: false,
+            first_units: None,
+            several_units: (false, false),
+        })
+    }
+
+    /// Operations of the schedule that have started.
+    pub fn started(&self) -> u32 {
+        self.started
+    }
+
+    /// Whether more than one CPU, and more than one NIC, have been used so far.
+    pub fn several_units(&self) -> (bool, bool) {
+        self.several_units
+    }
+
+    /// What waits in memory: operations and requests.
+    #[cfg(test)]
+    pub fn front(&self) -> usize {
+        self.partial.len()
+            + self.blocked.len()
+            + self.ready.iter().map(BinaryHeap::len).sum::<usize>()
+            + self.open.len()
+    }
+
+    fn step(&mut self) -> Result<Option<Operation>, String> {
+        loop {
+            if let Some(number) = self.next_ready()? {
+                let node = self.graph.node(number)?;
+                let operation = self.operation(number, node)?;
+                self.start(number, node)?;
+                match operation {
+                    // It orders others, and takes no time itself.
+                    Operation::Compute { ps: 0, .. } => {}
+                    operation => return Ok(Some(operation)),
+                }
+            } else if let Some((first, requests)) = self.blocked.first_key_value() {
+                debug_assert!(!requests.is_empty(), "operation {first} can start");
+                let requests = requests.clone();
+                return self.wait(requests).map(Some);
+            } else {
+                return self.end();
+            }
+        }
+    }
+
+    fn next_ready(&mut self) -> Result<Option<u32>, String> {
+        for class in 0..2 {
+            let root = self.next_root(class)?;
+            let freed = self.ready[class].peek().map(|Reverse(number)| *number);
+            let number = match (root, freed) {
+                (Some(root), Some(freed)) if freed < root => Some(freed),
+                (Some(root), _) => {
+                    self.roots[class] += 1;
+                    return Ok(Some(root));
+                }
+                (None, freed) => freed,
+            };
+            if number.is_some() {
+                self.ready[class].pop();
+                return Ok(number);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next operation of a class that follows none; the search stops there.
+    fn next_root(&mut self, class: usize) -> Result<Option<u32>, String> {
+        loop {
+            let place = self.roots[class];
+            let Some(root) = self.graph.root(place)? else {
+                return Ok(None);
+            };
+            let node = self.graph.peek(root)?;
+            let ascends = place == 0 || self.graph.root(place - 1)? < Some(root);
+            if node.prerequisites > 0 || !ascends {
+                return Err(format!(
+                    "operation {root} is not where those that follow none are listed: the file is damaged"
+                ));
+            }
+            if class_of(node) == class {
+                return Ok(Some(root));
+            }
+            self.roots[class] += 1;
+        }
+    }
+
+    fn operation(&self, number: u32, node: Node) -> Result<Operation, String> {
+        let (peer, tag, bytes) = (node.peer, node.tag, node.size);
+        let any = |value| (value != ANY).then_some(value);
+        check(node, self.ranks).map_err(|e| format!("operation {number}: {e}"))?;
+        let request = Some(u64::from(number));
+        Ok(match node.kind {
+            Kind::Send => Operation::Send {
+                to: peer,
+                tag,
+                communicator: WORLD,
+                bytes,
+                request,
+                call: Call::Isend,
+            },
+            Kind::Receive => Operation::Receive {
+                from: any(peer),
+                tag: any(tag),
+                communicator: WORLD,
+                bytes,
+                request,
+                call: Call::Irecv,
+            },
+            Kind::Calc => Operation::Compute {
+                ps: node.size * PS_PER_NS,
+                region: None,
+            },
+        })
+    }
+
+    /// Lets go what follows an operation that starts now. A calc has ended when the next operation starts.
+    fn start(&mut self, number: u32, node: Node) -> Result<(), String> {
+        self.started += 1;
+        if self.started > self.graph.operations {
+            return Err("more operations can start than there are: the file is damaged".into());
+        }
+        let (cpu, nic) = *self.first_units.get_or_insert((node.cpu, node.nic));
+        self.several_units.0 |= cpu != node.cpu;
+        self.several_units.1 |= nic != node.nic;
+        let request = (node.kind != Kind::Calc).then_some(number);
+        self.open.extend(request);
+        self.release(node.started, None)?;
+        self.release(node.ended, request)
+    }
+
+    fn release(&mut self, list: List, request: Option<u32>) -> Result<(), String> {
+        for n in 0..list.count {
+            let number = self.graph.entry(list, n)?;
+            let node = self.graph.peek(number)?;
+            let partial = self.partial.entry(number).or_insert(Partial {
+                left: node.prerequisites,
+                requests: Vec::new(),
+            });
+            partial.left = partial.left.checked_sub(1).ok_or_else(|| {
+                format!("operation {number} follows more operations than it says: the file is damaged")
+            })?;
+            partial.requests.extend(request);
+            if partial.left > 0 {
+                continue;
+            }
+            let mut requests = self.partial.remove(&number).map_or(vec![], |p| p.requests);
+            requests.retain(|r| self.open.contains(r));
+            requests.sort_unstable();
+            requests.dedup();
+            if requests.is_empty() {
+                self.ready[class_of(node)].push(Reverse(number));
+            } else {
+                self.blocked.insert(number, requests);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits, and lets go what waited for the same.
+    fn wait(&mut self, requests: Vec<u32>) -> Result<Operation, String> {
+        for request in &requests {
+            self.open.remove(request);
+            let list = self.graph.node(*request)?.ended;
+            for n in 0..list.count {
+                let number = self.graph.entry(list, n)?;
+                if let Some(others) = self.blocked.get_mut(&number) {
+                    others.retain(|r| r != request);
+                    if others.is_empty() {
+                        self.blocked.remove(&number);
+                        let class = class_of(self.graph.peek(number)?);
+                        self.ready[class].push(Reverse(number));
+                    }
+                }
+            }
+        }
+        Ok(wait_for(requests))
+    }
+
+    /// Waits for what nothing else has waited for.
+    fn end(&mut self) -> Result<Option<Operation>, String> {
+        let operations = self.graph.operations;
+        if self.started < operations {
+            let among = self.partial.keys().next();
+            return Err(format!(
+                "{} of {operations} operations can never start, because they wait for each other in a circle{}",
+                operations - self.started,
+                among.map_or(String::new(), |n| format!(" (operation {n} is behind it)"))
+            ));
+        }
+        let requests: Vec<u32> = std::mem::take(&mut self.open).into_iter().collect();
+        Ok((!requests.is_empty()).then(|| wait_for(requests)))
+    }
+}
+
+impl Program for RankProgram {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let next = self.step().map_err(|e| error(&self.file, self.rank, &e));
+        // After an error there is no going on.
+        self.ended = !matches!(next, Ok(Some(_)));
+        next
+    }
+}
+
+fn error(file: &str, rank: u32, message: &str) -> TraceError {
+    TraceError {
+        file: file.into(),
+        rank: Some(rank),
+        message: message.into(),
+    }
+}
+
+fn wait_for(requests: Vec<u32>) -> Operation {
+    Operation::Wait {
+        requests: requests.into_iter().map(u64::from).collect(),
+        call: Call::Waitall,
+    }
+}
+
+/// Receives are 0, others 1.
+fn class_of(node: Node) -> usize {
+    usize::from(node.kind != Kind::Receive)
+}
+
+/// Whether an operation can be carried out among so many ranks.
+///
+/// # Errors
+/// It cannot.
+pub fn check(node: Node, ranks: u32) -> Result<(), String> {
+    let (name, peer) = match node.kind {
+        Kind::Send => ("send to", node.peer),
+        Kind::Receive if node.peer == ANY => return Ok(()),
+        Kind::Receive => ("recv from", node.peer),
+        Kind::Calc => {
+            let fits = node.size.checked_mul(PS_PER_NS).is_some();
+            let too_long = format!("calc of {} ns: longer than 2^64 ps (213 days)", node.size);
+            return fits.then_some(()).ok_or(too_long);
+        }
+    };
+    if peer >= ranks {
+        return Err(format!(
+            "{name} rank {peer}, but the ranks are 0 to {}",
+            ranks - 1
+        ));
+    }
+    if node.kind == Kind::Send && node.tag == ANY {
+        return Err("a send with any tag (-1); expected a number, only a recv can take any".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Sums up a schedule: the program of each rank runs to its end, so that what has been summed up can be
+//! simulated.
+
+use std::collections::BTreeMap;
+
+use super::Schedule;
+use super::tally::Tally;
+use crate::info::{CommunicatorInfo, MessageInfo};
+use crate::{Operation, Program, TraceError, TraceInfo, Workload};
+
+/// Sums up a schedule.
+pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
+    let mut totals = Totals::default();
+    for rank in 0..schedule.ranks() {
+        totals.rank(schedule, rank)?;
+    }
+    let file = schedule.file.display().to_string();
+    totals.tally.check().map_err(|(rank, message)| TraceError {
+        file: file.clone(),
+        rank: Some(rank),
+        message,
+    })?;
+    Ok(totals.into_info(file, schedule.ranks()))
+}
+
+/// Counts over all ranks.
+#[derive(Default)]
+struct Totals {
+    operations: u64,
+    compute_ps: u64,
+    calls: BTreeMap<String, u64>,
+    sizes: BTreeMap<u64, u64>,
+    sent_bytes: u128,
+    received_bytes: u128,
+    wildcards: u64,
+    tally: Tally,
+    several_cpus: u64,
+    several_nics: u64,
+}
+
+impl Totals {
+    fn rank(&mut self, schedule: &Schedule, rank: u32) -> Result<(), TraceError> {
+        let mut program = schedule.rank_program(rank)?;
+        while let Some(operation) = program.next()? {
+            self.operation(rank, &operation);
+        }
+        self.operations += u64::from(program.started());
+        let (cpus, nics) = program.several_units();
+        self.several_cpus += u64::from(cpus);
+        self.several_nics += u64::from(nics);
+        Ok(())
+    }
+
+    fn operation(&mut self, rank: u32, operation: &Operation) {
+        let call = match operation {
+            Operation::Compute { ps, .. } => {
+                self.compute_ps = self.compute_ps.saturating_add(*ps);
+                return;
+            }
+            Operation::Send { to, bytes, call, .. } => {
+                self.tally.add(*to, 1, 0);
+                *self.sizes.entry(*bytes).or_default() += 1;
+                self.sent_bytes += u128::from(*bytes);
+                call
+            }
+            Operation::Receive {
+                from,
+                tag,
+                bytes,
+                call,
+                ..
+            } => {
+                self.tally.add(rank, 0, 1);
+                self.wildcards += u64::from(from.is_none() || tag.is_none());
+                self.received_bytes += u128::from(*bytes);
+                call
+            }
+            Operation::Wait { call, .. } => call,
+            // A schedule has no others.
+            _ => return,
+        };
+        *self.calls.entry(call.name().into()).or_default() += 1;
+    }
+
+    fn into_info(self, file: String, ranks: u32) -> TraceInfo {
+        TraceInfo {
+            file,
+            format: super::FORMAT.name.into(),
+            ranks,
+            span_ps: 0,
+            compute_ps: self.compute_ps,
+            compute_share: 0.0,
+            events: self.operations,
+            mpi_calls: self.calls.values().sum(),
+            notes: self.notes(),
+            mpi_calls_by_name: self.calls,
+            messages: MessageInfo::from_sizes(&self.sizes),
+            collectives: BTreeMap::new(),
+            communicators: vec![CommunicatorInfo { ranks, count: 1 }],
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec!["a schedule has no recorded times: its span is given as 0".to_string()];
+        let counted = [
+            (
+                self.several_cpus,
+                "ranks use several CPUs; each rank is replayed on one, which does one thing after the other",
+            ),
+            (
+                self.several_nics,
+                "ranks name several NICs; the experiment's rails decide which is used",
+            ),
+            (
+                self.wildcards,
+                "receives take a message from any rank or of any tag",
+            ),
+        ];
+        notes.extend(
+            counted
+                .iter()
+                .filter(|(n, _)| *n > 0)
+                .map(|(n, what)| format!("{n} {what}")),
+        );
+        if self.sent_bytes != self.received_bytes {
+            notes.push(format!(
+                "{} bytes are sent, but {} received: buffers are larger than messages, or too small",
+                self.sent_bytes, self.received_bytes
+            ));
+        }
+        notes
+    }
+}

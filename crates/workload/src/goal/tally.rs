@@ -1,0 +1,49 @@
+//! Whether as many messages are sent to each rank as it receives.
+
+use std::collections::BTreeMap;
+
+use super::graph::{Kind, Node};
+
+/// Messages to and receives at each rank.
+#[derive(Debug, Default)]
+pub struct Tally {
+    ranks: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Tally {
+    /// Counts one operation of a rank.
+    pub fn count(&mut self, rank: u32, node: Node) {
+        match node.kind {
+            Kind::Send => self.add(node.peer, 1, 0),
+            Kind::Receive => self.add(rank, 0, 1),
+            Kind::Calc => {}
+        }
+    }
+
+    /// Counts messages to and receives at a rank.
+    pub fn add(&mut self, rank: u32, sends: u64, receives: u64) {
+        let counts = self.ranks.entry(rank).or_default();
+        counts.0 += sends;
+        counts.1 += receives;
+    }
+
+    /// Compares them.
+    ///
+    /// # Errors
+    /// The first rank where they differ, and how.
+    pub fn check(&self) -> Result<(), (u32, String)> {
+        let found = self.ranks.iter().find(|(_, (sends, receives))| sends != receives);
+        match found {
+            None => Ok(()),
+            Some((rank, (sends, receives))) => {
+                let what = if sends > receives {
+                    "messages would lie there for ever"
+                } else {
+                    "receives would wait for ever"
+                };
+                let message = format!("{sends} messages are sent to it, but it receives {receives}: {what}");
+                Err((*rank, message))
+            }
+        }
+    }
+}

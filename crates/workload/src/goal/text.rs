@@ -1,0 +1,556 @@
+//! GOAL schedules as text.
+//!
+//! ```text
+//! num_ranks 2
+//! rank 0 {
+//! l1: calc 1500 cpu 0
+//! l2: send 10b to 1 tag 5 cpu 0 nic 0
+//! l2 requires l1
+//! }
+//! ```
+//!
+//! The grammar is that of `txt2bin` (<https://github.com/spcl/LogGOPSim>), with two freedoms: ranks may come in
+//! any order, and a dependency may name an operation that is written further down. A label that two operations
+//! have, of which `txt2bin` takes the first, is an error.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::graph::{ANY, Block, Kind, List, Node};
+use super::program::check;
+use super::tally::Tally;
+use crate::TraceError;
+
+/// Where the operations of a rank begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// First byte after the brace.
+    offset: u64,
+    /// Line of the brace.
+    line: u64,
+}
+
+/// Whether a file that begins so is a schedule in text: the first words, after comments.
+pub fn recognise(head: &[u8]) -> bool {
+    let mut rest = head.trim_ascii_start();
+    loop {
+        let end: &[u8] = match rest {
+            [b'/', b'/', ..] => b"\n",
+            [b'/', b'*', ..] => b"*/",
+            _ => return rest.starts_with(b"num_ranks"),
+        };
+        match rest.windows(end.len()).position(|w| w == end) {
+            Some(at) => rest = rest[at + end.len()..].trim_ascii_start(),
+            // The comment is longer than what is looked at.
+            None => return head.len() >= 256,
+        }
+    }
+}
+
+/// Finds the ranks of a schedule, and checks all of them, with one in memory at a time.
+///
+/// # Errors
+/// What is wrong with the schedule, with file, line and rank.
+pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
+    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+    let ranks = parser.header()?;
+    let mut places: BTreeMap<u32, Place> = BTreeMap::new();
+    let mut tally = Tally::default();
+    while let Some((rank, place)) = parser.rank(ranks)? {
+        if let Some(first) = places.insert(rank, place) {
+            let line = first.line;
+            return Err(parser.error(format!(
+                "rank {rank} is here for the second time; the first is in line {line}"
+            )));
+        }
+        parser.rank = Some(rank);
+        let schedule = parser.schedule(ranks)?;
+        schedule.nodes.iter().for_each(|node| tally.count(rank, *node));
+        parser.rank = None;
+    }
+    for rank in 0..ranks {
+        if !places.contains_key(&rank) {
+            return Err(parser.fault(Some(rank), format!("is missing; expected {ranks} ranks, from 0")));
+        }
+    }
+    tally
+        .check()
+        .map_err(|(rank, message)| parser.fault(Some(rank), message))?;
+    Ok(places.into_values().collect())
+}
+
+/// Reads the schedule of a rank that [`index`] found.
+///
+/// # Errors
+/// The file cannot be read, or is another than it was.
+pub fn block(file: &Path, rank: u32, ranks: u32, place: Place) -> Result<Block, TraceError> {
+    let mut parser = Parser::open(file, place)?;
+    parser.rank = Some(rank);
+    let schedule = parser.schedule(ranks)?;
+    Ok(Block::new(schedule.nodes, schedule.edges))
+}
+
+/// The schedule of the first rank of a file, whatever follows.
+#[cfg(test)]
+pub fn first_block(file: &Path) -> Result<Block, TraceError> {
+    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+    let ranks = parser.header()?;
+    parser.rank(ranks)?;
+    let schedule = parser.schedule(ranks)?;
+    Ok(Block::new(schedule.nodes, schedule.edges))
+}
+
+struct Schedule {
+    nodes: Vec<Node>,
+    /// Earlier, later, whether only the earlier one's start counts.
+    edges: Vec<(u32, u32, bool)>,
+}
+
+struct Parser<'a, R> {
+    file: &'a Path,
+    input: R,
+    /// The line that is read, without what has been taken of it.
+    rest: Vec<u8>,
+    taken: usize,
+    /// Byte after it.
+    offset: u64,
+    line: u64,
+    rank: Option<u32>,
+}
+
+impl<'a> Parser<'a, BufReader<std::fs::File>> {
+    fn open(file: &'a Path, place: Place) -> Result<Self, TraceError> {
+        let opened = std::fs::File::open(file).and_then(|mut f| {
+            f.seek(SeekFrom::Start(place.offset))?;
+            Ok(f)
+        });
+        let input = opened.map_err(|e| TraceError {
+            file: file.display().to_string(),
+            rank: None,
+            message: format!("cannot be opened: {e}"),
+        })?;
+        Ok(Parser {
+            file,
+            input: BufReader::new(input),
+            rest: Vec::new(),
+            taken: 0,
+            offset: place.offset,
+            line: place.line.saturating_sub(1),
+            rank: None,
+        })
+    }
+}
+
+/// Longest line: a schedule's are short, and a file without line ends is none.
+const LINE: u64 = 1 << 16;
+
+impl<R: BufRead> Parser<'_, R> {
+    fn fault(&self, rank: Option<u32>, message: impl Into<String>) -> TraceError {
+        TraceError {
+            file: self.file.display().to_string(),
+            rank,
+            message: message.into(),
+        }
+    }
+
+    fn error(&self, message: impl AsRef<str>) -> TraceError {
+        self.at(self.line, message)
+    }
+
+    fn at(&self, line: u64, message: impl AsRef<str>) -> TraceError {
+        self.fault(self.rank, format!("line {line}: {}", message.as_ref()))
+    }
+
+    /// Goes to the next line; false at the end of the file.
+    fn next_line(&mut self) -> Result<bool, TraceError> {
+        self.rest.clear();
+        self.taken = 0;
+        self.line += 1;
+        let read = (&mut self.input).take(LINE).read_until(b'\n', &mut self.rest);
+        let read = read.map_err(|e| self.error(format!("cannot be read: {e}")))?;
+        self.offset += read as u64;
+        if read as u64 == LINE {
+            return Err(self.error(format!("is longer than {LINE} bytes: this is no schedule")));
+        }
+        Ok(read > 0)
+    }
+
+    /// Skips spaces and comments in the line, and lines with them where a comment ends in another.
+    fn skip(&mut self) -> Result<(), TraceError> {
+        loop {
+            let rest = &self.rest[self.taken..];
+            let blank = rest
+                .iter()
+                .take_while(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
+                .count();
+            self.taken += blank;
+            match &rest[blank..] {
+                [b'/', b'/', ..] => self.taken = self.rest.len(),
+                [b'/', b'*', ..] => {
+                    self.taken += 2;
+                    let begin = self.line;
+                    loop {
+                        let rest = &self.rest[self.taken..];
+                        if let Some(end) = rest.windows(2).position(|w| w == b"*/") {
+                            self.taken += end + 2;
+                            break;
+                        }
+                        if !self.next_line()? {
+                            return Err(self.at(begin, "this comment has no end (*/)"));
+                        }
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Whether the line has more on it.
+    fn has_more(&mut self) -> Result<bool, TraceError> {
+        self.skip()?;
+        Ok(self.taken < self.rest.len())
+    }
+
+    /// Goes to where the next statement begins; false at the end of the file.
+    fn next_statement(&mut self) -> Result<bool, TraceError> {
+        while !self.has_more()? {
+            if !self.next_line()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next word: letters, digits and underscores from a letter, or digits, or another single character.
+    fn word(&mut self) -> Result<&str, TraceError> {
+        self.skip()?;
+        let rest = &self.rest[self.taken..];
+        let letters = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+        let length = match rest {
+            [] => 0,
+            [first, ..] if first.is_ascii_alphabetic() => rest.iter().take_while(|b| letters(b)).count(),
+            [b'-', tail @ ..] => 1 + tail.iter().take_while(|b| b.is_ascii_digit()).count(),
+            [b'0'..=b'9', ..] => rest.iter().take_while(|b| b.is_ascii_digit()).count(),
+            _ => 1,
+        };
+        let word = &rest[..length];
+        self.taken += length;
+        // Another byte than ASCII stands alone, and is none of the words that are expected.
+        Ok(std::str::from_utf8(word).unwrap_or("\u{fffd}"))
+    }
+
+    /// A word that has to be there.
+    fn expect(&mut self, expected: &str) -> Result<(), TraceError> {
+        let found = self.word()?;
+        if found == expected {
+            return Ok(());
+        }
+        let found = shown(found);
+        Err(self.error(format!("expected '{expected}', found {found}")))
+    }
+
+    fn number<N: TryFrom<u64>>(&mut self, what: &str) -> Result<N, TraceError> {
+        let word = self.word()?;
+        let fits = |n: &u64| size_of::<N>() != 4 || *n < u64::from(ANY);
+        let number = word.parse::<u64>().ok().filter(fits);
+        let number = number.and_then(|n| N::try_from(n).ok());
+        let found = shown(word);
+        number.ok_or_else(|| {
+            let largest = match size_of::<N>() {
+                1 => u64::from(u8::MAX),
+                // The largest number of 32 bits stands for any.
+                4 => u64::from(u32::MAX - 1),
+                _ => u64::MAX,
+            };
+            self.error(format!(
+                "expected {what}, a number from 0 to {largest}, found {found}"
+            ))
+        })
+    }
+
+    /// A number, or -1 for any.
+    fn or_any(&mut self, what: &str) -> Result<u32, TraceError> {
+        self.skip()?;
+        if self.rest[self.taken..].starts_with(b"-1") {
+            self.word()?;
+            return Ok(ANY);
+        }
+        self.number(what)
+    }
+
+    fn line_end(&mut self) -> Result<(), TraceError> {
+        if !self.has_more()? {
+            return Ok(());
+        }
+        let found = shown(self.word()?);
+        Err(self.error(format!("expected the end of the line, found {found}")))
+    }
+
+    /// The number of ranks.
+    fn header(&mut self) -> Result<u32, TraceError> {
+        if !self.next_statement()? {
+            return Err(self.error("expected 'num_ranks', found the end of the file"));
+        }
+        self.expect("num_ranks")?;
+        let ranks: u32 = self.number("the number of ranks")?;
+        if ranks == 0 {
+            return Err(self.error("a schedule of no ranks; expected at least 1"));
+        }
+        Ok(ranks)
+    }
+
+    /// The beginning of the next rank's operations; none at the end of the file.
+    fn rank(&mut self, ranks: u32) -> Result<Option<(u32, Place)>, TraceError> {
+        if !self.next_statement()? {
+            return Ok(None);
+        }
+        self.expect("rank")?;
+        let rank: u32 = self.number("a rank")?;
+        if rank >= ranks {
+            return Err(self.error(format!("rank {rank}, but num_ranks is {ranks}")));
+        }
+        self.expect("{")?;
+        let offset = self.offset - (self.rest.len() - self.taken) as u64;
+        let line = self.line;
+        Ok(Some((rank, Place { offset, line })))
+    }
+
+    /// The operations up to the closing brace.
+    fn schedule(&mut self, ranks: u32) -> Result<Schedule, TraceError> {
+        let mut building = Building::default();
+        loop {
+            if !self.next_statement()? {
+                return Err(self.error("expected '}' at the end of the rank, found the end of the file"));
+            }
+            let word = self.word()?.to_string();
+            match word.as_str() {
+                "}" => break,
+                "send" | "recv" | "calc" => self.operation(&word, None, ranks, &mut building)?,
+                label if label.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    let next = self.word()?.to_string();
+                    match next.as_str() {
+                        ":" => {
+                            let word = self.word()?.to_string();
+                            self.operation(&word, Some(label), ranks, &mut building)?;
+                        }
+                        "requires" | "irequires" => {
+                            let earlier = self.word()?.to_string();
+                            if !earlier.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                                let found = shown(&earlier);
+                                return Err(
+                                    self.error(format!("expected a label after '{next}', found {found}"))
+                                );
+                            }
+                            self.line_end()?;
+                            building.edges.push(Edge {
+                                earlier,
+                                later: word,
+                                start: next == "irequires",
+                                line: self.line,
+                            });
+                        }
+                        other => {
+                            let expected = format!("':', 'requires' or 'irequires' after '{label}'");
+                            return Err(self.error(format!("expected {expected}, found {}", shown(other))));
+                        }
+                    }
+                }
+                other => {
+                    let found = shown(other);
+                    return Err(self.error(format!("expected an operation, a label or '}}', found {found}")));
+                }
+            }
+        }
+        building
+            .finish()
+            .map_err(|(line, message)| self.at(line, message))
+    }
+
+    /// One operation, after its first word.
+    fn operation(
+        &mut self,
+        word: &str,
+        label: Option<&str>,
+        ranks: u32,
+        building: &mut Building,
+    ) -> Result<(), TraceError> {
+        let mut node = Node {
+            prerequisites: 0,
+            kind: Kind::Calc,
+            peer: 0,
+            size: 0,
+            tag: 0,
+            cpu: 0,
+            nic: 0,
+            ended: List::default(),
+            started: List::default(),
+        };
+        match word {
+            "calc" => node.size = self.number("nanoseconds")?,
+            "send" | "recv" => {
+                node.size = self.number("bytes")?;
+                self.expect("b")?;
+                if word == "send" {
+                    node.kind = Kind::Send;
+                    self.expect("to")?;
+                    node.peer = self.number("a rank")?;
+                } else {
+                    node.kind = Kind::Receive;
+                    self.expect("from")?;
+                    node.peer = self.or_any("a rank or -1")?;
+                }
+            }
+            other => {
+                let found = shown(other);
+                return Err(self.error(format!("expected 'send', 'recv' or 'calc', found {found}")));
+            }
+        }
+        while self.has_more()? {
+            let word = self.word()?.to_string();
+            match (word.as_str(), node.kind) {
+                ("tag", Kind::Send | Kind::Receive) => node.tag = self.or_any("a tag")?,
+                ("nic", Kind::Send | Kind::Receive) => node.nic = self.number("a NIC")?,
+                ("cpu", _) => node.cpu = self.number("a CPU")?,
+                (other, Kind::Calc) => {
+                    let found = shown(other);
+                    return Err(self.error(format!("expected 'cpu' or the end of the line, found {found}")));
+                }
+                (other, _) => {
+                    let found = shown(other);
+                    let expected = "'tag', 'cpu', 'nic' or the end of the line";
+                    return Err(self.error(format!("expected {expected}, found {found}")));
+                }
+            }
+        }
+        check(node, ranks).map_err(|e| self.error(e))?;
+        building.add(node, label, self.line).map_err(|e| self.error(e))
+    }
+}
+
+/// A word in a message.
+fn shown(word: &str) -> String {
+    match word {
+        "" => "the end of the line".into(),
+        word => format!("'{word}'"),
+    }
+}
+
+/// A dependency, by labels.
+struct Edge {
+    earlier: String,
+    later: String,
+    start: bool,
+    line: u64,
+}
+
+/// One rank's schedule as it is read.
+#[derive(Default)]
+struct Building {
+    nodes: Vec<Node>,
+    lines: Vec<u64>,
+    labels: HashMap<String, u32>,
+    edges: Vec<Edge>,
+}
+
+impl Building {
+    fn add(&mut self, node: Node, label: Option<&str>, line: u64) -> Result<(), String> {
+        let number = u32::try_from(self.nodes.len()).map_err(|_| "more than 2^32 operations".to_string())?;
+        if let Some(label) = label
+            && let Some(first) = self.labels.insert(label.into(), number)
+        {
+            let first = self.lines[first as usize];
+            return Err(format!(
+                "the label '{label}' is taken by the operation in line {first}"
+            ));
+        }
+        self.nodes.push(node);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// The schedule; else the line at fault, and why.
+    fn finish(self) -> Result<Schedule, (u64, String)> {
+        let place = |label: &String, line| {
+            let unknown = || {
+                (
+                    line,
+                    format!("there is no operation with the label '{label}' in this rank"),
+                )
+            };
+            self.labels.get(label).copied().ok_or_else(unknown)
+        };
+        let mut edges = Vec::with_capacity(self.edges.len());
+        for edge in &self.edges {
+            edges.push((
+                place(&edge.earlier, edge.line)?,
+                place(&edge.later, edge.line)?,
+                edge.start,
+            ));
+        }
+        if let Some(circle) = circle(self.nodes.len(), &edges) {
+            let lines: Vec<String> = circle
+                .iter()
+                .take(10)
+                .map(|n| self.lines[*n as usize].to_string())
+                .collect();
+            let first = self.lines[circle[0] as usize];
+            let lines = lines.join(", ");
+            return Err((
+                first,
+                format!("operations wait for each other in a circle; they are in the lines {lines}"),
+            ));
+        }
+        Ok(Schedule {
+            nodes: self.nodes,
+            edges,
+        })
+    }
+}
+
+/// Operations each of which follows the next, and the last the first.
+fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
+    let mut follows = vec![0u32; operations];
+    let mut by_earlier: Vec<(u32, u32)> = edges
+        .iter()
+        .map(|(earlier, later, _)| (*earlier, *later))
+        .collect();
+    by_earlier.sort_unstable();
+    by_earlier
+        .iter()
+        .for_each(|(_, later)| follows[*later as usize] += 1);
+    let mut free: Vec<u32> = (0..operations as u32)
+        .filter(|n| follows[*n as usize] == 0)
+        .collect();
+    let mut left = operations;
+    while let Some(number) = free.pop() {
+        left -= 1;
+        let first = by_earlier.partition_point(|(earlier, _)| *earlier < number);
+        for (_, later) in by_earlier[first..].iter().take_while(|(e, _)| *e == number) {
+            follows[*later as usize] -= 1;
+            if follows[*later as usize] == 0 {
+                free.push(*later);
+            }
+        }
+    }
+    if left == 0 {
+        return None;
+    }
+    // Each that is left follows another that is left: going back ends in a circle.
+    let mut before: HashMap<u32, u32> = HashMap::new();
+    for (earlier, later) in by_earlier.iter().rev() {
+        if follows[*earlier as usize] > 0 && follows[*later as usize] > 0 {
+            before.insert(*later, *earlier);
+        }
+    }
+    let mut path: Vec<u32> = Vec::new();
+    let mut place: HashMap<u32, usize> = HashMap::new();
+    let mut at = (0..operations as u32).find(|n| follows[*n as usize] > 0)?;
+    loop {
+        if let Some(begin) = place.insert(at, path.len()) {
+            return Some(path.split_off(begin));
+        }
+        path.push(at);
+        at = *before.get(&at)?;
+    }
+}
