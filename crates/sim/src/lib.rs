@@ -34,3 +34,4 @@ pub use listing::{Listing, PART_KINDS, listing};
 pub use placement::{Job, JobKind, RankJob, TrafficJob};
 pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};
+pub use workload::{Interpreter, Interpreters};

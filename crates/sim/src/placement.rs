@@ -7,8 +7,8 @@ use std::sync::Arc;
 use config::Section;
 use des::{Stream, Time};
 use topology::HostId;
-use workload::Workload;
 use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
+use workload::{Interpreters, Workload};
 
 use crate::Error;
 use crate::experiment::{Network, read_start};
@@ -262,9 +262,10 @@ impl Seats {
 }
 
 /// Hands out hosts.
-struct Rooms {
+struct Rooms<'a> {
     taken: Vec<bool>,
     seed: u64,
+    interpreters: Interpreters<'a>,
 }
 
 /// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
@@ -277,6 +278,7 @@ pub fn read_jobs(
     mpi: &mpi::Settings,
     seed: u64,
     folder: &Path,
+    interpreters: Interpreters<'_>,
 ) -> Result<Vec<Job>, Error> {
     let sections = root.sections("job")?;
     if sections.is_empty() {
@@ -294,6 +296,7 @@ pub fn read_jobs(
     let mut rooms = Rooms {
         taken: vec![false; hosts],
         seed,
+        interpreters,
     };
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
@@ -331,7 +334,7 @@ fn read_job(
     })
 }
 
-impl Rooms {
+impl Rooms<'_> {
     fn read_ranks(
         &mut self,
         section: &Section,
@@ -340,7 +343,7 @@ impl Rooms {
         folder: &Path,
     ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
-        let workload = workload::read(source, folder)?;
+        let workload = workload::read(source, folder, self.interpreters)?;
         let mut settings = mpi.clone();
         let scale = section.or("compute_scale", 1.0)?;
         settings

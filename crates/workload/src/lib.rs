@@ -12,5 +12,5 @@ pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceIn
 pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
 };
-pub use source::{SOURCES, Source, read};
+pub use source::{Interpreter, Interpreters, SOURCES, Source, read};
 pub use trace::{info, open};
