@@ -14,8 +14,11 @@ pub struct Source {
     /// One line for people.
     pub summary: &'static str,
     /// Reads the table; paths in it are relative to the folder.
-    pub read: fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>,
+    pub read: Read,
 }
+
+/// Reads a table, with the folder that paths in it are relative to.
+pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
 /// All kinds, in the order in which errors name them.
 pub static SOURCES: &[Source] = &[
