@@ -18,6 +18,7 @@ from fabricsim._errors import (
     TraceError,
 )
 from fabricsim.experiment import Experiment, ExperimentLike, Job, Link, Network, Router, Run
+from fabricsim.program import Program
 from fabricsim.record import Record
 from fabricsim.result import Result, Tables, compare, load
 from fabricsim.simulate import Check, check, list_parts, run, trace_info
@@ -32,6 +33,7 @@ __all__ = [
     "Job",
     "Link",
     "Network",
+    "Program",
     "Record",
     "Result",
     "ResultError",

@@ -43,7 +43,7 @@ class TraceError(FabricSimError):
 
 
 class ApplicationError(FabricSimError):
-    """The application cannot go on: its ranks wait for ever, or break MPI's rules."""
+    """The application cannot go on: its ranks wait for ever, break MPI's rules, or their program raises."""
 
 
 class ResultError(FabricSimError):

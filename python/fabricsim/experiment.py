@@ -18,6 +18,7 @@ import tomli_w
 
 from fabricsim import _core
 from fabricsim._errors import ExperimentError
+from fabricsim.program import Program
 
 __all__ = ["Experiment", "ExperimentLike", "Job", "Link", "Network", "Router", "Run", "dumps"]
 
@@ -116,8 +117,9 @@ class Job:
     ----------
     name : str
         Name in results.
-    workload : mapping
-        A recorded application: ``{"otf2": path}``.
+    workload : mapping or Program
+        A recorded application: ``{"otf2": path}``; or a program in Python: a Program, or as in a file,
+        ``{"python": path, "ranks": 16, ...}``.
     traffic : mapping
         Synthetic traffic: ``{"pattern": name, "load": 0.5, ...}``; the load is a fraction of the injection
         bandwidth. See ``fabricsim.list_parts("patterns")`` and ``("arrivals")``.
@@ -142,7 +144,7 @@ class Job:
     """
 
     name: str | None = None
-    workload: Table | None = None
+    workload: Table | Program | None = None
     traffic: Table | None = None
     hosts: str | int | None = None
     placement: str | Table | None = None
@@ -266,10 +268,22 @@ def build(experiment: ExperimentLike, overrides: Mapping[str, Any]) -> _core.Exp
     if isinstance(experiment, (str, PathLike)):
         return _core.Experiment.load(Path(fspath(experiment)), pairs)
     if isinstance(experiment, Experiment):
-        return _core.Experiment.from_toml(experiment.to_toml(), "<Experiment>", pairs)
+        programs = _programs(experiment.jobs)
+        return _core.Experiment.from_toml(experiment.to_toml(), "<Experiment>", pairs, programs)
     if isinstance(experiment, Mapping):
-        return _core.Experiment.from_toml(dumps(experiment), "<dict>", pairs)
+        programs = _programs(experiment.get("job", ()))
+        return _core.Experiment.from_toml(dumps(experiment), "<dict>", pairs, programs)
     raise TypeError(f"expected a path, a dict or an Experiment, not {type(experiment).__name__}")
+
+
+def _programs(jobs: Any) -> dict[str, tuple[Any, Any, str]]:
+    """The functions of programs, by the path of the table that they stand in."""
+    found = {}
+    for number, job in enumerate(jobs if isinstance(jobs, (list, tuple)) else ()):
+        workload = job.get("workload") if isinstance(job, Mapping) else getattr(job, "workload", None)
+        if isinstance(workload, Program):
+            found[f"job.{number}.workload"] = workload.given()
+    return found
 
 
 def override_pairs(overrides: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -298,6 +312,8 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if isinstance(value, Experiment):
             return value.to_dict()
+        if isinstance(value, Program):
+            return _plain(value.to_dict())
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items() if item is not None}

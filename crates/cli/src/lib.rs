@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use sim::Every;
+use sim::{Every, Interpreters};
 
 /// The input is wrong.
 const WRONG_INPUT: u8 = 2;
@@ -180,8 +180,12 @@ struct CompareArguments {
     json: bool,
 }
 
-/// Runs the command line; returns the exit status. `arguments` begin with the program's name.
-pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+/// Runs the command line; returns the exit status. `arguments` begin with the program's name; `interpreters`
+/// carry out programs in other languages.
+pub fn main(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    interpreters: Interpreters<'_>,
+) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -191,9 +195,9 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         }
     };
     let done = match cli.command {
-        Command::Run(arguments) => run::run(arguments),
-        Command::Resume(arguments) => run::resume(&arguments),
-        Command::Check(arguments) => run::check(arguments),
+        Command::Run(arguments) => run::run(arguments, interpreters),
+        Command::Resume(arguments) => run::resume(&arguments, interpreters),
+        Command::Check(arguments) => run::check(&arguments, interpreters),
         Command::List(arguments) => list::list(&arguments),
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
         Command::Report(arguments) => run::report(&arguments),

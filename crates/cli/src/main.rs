@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(fabricsim_cli::main(std::env::args_os()))
+    ExitCode::from(fabricsim_cli::main(std::env::args_os(), &[]))
 }

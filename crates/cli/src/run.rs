@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cluster::Processes;
 use results::Summary;
 use serde_json::json;
-use sim::{Checkpoint, Checkpoints, Control, Experiment, Way};
+use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, Way};
 
 use crate::{
     CheckArguments, CompareArguments, ExperimentArguments, Failure, MachineArguments, ReportArguments,
@@ -14,11 +14,15 @@ use crate::{
 };
 use crate::{print, progress};
 
-fn load(arguments: &ExperimentArguments) -> Result<Experiment, Failure> {
-    Ok(Experiment::load(&arguments.experiment, &arguments.set)?)
+fn load(arguments: &ExperimentArguments, interpreters: Interpreters<'_>) -> Result<Experiment, Failure> {
+    Ok(Experiment::load_with(
+        &arguments.experiment,
+        &arguments.set,
+        interpreters,
+    )?)
 }
 
-pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
+pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
     let team = Team::join()?;
     let set = &mut arguments.experiment.set;
     set.extend(arguments.machine.overrides());
@@ -26,7 +30,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
         .out
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
     let experiment = team.agree(|| {
-        let experiment = load(&arguments.experiment)?;
+        let experiment = load(&arguments.experiment, interpreters)?;
         results::may_write(&out).map_err(Failure::wrong_input)?;
         Ok(experiment)
     })?;
@@ -37,7 +41,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> Result<(), Failure> {
     carry_out(&team, &experiment, kind, &arguments.machine, &out)
 }
 
-pub(crate) fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
+pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
     let team = Team::join()?;
     let (checkpoint, experiment) = team.agree(|| {
         let file = arguments.folder.join(results::CHECKPOINT);
@@ -49,7 +53,7 @@ pub(crate) fn resume(arguments: &ResumeArguments) -> Result<(), Failure> {
             )));
         }
         let checkpoint = Checkpoint::load(&file)?;
-        let experiment = checkpoint.experiment(&arguments.machine.overrides())?;
+        let experiment = checkpoint.experiment(&arguments.machine.overrides(), interpreters)?;
         Ok((checkpoint, experiment))
     })?;
     if team.is_first() && !arguments.machine.json {
@@ -177,8 +181,8 @@ fn default_folder(experiment: &Path) -> PathBuf {
     Path::new("results").join(experiment.file_stem().unwrap_or("experiment".as_ref()))
 }
 
-pub(crate) fn check(arguments: CheckArguments) -> Result<(), Failure> {
-    let report = sim::check(&load(&arguments.experiment)?)?;
+pub(crate) fn check(arguments: &CheckArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
+    let report = sim::check(&load(&arguments.experiment, interpreters)?)?;
     if arguments.json {
         print(serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
     } else {

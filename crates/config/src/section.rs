@@ -494,6 +494,43 @@ impl Section {
         }
     }
 
+    /// All of this table, for those whose keys and values the user invents.
+    ///
+    /// # Errors
+    /// A number that is infinite or none.
+    pub fn everything(&self) -> Result<Map<String, Json>, Error> {
+        let mut all = Map::new();
+        for (key, entry) in &self.entries {
+            let value = self.plain(key, &entry.value)?;
+            self.note(key, value.clone());
+            all.insert(key.clone(), value);
+        }
+        Ok(all)
+    }
+
+    fn plain(&self, key: &str, value: &Value) -> Result<Json, Error> {
+        Ok(match value {
+            Value::Integer(i) => Json::from(*i),
+            Value::Float(x) if x.is_finite() => Json::from(*x),
+            Value::Float(x) => return Err(self.error(key, format!("{x} is no finite number"))),
+            Value::Boolean(b) => Json::from(*b),
+            Value::String(s) => Json::from(s.as_str()),
+            Value::List(items) => Json::Array(
+                items
+                    .iter()
+                    .map(|item| self.plain(key, item))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Table(table) => Json::Object(table.everything()?),
+            Value::Tables(tables) => Json::Array(
+                tables
+                    .iter()
+                    .map(|table| table.everything().map(Json::Object))
+                    .collect::<Result<_, _>>()?,
+            ),
+        })
+    }
+
     /// Names that parts have asked for, in the order of asking.
     pub fn asked(&self) -> Vec<String> {
         self.asked.borrow().keys().cloned().collect()
@@ -765,5 +802,18 @@ mod tests {
             all.to_string(),
             r#"{"run":{"seed":3,"until":"1 us"},"network":{"packet":"256 B"}}"#
         );
+    }
+
+    #[test]
+    fn tables_of_invented_keys_are_read_whole() {
+        let text = "[a]\nn = 3\nx = 0.5\nl = [1, \"b\", { c = true }]\nt = { d = [{ e = 1 }] }\n";
+        let file = Section::from_toml(text, "x.toml").unwrap();
+        let all = file.section("a").unwrap().everything().unwrap();
+        let expected = r#"{"l":[1,"b",{"c":true}],"n":3,"t":{"d":[{"e":1}]},"x":0.5}"#;
+        assert_eq!(Json::Object(all).to_string(), expected);
+        assert_eq!(file.finish().unwrap()["a"].to_string(), expected);
+        let file = Section::from_toml("[a]\nl = [1, inf]", "x.toml").unwrap();
+        let error = file.section("a").unwrap().everything().unwrap_err();
+        assert_eq!(error.to_string(), "x.toml:2: a.l: inf is no finite number");
     }
 }

@@ -1,6 +1,7 @@
 //! Running an experiment while Python stays alive: the interpreter's lock is released, Ctrl-C is
 //! noticed, progress is reported.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use sim::Control;
 
+use crate::program::{Given, Interpreter};
 use crate::{error, json};
 
 /// How often a waiting Python thread looks for signals and reports progress.
@@ -37,22 +39,25 @@ impl Experiment {
     /// value in TOML.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
-        let inner = py.detach(|| sim::Experiment::load(&path, &set));
+        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&Interpreter::new()]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
         })
     }
 
     /// Reads an experiment in TOML; `name` stands for the file in messages, and paths are relative to the
-    /// current folder.
+    /// current folder. `programs` are functions that take the place of those that a job's workload names, by
+    /// the path of its table.
     #[staticmethod]
     fn from_toml(
         py: Python<'_>,
         text: String,
         name: String,
         set: Vec<(String, String)>,
+        programs: BTreeMap<String, Given>,
     ) -> PyResult<Experiment> {
-        let inner = py.detach(|| sim::Experiment::from_toml(&text, &name, &set));
+        let interpreter = Interpreter::with(programs);
+        let inner = py.detach(|| sim::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
         })

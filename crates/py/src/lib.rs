@@ -1,17 +1,30 @@
 //! The extension module `fabricsim._core`: a skin over `sim`, `results` and the command line, without
 //! logic of its own. The Python package around it gives types, documentation and Arrow tables; what
-//! crosses the border is text: TOML in, JSON out, paths of Parquet files.
+//! crosses the border is text: TOML in, JSON out, paths of Parquet files; and, one by one, the operations that
+//! programs in Python yield.
 
 mod error;
 mod experiment;
+mod operation;
+mod program;
 
 use pyo3::prelude::*;
+
+use program::Interpreter;
 
 /// FabricSim's simulation core.
 #[pymodule]
 mod _core {
     #[pymodule_export]
     use super::experiment::Experiment;
+    #[pymodule_export]
+    use super::operation::{
+        Operation, Request, begin_collective, begin_collective_of_parts, begin_exchange, begin_receive,
+        begin_send, call_number, collective, collective_of_parts, compute, exchange, one_sided, probe,
+        receive, send, send_receive, wait,
+    };
+    #[pymodule_export]
+    use super::program::program_operations;
     #[pymodule_export]
     use super::{compare, list_parts, main, regenerate_report, trace_info};
 
@@ -24,7 +37,7 @@ mod _core {
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
-    py.detach(|| cli::main(arguments))
+    py.detach(|| cli::main(arguments, &[&Interpreter::new()]))
 }
 
 /// All parts that an experiment can name, as JSON: {kind: [{name, summary, parameters}]}.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use des::{Executor, Snapshot, Time};
 use results::Chain;
 use serde::{Deserialize, Serialize};
+use workload::Interpreters;
 
 use crate::experiment::Source;
 use crate::fact::Fact;
@@ -111,10 +112,14 @@ impl Checkpoint {
     ///
     /// # Errors
     /// What the experiment reads is not there any more, or not what it was.
-    pub fn experiment(&self, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+    pub fn experiment(
+        &self,
+        overrides: &[(String, String)],
+        interpreters: Interpreters<'_>,
+    ) -> Result<Experiment, Error> {
         let mut source = self.source.clone();
         source.overrides.extend_from_slice(overrides);
-        Experiment::from_source(source)
+        Experiment::from_source(source, interpreters)
     }
 
     /// Simulated time of the checkpoint, in ps.

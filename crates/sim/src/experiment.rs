@@ -11,6 +11,7 @@ use fabric::router::input_queued::Arbiter;
 use routing::{InPlanes, Routing};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
+use workload::Interpreters;
 
 use crate::Error;
 use crate::job::{self, Job, JobKind};
@@ -128,22 +129,38 @@ impl Experiment {
     /// # Errors
     /// The file cannot be read, or see [`Experiment::from_toml`].
     pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+        Experiment::load_with(path, overrides, &[])
+    }
+
+    /// The same, with what carries out programs in other languages.
+    ///
+    /// # Errors
+    /// As [`Experiment::load`].
+    pub fn load_with(
+        path: &Path,
+        overrides: &[(String, String)],
+        interpreters: Interpreters<'_>,
+    ) -> Result<Experiment, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::File {
             path: path.display().to_string(),
             source,
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        Experiment::from_source(Source {
+        let source = Source {
             text,
             file: path.display().to_string(),
             folder,
             overrides: overrides.to_vec(),
-        })
+        };
+        Experiment::from_source(source, interpreters)
     }
 
     /// Builds what was given before.
-    pub(crate) fn from_source(mut source: Source) -> Result<Experiment, Error> {
-        let mut experiment = Experiment::read(&source.text, &source.file, &source.folder, &source.overrides)?;
+    pub(crate) fn from_source(
+        mut source: Source,
+        interpreters: Interpreters<'_>,
+    ) -> Result<Experiment, Error> {
+        let mut experiment = Experiment::read(&source, interpreters)?;
         // Another process may go on from here that was started elsewhere.
         source.folder = std::path::absolute(folder_of(&source.folder)).unwrap_or(source.folder);
         experiment.source = Some(source);
@@ -156,22 +173,32 @@ impl Experiment {
     /// # Errors
     /// Anything that is wrong with it, with file, line and key.
     pub fn from_toml(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Experiment, Error> {
-        Experiment::from_source(Source {
+        Experiment::from_toml_with(text, file, overrides, &[])
+    }
+
+    /// The same, with what carries out programs in other languages.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`].
+    pub fn from_toml_with(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        interpreters: Interpreters<'_>,
+    ) -> Result<Experiment, Error> {
+        let source = Source {
             text: text.into(),
             file: file.into(),
             folder: PathBuf::new(),
             overrides: overrides.to_vec(),
-        })
+        };
+        Experiment::from_source(source, interpreters)
     }
 
-    fn read(
-        text: &str,
-        file: &str,
-        folder: &Path,
-        overrides: &[(String, String)],
-    ) -> Result<Experiment, Error> {
-        let mut root = Section::from_toml_in(folder, text, file)?;
-        for (key, value) in overrides {
+    fn read(source: &Source, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
+        let folder = &source.folder;
+        let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
+        for (key, value) in &source.overrides {
             root.set(key, value)?;
         }
         // Names before values: a misspelt table is said to be one, not to be missing.
@@ -188,7 +215,8 @@ impl Experiment {
         let run = RunSetting::read(root.section("run")?)?;
         let network = Network::read(root.section("network")?)?;
         let mpi = mpi::Settings::read(root.section("mpi")?)?;
-        let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder_of(folder))?;
+        let folder = folder_of(folder);
+        let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
         if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
             let message =

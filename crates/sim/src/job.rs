@@ -11,8 +11,8 @@ use config::Section;
 use des::{Stream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
-use workload::Workload;
 use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
+use workload::{Interpreters, Workload};
 
 use crate::Error;
 use crate::experiment::{Network, read_start};
@@ -278,6 +278,7 @@ struct Rooms<'a> {
     seed: u64,
     /// What paths are relative to.
     folder: &'a Path,
+    interpreters: Interpreters<'a>,
 }
 
 /// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
@@ -290,6 +291,7 @@ pub fn read_jobs(
     mpi: &mpi::Settings,
     seed: u64,
     folder: &Path,
+    interpreters: Interpreters<'_>,
 ) -> Result<Vec<Job>, Error> {
     let sections = root.sections("job")?;
     if sections.is_empty() {
@@ -309,6 +311,7 @@ pub fn read_jobs(
         network,
         seed,
         folder,
+        interpreters,
     };
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
@@ -345,7 +348,7 @@ fn read_job(
 impl Rooms<'_> {
     fn read_ranks(&mut self, section: &Section, index: usize, mpi: &mpi::Settings) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
-        let workload = workload::read(source, self.folder)?;
+        let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
         let repetitions: u64 = section.or("repetitions", 1)?;

@@ -40,3 +40,4 @@ pub use job::{Job, JobKind, RankJob, TrafficJob};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};
+pub use workload::{Interpreter, Interpreters};

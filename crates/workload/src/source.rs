@@ -42,16 +42,46 @@ pub static SOURCES: &[Source] = &[
         summary: "a trace in the format OTF2: its anchor file or folder",
         read: |section, folder| read_trace(section, "otf2", folder),
     },
+    Source {
+        key: "python",
+        summary: "a program in Python: the file of a generator function that is called for each rank",
+        read: |section, _| {
+            let message = "programs in Python need the Python package; run this with its command fabricsim, or \
+                           with fabricsim.run";
+            Err(section.error("python", message))
+        },
+    },
 ];
+
+/// Carries out programs in a language that this crate does not know: one of [`SOURCES`], for whoever has it.
+pub trait Interpreter: Send + Sync {
+    /// The key of the source whose place it takes.
+    fn key(&self) -> &'static str;
+    /// As [`Source::read`].
+    ///
+    /// # Errors
+    /// What is wrong with the table or with the program.
+    fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error>;
+}
+
+/// What can be carried out besides what this crate reads itself.
+pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
 /// # Errors
 /// None or several kinds, or what reading that kind finds wrong.
-pub fn read(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+pub fn read(
+    section: &Section,
+    folder: &Path,
+    interpreters: Interpreters<'_>,
+) -> Result<Arc<dyn Workload>, Error> {
     let named: Vec<&Source> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
     match &named[..] {
-        [one] => (one.read)(section, folder),
+        [one] => match interpreters.iter().find(|i| i.key() == one.key) {
+            Some(interpreter) => interpreter.read(section, folder),
+            None => (one.read)(section, folder),
+        },
         _ => {
             let keys: Vec<&str> = SOURCES.iter().map(|s| s.key).collect();
             let found = if named.is_empty() { "none" } else { "several" };
@@ -84,10 +114,33 @@ fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Err
 mod tests {
     use super::*;
 
+    const ROOT: &str = "[workload]\npython = \"x.py\"\n";
+
+    fn message(text: &str, interpreters: Interpreters<'_>) -> String {
+        let root = Section::from_toml(text, "x.toml").unwrap();
+        let Err(error) = read(root.section("workload").unwrap(), Path::new("."), interpreters) else {
+            panic!("nothing can be read here")
+        };
+        error.to_string()
+    }
+
+    struct Parrot;
+
+    impl Interpreter for Parrot {
+        fn key(&self) -> &'static str {
+            "python"
+        }
+
+        fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+            let file: String = section.required("python")?;
+            Err(section.error("python", format!("{} it is", folder.join(file).display())))
+        }
+    }
+
     fn read_here(text: &str) -> Result<Arc<dyn Workload>, String> {
         let section = Section::from_toml(text, "x.toml").unwrap();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traces");
-        let workload = read(&section, &folder).map_err(|e| e.to_string())?;
+        let workload = read(&section, &folder, &[]).map_err(|e| e.to_string())?;
         section.finish().map_err(|e| e.to_string())?;
         Ok(workload)
     }
@@ -100,7 +153,7 @@ mod tests {
     fn a_table_names_one_source() {
         for (text, found) in [("", "none"), ("dumpi = \"a\"\notf2 = \"b\"\n", "several")] {
             let message = refused(text);
-            let expected = format!("expected one of dumpi, otf2; found {found} of them");
+            let expected = format!("expected one of dumpi, goal, motif, otf2, python; found {found} of them");
             assert!(message.contains(&expected), "{message}");
         }
     }
@@ -113,10 +166,26 @@ mod tests {
             assert_eq!(workload.ranks(), 16);
         }
         let message = refused(&format!("{trace}clock = \"cpus\"\n"));
-        assert!(message.contains("clock") && message.contains("did you mean 'cpu'"), "{message}");
+        assert!(
+            message.contains("clock") && message.contains("did you mean 'cpu'"),
+            "{message}"
+        );
         let message = refused("dumpi = \"otf2-lammps-melt-27\"\n");
         assert!(message.contains("is a trace in the format otf2"), "{message}");
         let message = refused("dumpi = \"nowhere\"\n");
         assert!(message.contains("nowhere: cannot be opened"), "{message}");
+    }
+
+    #[test]
+    fn programs_are_read_by_their_interpreter() {
+        let without = message(ROOT, &[]);
+        assert!(
+            without.starts_with("x.toml:2: workload.python: programs in Python need the Python package"),
+            "{without}"
+        );
+        assert_eq!(
+            message(ROOT, &[&Parrot]),
+            "x.toml:2: workload.python: ./x.py it is"
+        );
     }
 }

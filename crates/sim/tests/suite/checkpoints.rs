@@ -103,7 +103,7 @@ fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize))
         ("run.threads".into(), threads.to_string()),
     ];
     let experiment = checkpoint
-        .experiment(&overrides)
+        .experiment(&overrides, &[])
         .unwrap_or_else(|e| panic!("{e}"));
     let result = run_from(&experiment, processes, None, Some(&checkpoint));
     let resumed_at = result.summary.run.resumed_at_ns;
@@ -354,7 +354,7 @@ fn a_network_of_another_size_is_refused() {
     fs::write(&file, good()).unwrap();
     let checkpoint = Checkpoint::load(&file).unwrap();
     let overrides = [("network.topology.groups".to_string(), "3".to_string())];
-    let smaller = checkpoint.experiment(&overrides).unwrap();
+    let smaller = checkpoint.experiment(&overrides, &[]).unwrap();
     let try_in = |processes: &dyn Processes| {
         let way = Way {
             processes,

@@ -1,0 +1,801 @@
+//! Operations as programs in Python yield them, and what they say to the MPI layer.
+//!
+//! Numbers are checked where an operation is made, in the line of the user's program; what depends on the
+//! rank and the communicator is checked when it is yielded.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use workload::{Call, Collective, Counts, WORLD};
+
+/// Largest tag, as 32 bits with a sign have it.
+const LAST_TAG: u64 = i32::MAX as u64;
+
+/// Longest computation: 100 days, as for the start of a job.
+const LONGEST_PS: u64 = 8_640_000_000_000_000_000;
+
+/// Something that a rank does; a program yields it. Made by the functions of ``fabricsim.mpi``.
+#[pyclass(frozen, subclass, module = "fabricsim._core")]
+pub(crate) struct Operation {
+    what: What,
+    call: Call,
+    /// Name of the communicator; none: that of all ranks.
+    communicator: Option<Py<PyAny>>,
+}
+
+/// An operation that goes on while the rank does: yield it, and later wait for it.
+#[pyclass(frozen, extends = Operation, module = "fabricsim._core")]
+pub(crate) struct Request;
+
+enum What {
+    Compute {
+        ps: u64,
+    },
+    Send(Envelope),
+    Receive(Envelope),
+    SendReceive {
+        send: Envelope,
+        receive: Envelope,
+    },
+    Wait(Vec<Py<Request>>),
+    Probe(Envelope),
+    Collective {
+        collective: Collective,
+        root: u32,
+        share: Share,
+    },
+    Put(Envelope),
+    Get(Envelope),
+    Fence,
+}
+
+/// The other side of a message; what is left out is any.
+struct Envelope {
+    peer: Option<u32>,
+    tag: Option<u32>,
+    bytes: u64,
+}
+
+/// How much the ranks give in a collective.
+enum Share {
+    /// What the MPI layer calls the bytes of the operation.
+    Bytes(u64),
+    /// So much for each rank of the communicator, of a vector that all have.
+    Block(u64),
+    /// The part of each rank; the same list in all of them.
+    Parts(Vec<u64>),
+    /// To and from each rank.
+    Exchange { sends: Vec<u64>, receives: Vec<u64> },
+}
+
+/// A whole number from 0 to `most`.
+fn whole(value: &Bound<'_, PyAny>, what: &str, most: u64) -> PyResult<u64> {
+    match value.extract::<u64>() {
+        Ok(number) if number <= most => Ok(number),
+        _ if value.hasattr("__index__")? => Err(PyValueError::new_err(format!(
+            "{what} is {value}; expected 0 to {most}"
+        ))),
+        _ => Err(PyTypeError::new_err(format!(
+            "{what} is {}; expected a whole number",
+            value.repr()?
+        ))),
+    }
+}
+
+fn rank(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u32> {
+    whole(value, what, u64::from(u32::MAX)).map(|rank| rank as u32)
+}
+
+fn tag(value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    whole(value, "tag", LAST_TAG).map(|tag| tag as u32)
+}
+
+/// A number of bytes, or a text such as `"64 KiB"`.
+fn size(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match value.cast::<PyString>() {
+        Ok(text) => config::Bytes::parse(&text.to_cow()?)
+            .map(|size| size.bytes)
+            .map_err(PyValueError::new_err),
+        Err(_) => whole(value, "bytes", i64::MAX as u64),
+    }
+}
+
+fn sizes(values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    values.try_iter()?.map(|value| size(&value?)).collect()
+}
+
+/// Seconds, or a text such as `"10 us"`.
+fn span(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(text) = value.cast::<PyString>() {
+        let time = config::Duration::parse(&text.to_cow()?).map_err(PyValueError::new_err)?;
+        if time.ps <= LONGEST_PS {
+            return Ok(time.ps);
+        }
+    } else {
+        let seconds: f64 = value.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "time is {value}; expected seconds, or a text such as \"10 us\""
+            ))
+        })?;
+        // Rounded once, here; all that follows is whole picoseconds.
+        let ps = (seconds * 1e12).round();
+        if (0.0..=LONGEST_PS as f64).contains(&ps) {
+            return Ok(ps as u64);
+        }
+    }
+    Err(PyValueError::new_err(format!(
+        "time is {value}; expected 0 to 8640000 seconds (100 days)"
+    )))
+}
+
+fn sent(dest: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>, of: &Bound<'_, PyAny>) -> PyResult<Envelope> {
+    Ok(Envelope {
+        peer: Some(rank(dest, "dest")?),
+        tag: Some(tag(of)?),
+        bytes: size(bytes)?,
+    })
+}
+
+fn received(
+    source: Option<&Bound<'_, PyAny>>,
+    bytes: &Bound<'_, PyAny>,
+    of: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Envelope> {
+    Ok(Envelope {
+        peer: source.map(|source| rank(source, "source")).transpose()?,
+        tag: of.map(tag).transpose()?,
+        bytes: size(bytes)?,
+    })
+}
+
+/// A call by its number in the list of all calls.
+fn call_of(number: usize) -> PyResult<Call> {
+    let call = Call::ALL.get(number).copied();
+    call.ok_or_else(|| PyValueError::new_err(format!("there is no call {number}")))
+}
+
+impl Operation {
+    /// As an operation that goes on while the rank does.
+    fn request(self, py: Python<'_>) -> PyResult<Py<Request>> {
+        Py::new(py, PyClassInitializer::from(self).add_subclass(Request))
+    }
+}
+
+#[pymethods]
+impl Operation {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let mut inner = String::new();
+        let mut say = |name: &str, value: &dyn std::fmt::Display| {
+            let comma = if inner.is_empty() { "" } else { ", " };
+            let _ = write!(inner, "{comma}{name}={value}");
+        };
+        match &self.what {
+            What::Compute { ps } => {
+                return Ok(format!("compute(\"{}\")", config::Duration { ps: *ps }));
+            }
+            What::Send(e) | What::Put(e) => {
+                say("dest", &e.peer.unwrap_or_default());
+                say("bytes", &e.bytes);
+                if let Some(tag) = e.tag {
+                    say("tag", &tag);
+                }
+            }
+            What::Receive(e) | What::Probe(e) | What::Get(e) => {
+                match e.peer {
+                    Some(source) => say("source", &source),
+                    None => say("source", &"ANY_SOURCE"),
+                }
+                if !matches!(self.what, What::Probe(_)) {
+                    say("bytes", &e.bytes);
+                }
+                if let Some(tag) = e.tag {
+                    say("tag", &tag);
+                }
+            }
+            What::SendReceive { send, receive } => {
+                say("dest", &send.peer.unwrap_or_default());
+                say("bytes", &send.bytes);
+                if let Some(source) = receive.peer {
+                    say("source", &source);
+                }
+                say("receive_bytes", &receive.bytes);
+            }
+            What::Wait(requests) => {
+                let several = requests
+                    .iter()
+                    .map(|r| r.bind(py).as_super().get().__repr__(py))
+                    .collect::<PyResult<Vec<_>>>()?;
+                say("requests", &format!("[{}]", several.join(", ")));
+            }
+            What::Collective { root, share, .. } => {
+                match share {
+                    Share::Bytes(bytes) | Share::Block(bytes) => say("bytes", bytes),
+                    Share::Parts(parts) => say("counts", &format!("{parts:?}")),
+                    Share::Exchange { sends, receives } => {
+                        say("sends", &format!("{sends:?}"));
+                        say("receives", &format!("{receives:?}"));
+                    }
+                }
+                if *root > 0 {
+                    say("root", root);
+                }
+            }
+            What::Fence => {}
+        }
+        if let Some(name) = &self.communicator {
+            say("communicator", &name.bind(py).repr()?);
+        }
+        Ok(format!("{}({inner})", self.call.name()))
+    }
+}
+
+/// The number of a call such as ``MPI_Send``.
+#[pyfunction]
+pub(crate) fn call_number(name: &str) -> PyResult<usize> {
+    let number = Call::ALL.iter().position(|call| call.name() == name);
+    number.ok_or_else(|| PyValueError::new_err(format!("there is no call {name}")))
+}
+
+#[pyfunction]
+pub(crate) fn compute(time: &Bound<'_, PyAny>) -> PyResult<Operation> {
+    Ok(Operation {
+        what: What::Compute { ps: span(time)? },
+        call: Call::Other,
+        communicator: None,
+    })
+}
+
+#[pyfunction]
+pub(crate) fn send(
+    call: usize,
+    dest: &Bound<'_, PyAny>,
+    bytes: &Bound<'_, PyAny>,
+    tag: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    Ok(Operation {
+        what: What::Send(sent(dest, bytes, tag)?),
+        call: call_of(call)?,
+        communicator,
+    })
+}
+
+#[pyfunction]
+pub(crate) fn begin_send(
+    py: Python<'_>,
+    call: usize,
+    dest: &Bound<'_, PyAny>,
+    bytes: &Bound<'_, PyAny>,
+    tag: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Py<Request>> {
+    send(call, dest, bytes, tag, communicator)?.request(py)
+}
+
+#[pyfunction]
+pub(crate) fn receive(
+    call: usize,
+    source: Option<&Bound<'_, PyAny>>,
+    bytes: &Bound<'_, PyAny>,
+    tag: Option<&Bound<'_, PyAny>>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    Ok(Operation {
+        what: What::Receive(received(source, bytes, tag)?),
+        call: call_of(call)?,
+        communicator,
+    })
+}
+
+#[pyfunction]
+pub(crate) fn begin_receive(
+    py: Python<'_>,
+    call: usize,
+    source: Option<&Bound<'_, PyAny>>,
+    bytes: &Bound<'_, PyAny>,
+    tag: Option<&Bound<'_, PyAny>>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Py<Request>> {
+    receive(call, source, bytes, tag, communicator)?.request(py)
+}
+
+#[pyfunction]
+pub(crate) fn probe(
+    py: Python<'_>,
+    source: Option<&Bound<'_, PyAny>>,
+    tag: Option<&Bound<'_, PyAny>>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let nothing = 0u32.into_pyobject(py)?;
+    Ok(Operation {
+        what: What::Probe(received(source, nothing.as_any(), tag)?),
+        call: Call::Probe,
+        communicator,
+    })
+}
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// `send` and `receive` are peer, bytes and tag each.
+#[pyfunction]
+pub(crate) fn send_receive<'py>(
+    send: (Object<'py>, Object<'py>, Object<'py>),
+    receive: (Option<Object<'py>>, Object<'py>, Option<Object<'py>>),
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let send = sent(&send.0, &send.1, &send.2)?;
+    let receive = received(receive.0.as_ref(), &receive.1, receive.2.as_ref())?;
+    Ok(Operation {
+        what: What::SendReceive { send, receive },
+        call: Call::Sendrecv,
+        communicator,
+    })
+}
+
+#[pyfunction]
+pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operation> {
+    let mut several = Vec::new();
+    for request in requests.try_iter()? {
+        let request = request?;
+        let request = request.cast::<Request>().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "found {}; expected a request, which isend, irecv, iallreduce, ... return",
+                described(&request)
+            ))
+        })?;
+        several.push(request.clone().unbind());
+    }
+    Ok(Operation {
+        what: What::Wait(several),
+        call: call_of(call)?,
+        communicator: None,
+    })
+}
+
+fn collective_with(
+    call: Call,
+    root: u32,
+    share: Share,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    use Call::*;
+    let collective = match call {
+        Barrier | Ibarrier => Collective::Barrier,
+        Bcast | Ibcast => Collective::Bcast,
+        Reduce | Ireduce => Collective::Reduce,
+        Allreduce | Iallreduce => Collective::Allreduce,
+        Allgather | Iallgather | Allgatherv | Iallgatherv => Collective::Allgather,
+        Alltoall | Ialltoall | Alltoallv | Ialltoallv => Collective::Alltoall,
+        Gather | Igather | Gatherv | Igatherv => Collective::Gather,
+        Scatter | Iscatter | Scatterv | Iscatterv => Collective::Scatter,
+        ReduceScatter | IreduceScatter | ReduceScatterBlock | IreduceScatterBlock => {
+            Collective::ReduceScatter
+        }
+        Scan | Iscan => Collective::Scan,
+        Exscan | Iexscan => Collective::Exscan,
+        other => {
+            let message = format!("{} is no collective", other.name());
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    Ok(Operation {
+        what: What::Collective {
+            collective,
+            root,
+            share,
+        },
+        call,
+        communicator,
+    })
+}
+
+/// A collective in which all ranks give the same.
+#[pyfunction]
+pub(crate) fn collective(
+    call: usize,
+    bytes: &Bound<'_, PyAny>,
+    root: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let (call, bytes) = (call_of(call)?, size(bytes)?);
+    let share = match call {
+        Call::ReduceScatterBlock | Call::IreduceScatterBlock => Share::Block(bytes),
+        _ => Share::Bytes(bytes),
+    };
+    collective_with(call, rank(root, "root")?, share, communicator)
+}
+
+#[pyfunction]
+pub(crate) fn begin_collective(
+    py: Python<'_>,
+    call: usize,
+    bytes: &Bound<'_, PyAny>,
+    root: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Py<Request>> {
+    collective(call, bytes, root, communicator)?.request(py)
+}
+
+/// A collective in which each rank has a part of its own size.
+#[pyfunction]
+pub(crate) fn collective_of_parts(
+    call: usize,
+    counts: &Bound<'_, PyAny>,
+    root: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let share = Share::Parts(sizes(counts)?);
+    collective_with(call_of(call)?, rank(root, "root")?, share, communicator)
+}
+
+#[pyfunction]
+pub(crate) fn begin_collective_of_parts(
+    py: Python<'_>,
+    call: usize,
+    counts: &Bound<'_, PyAny>,
+    root: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Py<Request>> {
+    collective_of_parts(call, counts, root, communicator)?.request(py)
+}
+
+/// An all-to-all in which each pair has a size of its own.
+#[pyfunction]
+pub(crate) fn exchange(
+    call: usize,
+    sends: &Bound<'_, PyAny>,
+    receives: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let share = Share::Exchange {
+        sends: sizes(sends)?,
+        receives: sizes(receives)?,
+    };
+    collective_with(call_of(call)?, 0, share, communicator)
+}
+
+#[pyfunction]
+pub(crate) fn begin_exchange(
+    py: Python<'_>,
+    call: usize,
+    sends: &Bound<'_, PyAny>,
+    receives: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Py<Request>> {
+    exchange(call, sends, receives, communicator)?.request(py)
+}
+
+/// A put, a get, or a fence, which has neither peer nor bytes.
+#[pyfunction]
+pub(crate) fn one_sided(
+    call: usize,
+    peer: &Bound<'_, PyAny>,
+    bytes: &Bound<'_, PyAny>,
+    communicator: Option<Py<PyAny>>,
+) -> PyResult<Operation> {
+    let call = call_of(call)?;
+    let envelope = |name: &str| -> PyResult<Envelope> {
+        Ok(Envelope {
+            peer: Some(rank(peer, name)?),
+            tag: None,
+            bytes: size(bytes)?,
+        })
+    };
+    let what = match call {
+        Call::Put => What::Put(envelope("dest")?),
+        Call::Get => What::Get(envelope("source")?),
+        _ => What::Fence,
+    };
+    Ok(Operation {
+        what,
+        call,
+        communicator,
+    })
+}
+
+/// The communicators of a program: their members by index, their index by name.
+pub(crate) struct Communicators {
+    pub(crate) members: std::sync::Arc<[Vec<u32>]>,
+    pub(crate) names: Py<PyDict>,
+}
+
+/// Turns what one rank yields into what the MPI layer is told.
+pub(crate) struct Translation {
+    rank: u32,
+    /// This rank in the communicators that it has used.
+    positions: BTreeMap<u32, u32>,
+    /// Requests that are open, by address; each is held here, so that no other has it.
+    open: BTreeMap<usize, (u64, Py<Request>)>,
+    /// Number of the next request.
+    next: u64,
+}
+
+impl Translation {
+    pub(crate) fn new(rank: u32) -> Translation {
+        Translation {
+            rank,
+            positions: BTreeMap::new(),
+            open: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Adds what `yielded` stands for. An error says what is wrong with it.
+    pub(crate) fn translate(
+        &mut self,
+        yielded: &Bound<'_, PyAny>,
+        communicators: &Communicators,
+        out: &mut VecDeque<workload::Operation>,
+    ) -> Result<(), String> {
+        let Ok(operation) = yielded.cast::<Operation>() else {
+            return Err(format!(
+                "yields {}; expected an operation, which the functions of fabricsim.mpi make",
+                described(yielded)
+            ));
+        };
+        let py = yielded.py();
+        let operation = operation.get();
+        let call = operation.call;
+        let communicator = self.communicator(py, operation, communicators)?;
+        let members = communicators.members[communicator as usize].len() as u64;
+        let peer = |what: &str, peer: u32| match u64::from(peer) < members {
+            true => Ok(peer),
+            false => Err(format!(
+                "{}: {what} is {peer}; {} has the ranks 0 to {}",
+                call.name(),
+                named(py, operation),
+                members - 1
+            )),
+        };
+        let request = match yielded.cast::<Request>() {
+            Ok(request) => Some(self.begin(call, request)?),
+            Err(_) => None,
+        };
+        match &operation.what {
+            What::Compute { ps } => out.push_back(workload::Operation::Compute {
+                ps: *ps,
+                region: None,
+            }),
+            What::Send(e) => {
+                let to = peer("dest", e.peer.unwrap_or_default())?;
+                out.push_back(e.send(to, communicator, request, call));
+            }
+            What::Receive(e) => {
+                let from = e.peer.map(|from| peer("source", from)).transpose()?;
+                out.push_back(e.receive(from, communicator, request, call));
+            }
+            What::SendReceive { send, receive } => {
+                let to = peer("dest", send.peer.unwrap_or_default())?;
+                let from = receive.peer.map(|from| peer("source", from)).transpose()?;
+                let (sending, receiving) = (self.number(), self.number());
+                out.push_back(receive.receive(from, communicator, Some(receiving), call));
+                out.push_back(send.send(to, communicator, Some(sending), call));
+                out.push_back(workload::Operation::Wait {
+                    requests: vec![sending, receiving],
+                    call,
+                });
+            }
+            What::Wait(requests) => {
+                let requests = requests
+                    .iter()
+                    .map(|request| self.end(py, call, request))
+                    .collect::<Result<_, _>>()?;
+                out.push_back(workload::Operation::Wait { requests, call });
+            }
+            What::Probe(e) => out.push_back(workload::Operation::Probe {
+                from: e.peer.map(|from| peer("source", from)).transpose()?,
+                tag: e.tag,
+                communicator,
+                call,
+            }),
+            What::Collective {
+                collective,
+                root,
+                share,
+            } => {
+                let root = peer("root", *root)?;
+                let mine = self.positions.get(&communicator).copied().unwrap_or(self.rank);
+                let (bytes, counts) = share
+                    .of(*collective, mine, root, members)
+                    .map_err(|message| format!("{}: {message}", call.name()))?;
+                out.push_back(workload::Operation::Collective {
+                    collective: *collective,
+                    communicator,
+                    root,
+                    bytes,
+                    counts: counts.map(Box::new),
+                    request,
+                    call,
+                });
+            }
+            What::Put(e) => out.push_back(workload::Operation::Put {
+                to: peer("dest", e.peer.unwrap_or_default())?,
+                communicator,
+                bytes: e.bytes,
+                call,
+            }),
+            What::Get(e) => out.push_back(workload::Operation::Get {
+                from: peer("source", e.peer.unwrap_or_default())?,
+                communicator,
+                bytes: e.bytes,
+                call,
+            }),
+            What::Fence => out.push_back(workload::Operation::Fence { communicator, call }),
+        }
+        Ok(())
+    }
+
+    /// The communicator of an operation, which this rank must be a member of.
+    fn communicator(
+        &mut self,
+        py: Python<'_>,
+        operation: &Operation,
+        communicators: &Communicators,
+    ) -> Result<u32, String> {
+        let Some(name) = &operation.communicator else {
+            return Ok(WORLD);
+        };
+        let (call, names) = (operation.call.name(), communicators.names.bind(py));
+        let index = match names.get_item(name.bind(py)) {
+            Ok(Some(index)) => index.extract::<u32>().map_err(|e| e.to_string())?,
+            Ok(None) => {
+                return Err(format!(
+                    "{call}: there is no {}; there are {}",
+                    named(py, operation),
+                    names.keys()
+                ));
+            }
+            Err(unhashable) => return Err(format!("{call}: communicator: {}", unhashable.value(py))),
+        };
+        if !self.positions.contains_key(&index) {
+            let mut members = communicators.members[index as usize].iter();
+            let Some(position) = members.position(|member| *member == self.rank) else {
+                let of = named(py, operation);
+                return Err(format!("{call}: this rank is not a member of {of}"));
+            };
+            self.positions.insert(index, position as u32);
+        }
+        Ok(index)
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn begin(&mut self, call: Call, request: &Bound<'_, Request>) -> Result<u64, String> {
+        let address = request.as_ptr() as usize;
+        if self.open.contains_key(&address) {
+            let name = call.name();
+            return Err(format!(
+                "{name}: this request is under way already; wait for it before it is yielded again"
+            ));
+        }
+        let number = self.number();
+        self.open.insert(address, (number, request.clone().unbind()));
+        Ok(number)
+    }
+
+    fn end(&mut self, py: Python<'_>, call: Call, request: &Py<Request>) -> Result<u64, String> {
+        match self.open.remove(&(request.as_ptr() as usize)) {
+            Some((number, _)) => Ok(number),
+            None => {
+                let repr = request.bind(py).as_super().get().__repr__(py);
+                Err(format!(
+                    "{}: {} is not under way: it was not yielded, or was waited for before",
+                    call.name(),
+                    repr.unwrap_or_default()
+                ))
+            }
+        }
+    }
+}
+
+impl Envelope {
+    fn send(&self, to: u32, communicator: u32, request: Option<u64>, call: Call) -> workload::Operation {
+        workload::Operation::Send {
+            to,
+            tag: self.tag.unwrap_or_default(),
+            communicator,
+            bytes: self.bytes,
+            request,
+            call,
+        }
+    }
+
+    fn receive(
+        &self,
+        from: Option<u32>,
+        communicator: u32,
+        request: Option<u64>,
+        call: Call,
+    ) -> workload::Operation {
+        workload::Operation::Receive {
+            from,
+            tag: self.tag,
+            communicator,
+            bytes: self.bytes,
+            request,
+            call,
+        }
+    }
+}
+
+impl Share {
+    /// Bytes and counts of the operation, for rank `mine` of a communicator of `ranks`.
+    fn of(
+        &self,
+        collective: Collective,
+        mine: u32,
+        root: u32,
+        ranks: u64,
+    ) -> Result<(u64, Option<Counts>), String> {
+        let check = |name: &str, list: &[u64]| match list.len() as u64 == ranks {
+            true => Ok(()),
+            false => Err(format!("{name} has {} entries for {ranks} ranks", list.len())),
+        };
+        let total = |list: &[u64]| {
+            let sum = list.iter().try_fold(0u64, |sum, bytes| sum.checked_add(*bytes));
+            sum.ok_or("these are more than 2^64 bytes")
+        };
+        Ok(match self {
+            Share::Bytes(bytes) => (*bytes, None),
+            Share::Block(bytes) => {
+                let whole = bytes.checked_mul(ranks);
+                (whole.ok_or("these are more than 2^64 bytes")?, None)
+            }
+            Share::Parts(parts) => {
+                check("counts", parts)?;
+                let own = parts[mine as usize];
+                let at_root = |list: &[u64]| if mine == root { list.to_vec() } else { Vec::new() };
+                let whole = total(parts)?;
+                let mean = whole.div_ceil(ranks);
+                let counts = |sends, receives| Some(Counts { sends, receives });
+                match collective {
+                    Collective::ReduceScatter => (whole, counts(Vec::new(), parts.clone())),
+                    Collective::Gather => (mean, counts(vec![own], at_root(parts))),
+                    Collective::Scatter => (mean, counts(at_root(parts), vec![own])),
+                    _ => (mean, counts(vec![own], parts.clone())),
+                }
+            }
+            Share::Exchange { sends, receives } => {
+                check("sends", sends)?;
+                check("receives", receives)?;
+                total(receives)?;
+                let counts = Counts {
+                    sends: sends.clone(),
+                    receives: receives.clone(),
+                };
+                (total(sends)?.div_ceil(ranks), Some(counts))
+            }
+        })
+    }
+}
+
+/// An object for a message: its type and how it prints, if that is short.
+fn described(object: &Bound<'_, PyAny>) -> String {
+    let kind = object.get_type().name().map(|name| name.to_string());
+    let kind = kind.unwrap_or_else(|_| "object".into());
+    match object.repr() {
+        _ if object.is_none() => "None".into(),
+        // Others print their address.
+        Ok(repr) if !repr.to_string().starts_with('<') && repr.to_string().len() <= 60 => {
+            format!("the {kind} {repr}")
+        }
+        _ => format!("an object of type {kind}"),
+    }
+}
+
+/// The communicator of an operation, for a message.
+fn named(py: Python<'_>, operation: &Operation) -> String {
+    match &operation.communicator {
+        None => "the job".into(),
+        Some(name) => match name.bind(py).repr() {
+            Ok(repr) => format!("communicator {repr}"),
+            Err(_) => "this communicator".into(),
+        },
+    }
+}

@@ -1,0 +1,388 @@
+//! Programs in Python: a generator function that is called once per rank, as a [`Workload`].
+//!
+//! Executors ask for operations from any thread and without the interpreter's lock. A program takes it for
+//! several operations at a time: nothing that happens in the simulation comes back to a generator, so that it
+//! may run ahead. What is read of files, and of tracebacks, is in `python/fabricsim/program.py`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use config::Section;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::iterator::PySendResult;
+use pyo3::types::{PyDict, PyIterator};
+use workload::{Operation, Program, TraceError, Workload};
+
+use crate::operation::{Communicators, Request, Translation};
+use crate::{error, json};
+
+/// Operations that a program gives before it lets go of the interpreter's lock.
+const AHEAD: usize = 32;
+
+/// Most ranks of a program: the lists of their communicators fit memory.
+const MAX_RANKS: u32 = 1 << 24;
+
+/// Reads the key `python` of a job's workload.
+pub(crate) struct Interpreter {
+    /// Functions that are given as they are, by the path of their table.
+    given: BTreeMap<String, Given>,
+}
+
+/// A function that is given as it is: it, its communicators', and what the table says of its file.
+#[derive(FromPyObject)]
+pub(crate) struct Given(Py<PyAny>, Option<Py<PyAny>>, String);
+
+impl Interpreter {
+    /// For programs in files only.
+    pub(crate) fn new() -> Interpreter {
+        Interpreter::with(BTreeMap::new())
+    }
+
+    pub(crate) fn with(given: BTreeMap<String, Given>) -> Interpreter {
+        Interpreter { given }
+    }
+}
+
+impl workload::Interpreter for Interpreter {
+    fn key(&self) -> &'static str {
+        "python"
+    }
+
+    fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, config::Error> {
+        let file: String = section.required("python")?;
+        let function: String = section.or("function", "program".into())?;
+        let ranks: u32 = section.required("ranks")?;
+        if !(1..=MAX_RANKS).contains(&ranks) {
+            let message = format!("{ranks} is out of range; expected 1 to {MAX_RANKS}");
+            return Err(section.error("ranks", message));
+        }
+        let arguments = section.section("arguments")?.everything()?;
+        Python::attach(|py| {
+            let given = self.given.get(section.path());
+            let source = match given.filter(|given| given.2 == file) {
+                Some(Given(function, communicators, file)) => Source {
+                    function: function.clone_ref(py),
+                    communicators: communicators.as_ref().map(|c| c.clone_ref(py)),
+                    file: file.clone(),
+                    reopens: false,
+                },
+                None => {
+                    let path = folder.join(&file);
+                    let file = path.display().to_string();
+                    let module = support(py, "load", (&file,))
+                        .map_err(|e| section.error("python", format!("{file}: {}", told(py, &e))))?;
+                    let Ok(found) = module.getattr(&*function) else {
+                        let known: Vec<String> = support(py, "functions", (&module,))
+                            .and_then(|names| names.extract())
+                            .unwrap_or_default();
+                        let known = known.iter().map(String::as_str);
+                        return Err(section.unknown_name("function", &function, known));
+                    };
+                    Source {
+                        function: found.unbind(),
+                        communicators: module.getattr("communicators").ok().map(Bound::unbind),
+                        file,
+                        reopens: true,
+                    }
+                }
+            };
+            let file = source.file.clone();
+            let wrong = |e: PyErr| {
+                let key = if section.has("function") {
+                    "function"
+                } else {
+                    "python"
+                };
+                section.error(key, format!("{file}: {}", told(py, &e)))
+            };
+            let arguments = support(py, "arguments", (json(&arguments),)).map_err(wrong)?;
+            let arguments = arguments.cast_into().map_err(|e| wrong(e.into()))?;
+            let programs = Programs::new(&source, ranks, &arguments).map_err(wrong)?;
+            Ok(Arc::new(programs) as Arc<dyn Workload>)
+        })
+    }
+}
+
+/// Calls a function of the Python package.
+fn support<'py>(
+    py: Python<'py>,
+    function: &str,
+    arguments: impl pyo3::call::PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import("fabricsim.program")?
+        .getattr(format!("_{function}"))?
+        .call1(arguments)
+}
+
+/// What an exception says, and where in the user's program.
+fn told(py: Python<'_>, exception: &PyErr) -> String {
+    let told =
+        support(py, "told", (exception.value(py), exception.traceback(py))).and_then(|told| told.extract());
+    told.unwrap_or_else(|_| exception.to_string())
+}
+
+/// Where a program comes from.
+struct Source {
+    function: Py<PyAny>,
+    communicators: Option<Py<PyAny>>,
+    file: String,
+    reopens: bool,
+}
+
+/// What the programs of all ranks share.
+struct Shared {
+    function: Py<PyAny>,
+    arguments: Py<PyDict>,
+    ranks: u32,
+    communicators: Communicators,
+    file: String,
+}
+
+/// The programs of all ranks.
+struct Programs {
+    shared: Arc<Shared>,
+    reopens: bool,
+}
+
+impl Programs {
+    /// Asks for the communicators, and begins the program of rank 0 in vain: arguments that it does not take
+    /// are found at once.
+    fn new(source: &Source, ranks: u32, arguments: &Bound<'_, PyDict>) -> PyResult<Programs> {
+        let py = arguments.py();
+        let asked = support(
+            py,
+            "communicators",
+            (source.communicators.as_ref(), ranks, arguments),
+        )?;
+        let (names, lists): (Bound<'_, PyDict>, Vec<Vec<u32>>) = asked.extract()?;
+        let members = std::iter::once((0..ranks).collect()).chain(lists).collect();
+        support(py, "start", (&source.function, 0, ranks, arguments))?;
+        let shared = Shared {
+            function: source.function.clone_ref(py),
+            arguments: arguments.clone().unbind(),
+            ranks,
+            communicators: Communicators {
+                members,
+                names: names.unbind(),
+            },
+            file: source.file.clone(),
+        };
+        Ok(Programs {
+            shared: Arc::new(shared),
+            reopens: source.reopens,
+        })
+    }
+}
+
+impl Workload for Programs {
+    fn ranks(&self) -> u32 {
+        self.shared.ranks
+    }
+
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        self.shared.communicators.members.clone()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        Ok(Box::new(Generator::new(self.shared.clone(), rank)))
+    }
+
+    fn reopens(&self) -> bool {
+        self.reopens
+    }
+}
+
+/// The program of one rank.
+struct Generator {
+    shared: Arc<Shared>,
+    rank: u32,
+    stage: Stage,
+    translation: Translation,
+    /// What was yielded and is not yet asked for.
+    ready: VecDeque<Operation>,
+}
+
+enum Stage {
+    /// Not yet called.
+    Before,
+    /// The generator, and what its next step is given.
+    Running(Py<PyIterator>, Py<PyAny>),
+    Over(Result<(), TraceError>),
+}
+
+/// Why a program cannot go on, and the exception, if it is one.
+struct Failure {
+    message: String,
+    exception: Option<PyErr>,
+}
+
+impl Generator {
+    fn new(shared: Arc<Shared>, rank: u32) -> Generator {
+        Generator {
+            shared,
+            rank,
+            stage: Stage::Before,
+            translation: Translation::new(rank),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Goes on until there are some operations, or to the end.
+    fn fill(&mut self, py: Python<'_>) -> Result<(), Failure> {
+        let raised = |e: PyErr| Failure {
+            message: told(py, &e),
+            exception: Some(e),
+        };
+        let (generator, mut given) = match &self.stage {
+            Stage::Before => {
+                let Shared {
+                    function,
+                    arguments,
+                    ranks,
+                    ..
+                } = &*self.shared;
+                let started = support(py, "start", (function, self.rank, *ranks, arguments));
+                let started = started.map_err(raised)?.cast_into::<PyIterator>();
+                (started.map_err(|e| raised(e.into()))?, py.None().into_bound(py))
+            }
+            Stage::Running(generator, given) => (generator.bind(py).clone(), given.bind(py).clone()),
+            Stage::Over(_) => return Ok(()),
+        };
+        while self.ready.len() < AHEAD {
+            match generator.send(&given).map_err(raised)? {
+                PySendResult::Return(_) => {
+                    self.stage = Stage::Over(Ok(()));
+                    return Ok(());
+                }
+                PySendResult::Next(yielded) => {
+                    let communicators = &self.shared.communicators;
+                    let done = self
+                        .translation
+                        .translate(&yielded, communicators, &mut self.ready);
+                    done.map_err(|message| {
+                        let line = support(py, "line", (&generator,)).and_then(|l| l.extract());
+                        let line: String = line.unwrap_or_default();
+                        Failure {
+                            message: format!("{line}{message}"),
+                            exception: None,
+                        }
+                    })?;
+                    given = match yielded.is_instance_of::<Request>() && hears(&generator).map_err(raised)? {
+                        true => yielded,
+                        false => py.None().into_bound(py),
+                    };
+                }
+            }
+        }
+        self.stage = Stage::Running(generator.unbind(), given.unbind());
+        Ok(())
+    }
+
+    fn error(&self, message: String) -> TraceError {
+        TraceError {
+            file: self.shared.file.clone(),
+            rank: Some(self.rank),
+            message,
+        }
+    }
+}
+
+impl Program for Generator {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        if self.ready.is_empty()
+            && !matches!(self.stage, Stage::Over(_))
+            && let Err(Failure { message, .. }) = Python::attach(|py| self.fill(py))
+        {
+            self.stage = Stage::Over(Err(self.error(message)));
+        }
+        match (self.ready.pop_front(), &self.stage) {
+            (Some(operation), _) => Ok(Some(operation)),
+            (None, Stage::Over(Err(error))) => Err(error.clone()),
+            (None, _) => Ok(None),
+        }
+    }
+}
+
+/// Whether a generator can be given anything: not while it yields from a list, say.
+fn hears(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
+    let py = generator.py();
+    let mut innermost = generator.as_any().clone();
+    while let Some(inner) = innermost.getattr_opt(intern!(py, "gi_yieldfrom"))? {
+        if inner.is_none() {
+            return Ok(true);
+        }
+        innermost = inner;
+    }
+    innermost.hasattr(intern!(py, "send"))
+}
+
+/// The operations of one rank as JSON: a list of tables. At most `limit`, if it is given.
+#[pyfunction]
+#[pyo3(signature = (given, rank, ranks, arguments, limit))]
+pub(crate) fn program_operations(
+    py: Python<'_>,
+    given: Given,
+    rank: u32,
+    ranks: u32,
+    arguments: &Bound<'_, PyDict>,
+    limit: Option<usize>,
+) -> PyResult<String> {
+    let Given(function, communicators, file) = given;
+    let source = Source {
+        function,
+        communicators,
+        file,
+        reopens: false,
+    };
+    let shared = Programs::new(&source, ranks, arguments)?.shared;
+    let mut program = Generator::new(shared, rank);
+    let mut all = Vec::new();
+    while limit.is_none_or(|limit| all.len() < limit) {
+        if program.ready.is_empty()
+            && let Err(failure) = program.fill(py)
+        {
+            let message = program.error(failure.message).to_string();
+            let raised = error::of_class(py, "ApplicationError", &message);
+            raised.set_cause(py, failure.exception);
+            return Err(raised);
+        }
+        let Some(operation) = program.ready.pop_front() else {
+            break;
+        };
+        all.push(table(&operation));
+    }
+    Ok(json(&all))
+}
+
+/// An operation as one flat table, with the names that MPI has for calls.
+fn table(operation: &Operation) -> serde_json::Value {
+    let call = match operation {
+        Operation::Compute { .. } => None,
+        Operation::Send { call, .. }
+        | Operation::Receive { call, .. }
+        | Operation::Wait { call, .. }
+        | Operation::Probe { call, .. }
+        | Operation::Collective { call, .. }
+        | Operation::Put { call, .. }
+        | Operation::Get { call, .. }
+        | Operation::Fence { call, .. } => Some(call.name()),
+    };
+    let mut flat = serde_json::Map::new();
+    if let Ok(serde_json::Value::Object(tagged)) = serde_json::to_value(operation) {
+        for (kind, fields) in tagged {
+            flat.insert("operation".into(), kind.to_lowercase().into());
+            if let serde_json::Value::Object(fields) = fields {
+                flat.extend(fields);
+            }
+        }
+    }
+    if let Some(call) = call {
+        flat.insert("call".into(), call.into());
+    }
+    if let Operation::Collective { collective, .. } = operation {
+        flat.insert("collective".into(), collective.name().into());
+    }
+    flat.into()
+}

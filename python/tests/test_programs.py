@@ -1,0 +1,563 @@
+"""Programs in Python: wrong ones first, then what each operation becomes, then runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricsim
+from fabricsim import ApplicationError, Experiment, ExperimentError, Job, Network, Program, Run, mpi
+from fabricsim.mpi import Operation, Operations
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+NETWORK = {
+    "topology": {"kind": "torus", "sizes": [4, 4]},
+    "routing": {"algorithm": "dimension-order"},
+}
+
+
+def ring(rank: int, ranks: int, rounds: int = 3, block: str = "20 KB") -> Operations:
+    """Blocks go round, eager and rendezvous."""
+    for number in range(rounds):
+        received = yield mpi.irecv((rank - 1) % ranks, block)
+        sent = yield mpi.isend((rank + 1) % ranks, block if number % 2 else 100)
+        yield mpi.compute(1e-6 * (rank % 3))
+        yield mpi.waitall([received, sent])
+        yield mpi.allreduce(8)
+
+
+def experiment(workload: Any) -> dict[str, Any]:
+    return {"network": NETWORK, "job": [{"name": "app", "workload": workload}]}
+
+
+def given(function: Callable[..., Iterator[Operation]], **how: Any) -> dict[str, Any]:
+    """An experiment with this function."""
+    return experiment(Program(function, **{"ranks": 4, **how}))
+
+
+def file(folder: Path, text: str, **how: Any) -> dict[str, Any]:
+    """An experiment with a program in a file."""
+    path = folder / "app.py"
+    path.write_text("from fabricsim.mpi import *\n" + textwrap.dedent(text))
+    return experiment({"python": str(path), "ranks": 4, **how})
+
+
+# Wrong programs.
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "key", "error"),
+    [
+        ("def program(rank, ranks):\n    yield", {"function": "progam"}, "function", "mean 'program'"),
+        ("def program(rank, ranks):\n    pass", {}, "python", r"program returned None; .* yield"),
+        ("def program(rank, ranks):\n    return [fence()]", {}, "python", "an object of type list"),
+        ("program = 7", {}, "python", "TypeError: 'int' object is not callable"),
+        ("def program(rank, ranks)\n    yield", {}, "python", r"SyntaxError: .*\(app.py, line 2\)"),
+        ("\n\nimport nothing_of_this_name", {}, "python", "app.py:4: in <module>: ModuleNotFoundError"),
+        (
+            "def program(rank, ranks, rounds):\n    yield",
+            {"arguments": {"round": 3}},
+            "python",
+            r"program\(\) got an unexpected keyword argument 'round'",
+        ),
+        (
+            "def program(rank, ranks, rounds):\n    yield",
+            {"function": "program"},
+            "function",
+            r"missing 1 required positional argument: 'rounds'",
+        ),
+        ("def program(rank, ranks):\n    yield", {"ranks": 0}, "ranks", "expected 1 to 16777216"),
+        ("def program(rank, ranks):\n    yield", {"ranks": 17}, None, "17 hosts, but only 16"),
+        ("def program(rank, ranks):\n    yield", {"rank": 4}, "rank", "unknown key 'rank'"),
+        ("def program(rank, ranks):\n    yield", {"arguments": 7}, "arguments", "not a table"),
+    ],
+)
+def test_what_can_be_seen_of_a_file_is_wrong_at_once(
+    tmp_path: Path, text: str, how: dict[str, Any], key: str | None, error: str
+) -> None:
+    with pytest.raises(ExperimentError, match=error) as caught:
+        fabricsim.check(file(tmp_path, text, **how))
+    assert caught.value.key == (f"job.0.workload.{key}" if key else "job.0.workload")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match=r"nothing.py: cannot be read: No such file") as caught:
+        fabricsim.check(experiment({"python": "nothing.py", "ranks": 4}))
+    assert caught.value.key == "job.0.workload.python"
+    with pytest.raises(ExperimentError, match=r"job.0.workload.ranks: missing"):
+        fabricsim.check(experiment({"python": "nothing.py"}))
+
+
+@pytest.mark.parametrize(
+    ("returned", "error"),
+    [
+        ("[[0, 1]]", "object of type list; expected a dict"),
+        ("{'a': [0, 4]}", r"'a' has the member 4; the job has the ranks 0 to 3"),
+        ("{'a': [0, -1]}", r"'a' has the member -1"),
+        ("{'a': ['x']}", r"'a' has the member 'x'"),
+        ("{'a': [1, 2, 1]}", r"'a' has a member twice"),
+        ("{'a': []}", r"'a' has no members"),
+        ("{'a': 7}", r"not iterable"),
+        ("1 / 0", r"app.py:5: in communicators: ZeroDivisionError"),
+    ],
+)
+def test_wrong_communicators_are_refused(tmp_path: Path, returned: str, error: str) -> None:
+    text = f"""
+    def program(rank, ranks):
+        yield barrier()
+    def communicators(ranks): return {returned}
+    """
+    with pytest.raises(ExperimentError, match=error):
+        fabricsim.check(file(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise KeyError", "KeyError$"),
+        ("yield send(-1, 8)", "ValueError: dest is -1; expected 0 to 4294967295"),
+        ("yield send(1, -8)", "ValueError: bytes is -8; expected 0 to 9223372036854775807"),
+        ("yield send(1, 1.5)", "TypeError: bytes is 1.5; expected a whole number"),
+        ("yield send(1, '8 parsecs')", "unknown unit 'parsecs'"),
+        ("yield send('1', 8)", "TypeError: dest is '1'; expected a whole number"),
+        ("yield send(1, 8, tag=2**31)", "ValueError: tag is 2147483648; expected 0 to 2147483647"),
+        ("yield compute(-1)", "ValueError: time is -1; expected 0 to 8640000 seconds"),
+        ("yield compute(float('nan'))", "ValueError: time is nan"),
+        ("yield compute('101 s' * 2)", "ValueError"),
+        ("yield compute('9000000 s')", "expected 0 to 8640000 seconds"),
+        ("yield compute(None)", "TypeError: time is None; expected seconds"),
+        ("yield waitall([send(1, 8)])", "TypeError: found the Operation MPI_Send.*expected a request"),
+        ("yield wait(None)", "TypeError: found None; expected a request"),
+        ("yield waitall(7)", "not iterable"),
+        ("yield alltoallv([1, 'x'], [1, 2])", "does not start with a number"),
+        ("yield", "yields None; expected an operation"),
+        ("yield 3", "yields the int 3; expected an operation"),
+        ("yield send", "yields an object of type function; expected an operation"),
+        ("yield send(4, 8)", "MPI_Send: dest is 4; the job has the ranks 0 to 3"),
+        ("yield recv(9, 8)", "MPI_Recv: source is 9"),
+        ("yield sendrecv(0, 8, 4)", "MPI_Sendrecv: source is 4"),
+        ("yield bcast(8, root=4)", "MPI_Bcast: root is 4"),
+        ("yield put(4, 8)", "MPI_Put: dest is 4"),
+        (
+            "yield send(1, 8, communicator='low')",
+            "MPI_Send: dest is 1; communicator 'low' has .* 0 to 0",
+        ),
+        (
+            "yield barrier(communicator='lwo')",
+            r"there is no communicator 'lwo'; there are \['low', 'high'\]",
+        ),
+        ("yield barrier(communicator='high')", "MPI_Barrier: this rank is not a member of communicator"),
+        ("yield barrier(communicator=[])", "unhashable type"),
+        ("yield allgatherv([1, 2, 3])", "MPI_Allgatherv: counts has 3 entries for 4 ranks"),
+        ("yield alltoallv([1, 2, 3, 4], [])", "MPI_Alltoallv: receives has 0 entries for 4 ranks"),
+        ("yield allgatherv([2**62] * 4)", "more than 2.64 bytes"),
+        ("yield reduce_scatter_block(2**62)", "more than 2.64 bytes"),
+        ("yield wait(isend(1, 8))", r"MPI_Wait: MPI_Isend\(dest=1, bytes=8, tag=0\) is not under way"),
+        ("r = yield isend(2, 8); yield wait(r); yield wait(r)", "is not under way"),
+        ("r = isend(2, 8); yield r; yield r", "MPI_Isend: this request is under way already"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, line: str, error: str) -> None:
+    text = f"""
+    def inner():
+        {line}
+        yield fence()
+
+    def program(rank, ranks):
+        if rank == 0:
+            yield from inner()
+
+    def communicators(ranks):
+        return {{"low": [0], "high": [1, 2, 3]}}
+    """
+    asked = file(tmp_path, text)
+    pattern = rf"job 'app': .*app.py: rank 0: app.py:4: (in inner: )?.*{error}"
+    for executor, threads in [("sequential", 1), ("conservative", 2), ("optimistic", 2)]:
+        with pytest.raises(ApplicationError, match=pattern):
+            fabricsim.run(asked, executor=executor, threads=threads)
+    path = asked["job"][0]["workload"]["python"]
+    with pytest.raises(ApplicationError, match=rf"app.py:4: .*{error}") as caught:
+        Program.from_file(path, ranks=4).operations(0)
+    if "in inner" in str(caught.value):
+        assert caught.value.__cause__ is not None
+    assert Program.from_file(path, ranks=4).operations(1) == []
+
+
+def test_what_came_before_an_error_is_done(tmp_path: Path) -> None:
+    def late(rank: int, ranks: int) -> Operations:
+        yield mpi.compute("1 us")
+        if rank == 2:
+            yield mpi.compute("1 us")
+            raise RuntimeError("late")
+        yield mpi.recv(2, 8)
+
+    with pytest.raises(ApplicationError, match="rank 2: test_programs.py:.*: in late: RuntimeError: late"):
+        fabricsim.run(given(late))
+    # It is told of when it happens, not when the program is asked ahead.
+    fabricsim.run(given(late), set={"run.until": "1500 ns"})
+
+
+def test_ranks_that_wait_for_each_other_are_named() -> None:
+    def deadlock(rank: int, ranks: int) -> Operations:
+        yield mpi.recv((rank + 1) % ranks, 8, tag=rank)
+
+    with pytest.raises(ApplicationError, match="rank 0.*MPI_Recv|MPI_Recv.*rank 0"):
+        fabricsim.run(given(deadlock))
+
+
+def test_no_such_rank_to_look_at() -> None:
+    with pytest.raises(ValueError, match="no rank 4; the program has the ranks 0 to 3"):
+        Program(ring, ranks=4).operations(4)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'laps'"):
+        Program(ring, ranks=4, arguments={"laps": 2}).operations(0)
+
+
+def test_arguments_must_have_a_form_in_toml() -> None:
+    with pytest.raises(ExperimentError, match="cannot be written as TOML"):
+        fabricsim.check(given(ring, arguments={"rounds": object()}))
+
+
+# What operations become.
+
+
+def seen(*operations: Operation, **how: Any) -> list[dict[str, Any]]:
+    """What rank 1 of 4 does, without what is None."""
+
+    def program(rank: int, ranks: int) -> Operations:
+        yield from operations
+
+    records = Program(program, **{"ranks": 4, **how}).operations(1)
+    return [{key: value for key, value in record.items() if value is not None} for record in records]
+
+
+def message(operation: str, call: str, communicator: int = 0, **rest: Any) -> dict[str, Any]:
+    return {"operation": operation, "call": call, "communicator": communicator, **rest}
+
+
+def test_times_and_sizes_have_units() -> None:
+    assert seen(mpi.compute("10 us"), mpi.compute(2.5e-6), mpi.compute(0), mpi.compute(1)) == [
+        {"operation": "compute", "ps": ps} for ps in (10_000_000, 2_500_000, 0, 10**12)
+    ]
+    sizes = [record["bytes"] for record in seen(mpi.send(0, "64 KiB"), mpi.send(0, "1.5 KB"), mpi.send(0, 7))]
+    assert sizes == [65536, 1500, 7]
+
+
+@pytest.mark.parametrize("name", ["send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"])
+def test_sends(name: str) -> None:
+    operation = getattr(mpi, name)(2, 8, tag=5)
+    expected = message("send", f"MPI_{name.capitalize()}", to=2, bytes=8, tag=5)
+    begins = name.startswith("i")
+    assert isinstance(operation, mpi.Request) == begins
+    assert repr(operation) == f"MPI_{name.capitalize()}(dest=2, bytes=8, tag=5)"
+    if begins:
+        expected["request"] = 0
+    assert seen(operation) == [expected]
+
+
+def test_receives_and_probes() -> None:
+    assert seen(
+        mpi.recv(0, 8, tag=3), mpi.recv(None, 9), mpi.irecv(2, "1 KiB"), mpi.probe(), mpi.probe(3, tag=0)
+    ) == [
+        message("receive", "MPI_Recv", **{"from": 0}, bytes=8, tag=3),
+        message("receive", "MPI_Recv", bytes=9),
+        message("receive", "MPI_Irecv", **{"from": 2}, bytes=1024, request=0),
+        message("probe", "MPI_Probe"),
+        message("probe", "MPI_Probe", **{"from": 3}, tag=0),
+    ]
+    assert seen(mpi.sendrecv(2, 8, 0, tag=4)) == [
+        message("receive", "MPI_Sendrecv", **{"from": 0}, bytes=8, request=1),
+        message("send", "MPI_Sendrecv", to=2, bytes=8, tag=4, request=0),
+        {"operation": "wait", "call": "MPI_Sendrecv", "requests": [0, 1]},
+    ]
+
+
+def test_requests_are_numbered_and_may_be_used_again() -> None:
+    def program(rank: int, ranks: int) -> Operations:
+        a = mpi.irecv(0, 8)
+        for _ in range(2):
+            assert (yield a) is a
+            b = yield mpi.isend(0, 8)
+            yield mpi.waitall(r for r in (b, a))
+        c = yield mpi.ibarrier()
+        yield mpi.wait(c)
+        yield mpi.waitall([])
+
+    records = Program(program, ranks=2).operations(1)
+    assert [r.request for r in records if "request" in r] == [0, 1, 2, 3, 4]
+    waits = [(r.call, r.requests) for r in records if r.operation == "wait"]
+    assert waits == [
+        ("MPI_Waitall", [1, 0]),
+        ("MPI_Waitall", [3, 2]),
+        ("MPI_Wait", [4]),
+        ("MPI_Waitall", []),
+    ]
+
+
+PARTS = [10, 20, 30, 44]
+# Name, arguments, then of rank 1 of 4 with root 1: collective, bytes, sends, receives.
+COLLECTIVES: list[tuple[str, tuple[Any, ...], str, int, list[int] | None, list[int] | None]] = [
+    ("barrier", (), "barrier", 0, None, None),
+    ("bcast", (8, 1), "bcast", 8, None, None),
+    ("reduce", (8, 1), "reduce", 8, None, None),
+    ("allreduce", (8,), "allreduce", 8, None, None),
+    ("allgather", (8,), "allgather", 8, None, None),
+    ("allgatherv", (PARTS,), "allgather", 26, [20], PARTS),
+    ("alltoall", (8,), "alltoall", 8, None, None),
+    ("alltoallv", ([1, 2, 3, 4], PARTS), "alltoall", 3, [1, 2, 3, 4], PARTS),
+    ("gather", (8, 1), "gather", 8, None, None),
+    ("gatherv", (PARTS, 1), "gather", 26, [20], PARTS),
+    ("scatter", (8, 1), "scatter", 8, None, None),
+    ("scatterv", (PARTS, 1), "scatter", 26, PARTS, [20]),
+    ("reduce_scatter", (PARTS,), "reduce-scatter", 104, [], PARTS),
+    ("reduce_scatter_block", (8,), "reduce-scatter", 32, None, None),
+    ("scan", (8,), "scan", 8, None, None),
+    ("exscan", (8,), "exscan", 8, None, None),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "collective", "size", "sends", "receives"), COLLECTIVES)
+def test_collectives(
+    name: str,
+    arguments: tuple[Any, ...],
+    collective: str,
+    size: int,
+    sends: list[int] | None,
+    receives: list[int] | None,
+) -> None:
+    root = 1 if arguments[1:] == (1,) else 0
+    expected = message("collective", f"MPI_{name.capitalize()}", collective=collective, bytes=size, root=root)
+    if receives is not None:
+        expected["counts"] = {"sends": sends, "receives": receives}
+    assert seen(getattr(mpi, name)(*arguments)) == [expected]
+    begun = getattr(mpi, f"i{name}")(*arguments)
+    assert isinstance(begun, mpi.Request)
+    assert seen(begun) == [{**expected, "call": f"MPI_I{name}", "request": 0}]
+
+
+def test_parts_away_from_the_root() -> None:
+    gather, scatter = seen(mpi.gatherv(PARTS, 2), mpi.scatterv(PARTS))
+    assert (gather["counts"], gather["root"]) == ({"sends": [20], "receives": []}, 2)
+    assert (scatter["counts"], scatter["root"]) == ({"sends": [], "receives": [20]}, 0)
+
+
+def test_one_sided() -> None:
+    assert seen(mpi.fence(), mpi.put(2, 8), mpi.get(3, "1 KiB"), mpi.fence()) == [
+        message("fence", "MPI_Win_fence"),
+        message("put", "MPI_Put", to=2, bytes=8),
+        message("get", "MPI_Get", **{"from": 3}, bytes=1024),
+        message("fence", "MPI_Win_fence"),
+    ]
+
+
+def test_all_functions_are_tried_here() -> None:
+    """Those of the tests above; a new one comes with a test."""
+    tried = {"compute", "wait", "waitall", "recv", "irecv", "probe", "sendrecv", "put", "get", "fence"}
+    tried |= {"send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"}
+    tried |= {name for name, *_ in COLLECTIVES} | {f"i{name}" for name, *_ in COLLECTIVES}
+    assert {name for name in mpi.__all__ if name[0].islower()} == tried
+
+
+def test_communicators_count_their_own_ranks() -> None:
+    def communicators(ranks: int) -> dict[Any, list[int]]:
+        return {"odd": [3, 1], ("row", 0): [0, 1]}
+
+    odd, row = seen(
+        mpi.scatterv([1, 2], communicator="odd"),
+        mpi.send(0, 8, communicator=("row", 0)),
+        communicators=communicators,
+    )
+    assert (odd["communicator"], odd["counts"]["receives"]) == (1, [2]), "rank 1 is the last of them"
+    assert (row["communicator"], row["to"]) == (2, 0)
+
+
+# Runs.
+
+
+def digests(asked: Any, changes: dict[str, Any] | None = None) -> set[str]:
+    return {
+        fabricsim.run(asked, set=changes, executor=executor, threads=threads).digest
+        for executor, threads in [
+            ("sequential", 1),
+            ("conservative", 2),
+            ("optimistic", 2),
+        ]
+    }
+
+
+def test_all_executors_agree() -> None:
+    asked = given(ring, ranks=13, arguments={"rounds": 2, "block": "9 KB"})
+    assert digests(asked) == {fabricsim.run(asked, executor="reverse-check").digest}
+
+
+def everything(rank: int, ranks: int) -> Operations:
+    """All blocking ways to send, and all collectives."""
+    up, down = (rank + 1) % ranks, (rank - 1) % ranks
+    half = ("low", "high")[rank >= ranks // 2]
+    for size in (0, "100 B", "18 KB"):
+        for begin in (mpi.isend, mpi.issend, mpi.irsend, mpi.ibsend):
+            received = yield mpi.irecv(None, size, tag=1)
+            sent = yield begin(up, size, tag=1)
+            yield mpi.wait(sent)
+            yield mpi.wait(received)
+            yield mpi.barrier()
+        for send in (mpi.send, mpi.ssend, mpi.bsend, mpi.rsend):
+            yield from (
+                (send(up, size), mpi.recv(down, size)) if rank else (mpi.recv(down, size), send(up, size))
+            )
+        yield mpi.sendrecv(up, size, down)
+        yield mpi.compute("3 us")
+        for where in (None, half):
+            for rooted in (mpi.bcast, mpi.reduce, mpi.gather, mpi.scatter):
+                yield rooted(size, 1, communicator=where)
+            for even in (
+                mpi.allreduce,
+                mpi.allgather,
+                mpi.alltoall,
+                mpi.scan,
+                mpi.exscan,
+                mpi.reduce_scatter_block,
+            ):
+                yield even(size, communicator=where)
+
+
+def halves(ranks: int) -> dict[str, range]:
+    return {"low": range(ranks // 2), "high": range(ranks // 2, ranks)}
+
+
+def test_all_that_the_mpi_layer_carries_out_runs_to_the_end() -> None:
+    asked = given(everything, ranks=6, communicators=halves)
+    assert len(digests(asked)) == 1
+    result = fabricsim.run(asked)
+    calls = {row["call"]: row["count"] for row in result.calls.to_pylist() if row["rank"] == 0}
+    assert calls["MPI_Sendrecv"] == 3
+    assert calls["MPI_Bcast"] == calls["MPI_Exscan"] == 6
+    assert calls["MPI_Irecv"] == calls["MPI_Barrier"] == 12
+
+
+def test_file_function_and_typed_experiment_agree(tmp_path: Path) -> None:
+    arguments = {"rounds": 2, "block": "2 KB"}
+    (tmp_path / "laps.py").write_text("LAPS = 2\n")
+    (tmp_path / "ring.py").write_text(
+        textwrap.dedent("""
+        import laps
+        from dataclasses import dataclass
+        from fabricsim import mpi
+
+        @dataclass
+        class Block:
+            size: str
+
+        def around(rank, ranks, rounds, block):
+            size = Block(block).size
+            for number in range(min(rounds, laps.LAPS)):
+                r = mpi.irecv((rank - 1) % ranks, size)
+                yield r
+                s = mpi.isend((rank + 1) % ranks, size if number % 2 else 100)
+                yield s
+                yield mpi.compute(1e-6 * (rank % 3))
+                yield mpi.waitall([r, s])
+                yield mpi.allreduce(8)
+        """)
+    )
+    typed = Experiment(
+        network=Network(**NETWORK),
+        jobs=[Job(name="app", workload=Program(ring, ranks=8, arguments=arguments))],
+        run=Run(executor="sequential"),
+    )
+    toml = tmp_path / "ring.toml"
+    table = {"python": "ring.py", "function": "around", "ranks": 8, "arguments": arguments}
+    toml.write_text(fabricsim.experiment.dumps(experiment(table)))
+    of_file = fabricsim.run(toml)
+    assert of_file.summary.experiment.job[0].workload == table
+    assert fabricsim.run(typed).digest == of_file.digest
+    changed = {"job.0.workload.arguments.rounds": 1}
+    assert fabricsim.run(typed, set=changed).digest == fabricsim.run(toml, set=changed).digest
+    assert fabricsim.run(typed, set=changed).digest != of_file.digest
+    # A typed experiment with a function of a file is a whole experiment file.
+    asked = fabricsim.run(typed).summary.experiment.job[0].workload
+    assert asked == {"python": __file__, "function": "ring", "ranks": 8, "arguments": arguments}
+    toml.write_text(typed.to_toml())
+    assert fabricsim.run(toml).digest == of_file.digest
+
+
+def test_functions_that_no_file_has_run() -> None:
+    namespace: dict[str, Any] = {}
+    exec("from fabricsim.mpi import *\ndef f(rank, ranks):\n    yield barrier()", namespace)
+    result = fabricsim.run(given(namespace["f"]))
+    assert result.summary.experiment.job[0].workload.python == "<string>"
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "fabricsim", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=folder)
+
+
+def test_the_example_runs_from_the_command_line(tmp_path: Path) -> None:
+    path = EXAMPLES / "python-ring.toml"
+    if not path.is_file():
+        pytest.skip("the examples are not here")
+    checked = command(tmp_path, "check", str(path))
+    assert checked.returncode == 0, checked.stderr
+    assert "ring: 32 ranks" in checked.stdout
+    done = command(tmp_path, "run", str(path), "--out", "out", "--set", "job.0.workload.arguments.rounds=4")
+    assert done.returncode == 0, done.stderr
+    found = fabricsim.load(tmp_path / "out")
+    assert digests(path, {"job.0.workload.arguments.rounds": 4}) == {found.digest}
+    assert found.summary.jobs[0].ranks == 32
+
+
+def test_a_run_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    text = """
+    from pathlib import Path
+
+    def program(rank, ranks):
+        for number in range(40):
+            yield sendrecv((rank + 1) % ranks, "1 KiB", (rank - 1) % ranks)
+            yield compute("1 us")
+            if number == 35 and Path(__file__).with_name("stop").exists():
+                raise RuntimeError("broken off")
+    """
+    asked = file(tmp_path, text)
+    (tmp_path / "x.toml").write_text(fabricsim.experiment.dumps(asked))
+    (tmp_path / "stop").touch()
+    every = ["--checkpoint-every-simulated", "10 us"]
+    broken = command(tmp_path, "run", "x.toml", "--out", "out", *every)
+    assert broken.returncode == 2
+    assert "RuntimeError: broken off" in broken.stderr
+    (tmp_path / "stop").unlink()
+    resumed = command(tmp_path, "resume", "out")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "goes on from" in resumed.stdout
+    result = fabricsim.load(tmp_path / "out")
+    assert result.summary.run.resumed_at_ns > 0
+    assert result.digest == fabricsim.run(asked).digest
+
+
+def test_the_command_line_tells_of_wrong_programs(tmp_path: Path) -> None:
+    asked = file(tmp_path, "def program(rank, ranks):\n    yield recv(rank, -1)")
+    (tmp_path / "x.toml").write_text(fabricsim.experiment.dumps(asked))
+    wrong = command(tmp_path, "run", "x.toml")
+    assert wrong.returncode == 2
+    assert "rank 0: app.py:3: in program: ValueError: bytes is -1" in wrong.stderr
+
+
+def test_long_programs_are_not_held_in_memory() -> None:
+    made = 0
+
+    def endless(rank: int, ranks: int) -> Operations:
+        nonlocal made
+        while True:
+            made += 1
+            yield mpi.compute("1 us")
+
+    fabricsim.run(given(endless), set={"run.until": "100 us"})
+    assert 400 <= made <= 4 * 200
+    assert len(Program(endless, ranks=1).operations(0, limit=10)) == 10
