@@ -57,8 +57,8 @@ pub struct Message {
     /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives, with
     /// [`WINDOW_CONTEXT`] for one-sided communication, with both for fences.
     pub communicator: u32,
-    /// Tag of the program; for traffic of collectives which collective, the how manieth of its context, and
-    /// the round.
+    /// Tag of the program; for traffic of collectives which collective, its number among those of its context,
+    /// and the round.
     pub tag: u32,
     /// Payload of the MPI message in bytes, also in the control messages about it.
     pub bytes: u64,

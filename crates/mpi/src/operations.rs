@@ -282,14 +282,11 @@ impl Rank {
                 return self.settle(now, out);
             }
             (Origin::NonBlocking(number), pending) => {
-                let handle = pending.unwrap_or_else(|| {
-                    let handle = self
-                        .requests
-                        .open(leaving.subject(), Owner::Program, &mut self.journal);
-                    let complete = |request: &mut Request| request.complete = true;
-                    self.requests.alter(handle, complete, &mut self.journal);
-                    handle
-                });
+                let complete = Request {
+                    complete: true,
+                    ..Request::new(leaving.subject(), Owner::Program)
+                };
+                let handle = pending.unwrap_or_else(|| self.requests.add(complete, &mut self.journal));
                 self.open.insert(number, handle, &mut self.journal);
             }
             (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
@@ -308,13 +305,11 @@ impl Rank {
             bytes,
             ..
         } = *leaving;
-        let rendezvous = leaving.is_synchronous() || bytes > self.job.settings.eager_threshold;
+        let settings = &self.job.settings;
+        let rendezvous = leaving.is_synchronous() || bytes > settings.eager_threshold;
+        let copied = leaving.is_buffered() || !leaving.is_synchronous() && bytes <= settings.copy_threshold;
         let (kind, request) = if rendezvous {
-            let owner = if leaving.is_buffered() {
-                Owner::Nobody
-            } else {
-                Owner::Program
-            };
+            let owner = if copied { Owner::Nobody } else { Owner::Program };
             let subject = leaving.subject();
             let handle = self.requests.open(subject, owner, &mut self.journal);
             (Kind::RequestToSend, handle)
@@ -337,8 +332,8 @@ impl Rank {
         let of_collective = message.is_of_collective();
         self.stats
             .count_sent(Traffic { of_collective, bytes }, &mut self.journal);
-        // A buffered or eager send is complete for the sender, whatever the network does.
-        (rendezvous && !leaving.is_buffered()).then_some(request)
+        // A copied or eager send is complete for the sender, whatever the network does.
+        (rendezvous && !copied).then_some(request)
     }
 
     /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
@@ -350,11 +345,8 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
         let receive = Request {
-            subject,
-            owner: Owner::Program,
-            complete: false,
-            matched: false,
             cost: self.job.settings.receive_overhead,
+            ..Request::new(subject, Owner::Program)
         };
         let handle = self.requests.add(receive, &mut self.journal);
         let Subject {

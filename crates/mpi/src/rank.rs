@@ -18,7 +18,7 @@ use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
 use crate::ongoing::Ongoing;
 use crate::ordering::Ordering;
 use crate::program::Cursor;
-use crate::requests::{Direction, Request, Requests, Subject};
+use crate::requests::{Direction, Owner, Request, Requests, Subject};
 use crate::statistics::Statistics;
 use crate::{Job, RankStats, ReplayError, WINDOW_CONTEXT};
 
@@ -288,12 +288,16 @@ impl Rank {
     pub fn awaited_ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = match *self.state {
             State::Waiting { .. } => {
-                let of_collective = |(handle, request): (u32, &Request)| {
-                    let messages = self.requests.of_collective(handle);
-                    let peers = messages.filter_map(|message| message.subject.peer);
-                    request.subject.peer.into_iter().chain(peers).collect::<Vec<_>>()
+                let blocks = |owner: Owner| match owner {
+                    Owner::Blocked => true,
+                    Owner::Collective(of) => {
+                        let collective = self.requests.get(of);
+                        collective.is_some_and(|request| request.owner == Owner::Blocked)
+                    }
+                    Owner::Program | Owner::Nobody => false,
                 };
-                self.requests.blocking().flat_map(of_collective).collect()
+                let awaited = self.requests.iter().filter(|(_, request)| blocks(request.owner));
+                awaited.filter_map(|(_, request)| request.subject.peer).collect()
             }
             State::Probing { pattern, .. } => pattern.from.into_iter().collect(),
             State::New | State::Running | State::Busy { .. } | State::Finished => Vec::new(),

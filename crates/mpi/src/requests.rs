@@ -54,6 +54,19 @@ pub(crate) struct Request {
     pub cost: Time,
 }
 
+impl Request {
+    /// One that is not complete and costs nothing.
+    pub fn new(subject: Subject, owner: Owner) -> Request {
+        Request {
+            subject,
+            owner,
+            complete: false,
+            matched: false,
+            cost: Time::ZERO,
+        }
+    }
+}
+
 /// All requests of a rank under dense handles, which are used again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Requests {
@@ -77,14 +90,7 @@ pub(crate) enum Change {
 impl Requests {
     /// Opens a request that is not complete and costs nothing.
     pub fn open(&mut self, subject: Subject, owner: Owner, journal: &mut Journal) -> u32 {
-        let new = Request {
-            subject,
-            owner,
-            complete: false,
-            matched: false,
-            cost: Time::ZERO,
-        };
-        self.add(new, journal)
+        self.add(Request::new(subject, owner), journal)
     }
 
     pub fn add(&mut self, request: Request, journal: &mut Journal) -> u32 {

@@ -3,13 +3,16 @@
 use config::{Bytes, Duration, Error, Section};
 use des::Time;
 
-use crate::Algorithms;
+use crate::{Algorithms, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Largest payload in bytes that is sent eagerly; a longer one asks first (rendezvous).
     pub eager_threshold: u64,
+    /// Largest payload of a rendezvous that the sender copies before it leaves, so that its send is complete
+    /// with that; 0: none.
+    pub copy_threshold: u64,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
@@ -35,6 +38,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             eager_threshold: 8 << 10,
+            copy_threshold: 0,
             send_overhead: Time::from_ns(300),
             receive_overhead: Time::from_ns(300),
             matching_overhead: Time::ZERO,
@@ -51,8 +55,16 @@ impl Settings {
     /// Names and meaning of the keys that [`Settings::read`] knows, for help and documentation.
     pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
         (
+            "preset",
+            "default of the keys that are not given, by name (fabricsim list mpi-presets); default none",
+        ),
+        (
             "eager_threshold",
             "largest message that is sent without asking first; default 8 KiB",
+        ),
+        (
+            "copy_threshold",
+            "largest message beyond the eager threshold whose sender copies it and goes on; default 0 B: none",
         ),
         (
             "send_overhead",
@@ -64,11 +76,11 @@ impl Settings {
         ),
         (
             "matching_overhead",
-            "CPU time per entry of a matching queue that is looked at; default 0 s",
+            "CPU time per entry of a matching queue that is looked at; default 0 ps",
         ),
         (
             "nic_gap",
-            "least time between two messages that a host hands to its NIC (LogP's g); default 0 s",
+            "least time between two messages that a host hands to its NIC (LogP's g); default 0 ps",
         ),
         (
             "control_size",
@@ -89,7 +101,7 @@ impl Settings {
     /// # Errors
     /// A value without unit, of the wrong type, or an unknown algorithm.
     pub fn read(section: &Section) -> Result<Settings, Error> {
-        let default = Settings::default();
+        let default = presets::read(section)?.settings();
         let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
         let time = |key: &str, time: Time| {
             section
@@ -98,6 +110,7 @@ impl Settings {
         };
         Ok(Settings {
             eager_threshold: size("eager_threshold", default.eager_threshold)?,
+            copy_threshold: size("copy_threshold", default.copy_threshold)?,
             send_overhead: time("send_overhead", default.send_overhead)?,
             receive_overhead: time("receive_overhead", default.receive_overhead)?,
             matching_overhead: time("matching_overhead", default.matching_overhead)?,
@@ -183,6 +196,10 @@ mod tests {
             ("send_overhead = \"3 B\"", "unknown unit"),
             ("header_size = 3", "x.toml:1: header_size: 3 has no unit"),
             ("collectives = 3", "not a table"),
+            (
+                "preset = \"psm3\"",
+                "x.toml:1: preset: unknown name 'psm3'; did you mean 'psm2'",
+            ),
             (
                 "\n[collectives]\nallreduce = \"recursive-dubling\"",
                 "did you mean 'recursive-doubling'",

@@ -70,6 +70,18 @@ pub enum Fact {
         /// The message.
         message: mpi::Message,
     },
+    /// Host, from itself: a message of one of its ranks has kept its distance from the one before, and goes to
+    /// the NIC.
+    MessageDue {
+        /// Which of the host's ranks.
+        slot: u16,
+        /// Job.
+        job: u16,
+        /// Number among the messages of this host.
+        number: u32,
+        /// The message.
+        message: mpi::Message,
+    },
     /// Host, from itself: the last byte of a message of one of its ranks has left, or the last that one of
     /// several rails carries of it.
     MessageInjected {

@@ -40,6 +40,8 @@ pub struct Host {
     counts: Vec<JobCounts>,
     /// Messages sent by its ranks less those received by them, modulo 2^32.
     under_way: u32,
+    /// When the NIC takes the next message of a rank at the earliest.
+    next_handover: Time,
     actions: Vec<Action>,
 }
 
@@ -103,6 +105,11 @@ pub enum HostUndo {
     },
     /// A message for one of its ranks has come.
     MessageReceived,
+    /// The NIC keeps its distance from another message.
+    HandedOver {
+        /// When it would have taken the next one before.
+        before: Time,
+    },
 }
 
 /// All of a host that changes.
@@ -120,6 +127,7 @@ pub struct HostState {
     sent: Vec<u64>,
     counts: Vec<JobCounts>,
     under_way: u32,
+    next_handover: Time,
 }
 
 /// Where the outputs of a port of the NIC go: into events.
@@ -160,6 +168,7 @@ impl Host {
             sources: sources.collect(),
             counts: Vec::new(),
             under_way: 0,
+            next_handover: Time::ZERO,
             actions: Vec::new(),
         }
     }
@@ -215,6 +224,12 @@ impl Host {
                 self.inbox
                     .announced(source, number, bytes, message, &mut Notes(context));
             }
+            Fact::MessageDue {
+                slot,
+                job,
+                number,
+                message,
+            } => self.hand_over(simulation, (slot, job), number, message, context),
             Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
             Fact::RankStarted { slot } => self.start_rank(simulation, slot, context),
             Fact::RankResumed { slot } => self.with_rank(simulation, slot, context, |rank, actions| {
@@ -500,7 +515,8 @@ impl Host {
         self.actions = actions;
     }
 
-    /// Hands a rank's message to the NIC, or to memory if its receiver is on this host.
+    /// Sends a rank's message: through the NIC when it is its turn, or through memory if its receiver is on this
+    /// host.
     fn send<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
@@ -534,10 +550,44 @@ impl Host {
             }
             return;
         }
+        let gap = ranks.mpi.settings.nic_gap;
+        if gap > Time::ZERO {
+            let (now, before) = (context.now(), self.next_handover);
+            let due = before.max(now);
+            self.next_handover = due.saturating_add(gap);
+            if C::REVERSIBLE {
+                context.undo(Undo::Host(HostUndo::HandedOver { before }));
+            }
+            if due > now {
+                let fact = Fact::MessageDue {
+                    slot,
+                    job,
+                    number,
+                    message,
+                };
+                return context.send(context.lp(), due - now, fact);
+            }
+        }
+        self.hand_over(simulation, (slot, job), number, message, context);
+    }
+
+    /// Hands the message of a rank, by its place on this host and its job, to the NIC.
+    fn hand_over<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        (slot, job): (u16, u16),
+        number: u32,
+        message: Message,
+        context: &mut C,
+    ) {
+        let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
+            unreachable!("only ranks send messages")
+        };
+        let (destination, request) = (ranks.hosts[message.to as usize], message.request);
         let outgoing = Outgoing {
             destination,
             number,
-            bytes,
+            bytes: wire_bytes(&message, &ranks.mpi.settings),
             job,
             alone: false,
             report: message.reports_injection().then_some(Injected { slot, request }),
@@ -585,6 +635,7 @@ impl Host {
                 self.under_way = self.under_way.wrapping_sub(1);
                 self.next_message = self.next_message.wrapping_sub(u32::from(numbered));
             }
+            HostUndo::HandedOver { before } => self.next_handover = before,
             HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
         }
     }
@@ -608,6 +659,7 @@ impl Host {
             sent: self.sources.iter().map(|source| source.sent).collect(),
             counts: self.counts.clone(),
             under_way: self.under_way,
+            next_handover: self.next_handover,
         }
     }
 
@@ -637,6 +689,7 @@ impl Host {
         }
         self.counts = state.counts;
         self.under_way = state.under_way;
+        self.next_handover = state.next_handover;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ mod placement;
 mod process;
 mod rails;
 mod run;
+mod waiting;
 mod wiring;
 
 pub use bounds::{Effort, bounds};

@@ -22,6 +22,7 @@ pub const PART_KINDS: &[&str] = &[
     "arrivals",
     "message-sizes",
     "collectives",
+    "mpi-presets",
     "placements",
     "trace-formats",
     "executors",
@@ -75,6 +76,10 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             });
             algorithms.chain(mpi::TABLES.iter().map(table)).collect()
         }
+        "mpi-presets" => mpi::PRESETS
+            .iter()
+            .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
+            .collect(),
         "placements" => vec![
             part("linear", "hosts in their order", &[]),
             part("random", "hosts in random order, from the run's seed", &[]),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{Alone, Anatomy, End, LpId, Observer, Partition, Processes, Settings, Snapshot, Time};
+use mpi::Rank;
 use results::{Chain, Part, Rollbacks, Run, RunResult, ThreadSeconds};
 
 use crate::Error;
@@ -15,6 +16,7 @@ use crate::fact::{Fact, RankDone};
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
 use crate::placement::JobKind;
+use crate::waiting;
 use crate::wiring::Identity;
 
 /// Ranks that an error about a deadlock names.
@@ -318,8 +320,10 @@ fn stuck(processes: &[Process]) -> Option<Time> {
 
 /// Nothing is left to happen to ranks: all of them must have finished.
 fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> Result<(), Error> {
-    let mut waiting = Vec::new();
+    let mut lines = Vec::new();
     let mut count = 0u64;
+    let mut awaited: Vec<waiting::Awaited> = Vec::new();
+    awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
         let Process::Host(host) = &processes[simulation.numbering.host(host).0 as usize] else {
             continue;
@@ -327,28 +331,35 @@ fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> 
         let Some(seat) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {
             continue;
         };
-        let Some(state) = seat.state.as_ref().filter(|state| !state.finished()) else {
+        let state = seat.state.as_ref().filter(|state| !state.finished());
+        // Ranks come in their order.
+        awaited[usize::from(job)].push(state.map(Rank::awaited_ranks));
+        let Some(state) = state else {
             continue;
         };
         count += 1;
-        if waiting.len() < NAMED_RANKS {
+        if lines.len() < NAMED_RANKS {
             let what = state
                 .waiting_for()
                 .unwrap_or_else(|| "nothing that is known".into());
             let name = &simulation.jobs[usize::from(job)].name;
-            waiting.push(format!("  job '{name}', rank {rank}: {what}"));
+            lines.push(format!("  job '{name}', rank {rank}: {what}"));
         }
     }
     if count == 0 {
         return Ok(());
     }
-    let more = count as usize - waiting.len();
+    let more = count as usize - lines.len();
     if more > 0 {
-        waiting.push(format!("  and {more} more"));
+        lines.push(format!("  and {more} more"));
+    }
+    for (job, awaited) in simulation.jobs.iter().zip(&awaited) {
+        let knots = waiting::knots(awaited).into_iter();
+        lines.extend(knots.map(|knot| format!("  job '{}': {knot}", job.name)));
     }
     Err(Error::Deadlock(format!(
         "the application waits for ever: at {time} nothing of it is under way any more, and {count} ranks have not finished\n{}",
-        waiting.join("\n")
+        lines.join("\n")
     )))
 }
 

@@ -359,7 +359,7 @@ pub(crate) mod registered {
     }
 }
 
-/// Tag of a message of a collective, the how manieth of its context, from 0. It tells those that are under
+/// Tag of a message of a collective, by its number among those of its context. It tells those that are under
 /// way at once apart ([`SEQUENCES`]), and kinds and rounds, so that ranks that disagree about what they do
 /// are found waiting instead of exchanging nonsense.
 ///

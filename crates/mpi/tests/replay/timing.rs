@@ -104,6 +104,30 @@ fn modes_of_sends_end_when_mpi_says() {
 }
 
 #[test]
+fn what_the_sender_copies_leaves_as_a_rendezvous_and_ends_at_once() {
+    let settings = Settings {
+        copy_threshold: 200,
+        ..settings()
+    };
+    let (posted, data) = (9000, |bytes: u64| CONTROL + bytes + 2);
+    for (call, bytes, end) in [
+        (Call::Send, 100, 10),
+        (Call::Send, 200, 10),
+        (Call::Send, 201, posted + data(201)),
+        (Call::Ssend, 150, posted + data(150)),
+        (Call::Bsend, 201, 10),
+    ] {
+        let receiver = vec![compute(posted), receive(Some(0), Some(0), bytes)];
+        let sender = vec![send_as(call, 1, 0, bytes, None)];
+        let outcome = run(settings.clone(), fixed(), vec![sender, receiver]).unwrap();
+        outcome.assert_clean();
+        assert_eq!(outcome.end_ns(0), end, "{call:?} of {bytes} bytes");
+        let received = if bytes > 100 { data(bytes) + 1000 } else { 0 };
+        assert_eq!(outcome.end_ns(1), posted + received + 20);
+    }
+}
+
+#[test]
 fn a_persistent_request_is_started_again_and_again() {
     let start = |n: u32| send_as(Call::Start, 1, n, 500, Some(4));
     let again = |n: u32| {

@@ -48,6 +48,8 @@ fn assert_names_the_knot(error: &str) {
         "job 'knot', rank 1: MPI_Recv for a message from rank 0, tag 0, communicator 0",
         "job 'knot', rank 2: MPI_Recv for a message from rank 3, tag 0, communicator 0",
         "3 ranks have not finished",
+        "job 'knot': rank 0 waits for rank 1, which waits for rank 0",
+        "job 'knot': rank 2 waits for rank 3, which has ended",
     ] {
         assert!(error.contains(line), "'{line}' is missing: {error}");
     }
@@ -70,6 +72,88 @@ fn beside_endless_traffic_the_watchdog_finds_it() {
     // All messages are there after some microseconds: the first round, which asks one lookahead after
     // the interval, finds nothing under way.
     assert!(error.contains("at 20.05 us"), "{error}");
+}
+
+/// Circles go through whatever a rank may block on; descriptions count ranks in the communicator, circles in the
+/// job.
+#[test]
+fn circles_are_named_through_collectives_probes_fences_and_requests() {
+    let collective = |collective, request: Option<u64>, call| Operation::Collective {
+        collective,
+        communicator: 0,
+        root: 0,
+        bytes: 8,
+        counts: None,
+        request,
+        call,
+    };
+    let probe = |from| Operation::Probe {
+        from: Some(from),
+        tag: None,
+        communicator: 0,
+        call: Call::Probe,
+    };
+    let wait = Operation::Wait {
+        requests: vec![1],
+        call: Call::Wait,
+    };
+    let fence = Operation::Fence {
+        communicator: 0,
+        call: Call::WinFence,
+    };
+    let put = Operation::Put {
+        to: 1,
+        communicator: 0,
+        bytes: 5000,
+        call: Call::Put,
+    };
+    let barrier = || collective(workload::Collective::Barrier, None, Call::Barrier);
+    let ibarrier = || collective(workload::Collective::Barrier, Some(1), Call::Ibarrier);
+    let bcast = || collective(workload::Collective::Bcast, None, Call::Bcast);
+    for (programs, lines) in [
+        (
+            vec![vec![barrier(), send(1, 8)], vec![receive(0, 8), barrier()]],
+            [
+                "rank 0: MPI_Barrier for a message from rank 1, round 0, communicator 0",
+                "rank 0 waits for rank 1, which waits for rank 0",
+            ],
+        ),
+        (
+            vec![
+                vec![probe(2), bcast()],
+                vec![bcast(), send(2, 8)],
+                vec![receive(1, 8), send(0, 8), bcast()],
+            ],
+            [
+                "rank 0: MPI_Probe for a message from rank 2, any tag, communicator 0",
+                "rank 0 waits for rank 2, which waits for rank 1, which waits for rank 0",
+            ],
+        ),
+        (
+            vec![vec![put, fence.clone()], vec![probe(0), fence]],
+            [
+                "rank 0: MPI_Win_fence for a message from rank 1, round 0, communicator 0",
+                "rank 0 waits for rank 1, which waits for rank 0",
+            ],
+        ),
+        (
+            vec![
+                vec![ibarrier(), wait, send(1, 8)],
+                vec![receive(0, 8), ibarrier()],
+            ],
+            [
+                "rank 0: MPI_Wait for MPI_Ibarrier: a message from rank 1, round 0, communicator 0",
+                "rank 0 waits for rank 1, which waits for rank 0",
+            ],
+        ),
+    ] {
+        let hosts = &[0, 4, 8][..programs.len()];
+        let knot = job("knot", programs, &mpi::Settings::default(), hosts);
+        let error = error_everywhere(&mut jobs_on(NETWORK, vec![knot]));
+        for line in lines {
+            assert!(error.contains(line), "'{line}' is missing: {error}");
+        }
+    }
 }
 
 /// Ranks that compute, start late, or have a message under way for many rounds are not stuck.

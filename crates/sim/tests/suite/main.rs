@@ -8,6 +8,7 @@ mod bounds;
 mod checkpoints;
 mod corpus;
 mod deadlock;
+mod mpi_semantics;
 mod mutated_input;
 mod physics;
 mod rails;

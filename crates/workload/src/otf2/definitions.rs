@@ -267,7 +267,6 @@ fn call(name: &str) -> Call {
         "MPI_Mrecv" => Call::Recv,
         "MPI_Imrecv" => Call::Irecv,
         "MPI_Sendrecv_replace" => Call::Sendrecv,
-        "MPI_Startall" => Call::Start,
         "MPI_Mprobe" => Call::Probe,
         "MPI_Improbe" => Call::Iprobe,
         "MPI_Alltoallw" => Call::Alltoallv,

@@ -1,8 +1,9 @@
 //! From the events of one rank to its operations.
 //!
 //! Time outside MPI functions is computation; time inside is left to the simulator. A receive that is
-//! posted without saying from whom takes its source, tag and size from the event of its completion, so
-//! operations wait in a queue until the receives among them are known.
+//! posted without saying from whom takes its source, tag and size from the event of its completion, and so does
+//! a non-blocking collective with its communicator, root and size; hence operations wait in a queue until those
+//! among them are known.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,9 +14,9 @@ use super::definitions::{Definitions, Membership, MpiRegion};
 use super::record::{Collective, Event, Message, Record};
 use crate::{Call, Operation, Program, TraceError};
 
-/// Operations that may wait for a posted receive's completion to be read. Beyond, a second pass over the
-/// events ahead looks for that one completion, so that a receive that stays open for long costs time, not
-/// memory.
+/// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
+/// pass over the events ahead looks for that one completion, so that one that stays open for long costs time,
+/// not memory.
 pub const QUEUE: usize = 2048;
 
 /// An MPI function that the rank is in.
@@ -25,8 +26,6 @@ struct Current {
     stack: Vec<u32>,
     /// Requests that completed in it.
     completed: Vec<u64>,
-    /// Non-blocking collectives that completed in it, with the order in which they were started.
-    collectives: Vec<(u64, Operation)>,
     /// Sends of a Sendrecv, which follow its receives.
     sends: Vec<Operation>,
     /// The sequence number of the first operation in it.
@@ -39,18 +38,25 @@ struct Current {
 enum Request {
     Send { number: u64 },
     Receive { number: u64, sequence: u64 },
-    Collective { number: u64 },
+    Collective { number: u64, sequence: u64 },
+}
+
+/// What the completion of a posted receive or collective tells of it.
+#[derive(Clone, Copy, Debug)]
+enum Completion {
+    Receive(Message),
+    Collective(Collective),
 }
 
 enum Slot {
     Ready(Operation),
-    /// A receive that is not known yet, by OTF2 request.
+    /// A receive or non-blocking collective that is not known yet, by OTF2 request.
     Posted {
         request: u64,
         number: u64,
         call: Call,
     },
-    /// A receive that never completed.
+    /// One that never completed, or in which no data of the application move.
     Dropped,
 }
 
@@ -205,7 +211,7 @@ impl Translation {
         self.current.as_ref().is_none_or(|c| self.head < c.first)
     }
 
-    /// Looks for the completion of a receive ahead of the events taken so far.
+    /// Looks for the completion of a request ahead of the events taken so far.
     fn look_ahead(
         &mut self,
         wanted: u64,
@@ -215,7 +221,12 @@ impl Translation {
         let mut ahead = events.fork();
         let found = loop {
             match ahead.next()?.map(|e| e.record) {
-                Some(Record::Irecv { message, request }) if request == wanted => break Some(message),
+                Some(Record::Irecv { message, request }) if request == wanted => {
+                    break Some(Completion::Receive(message));
+                }
+                Some(Record::CollectiveComplete { collective, request }) if request == wanted => {
+                    break Some(Completion::Collective(collective));
+                }
                 Some(Record::RequestCancelled { request }) if request == wanted => break None,
                 Some(_) => {}
                 None => break None,
@@ -225,11 +236,11 @@ impl Translation {
         Ok(())
     }
 
-    /// Settles the posted receive at a place of the queue: with its envelope, or as never completed.
+    /// Settles what was posted at a place of the queue: with what its completion tells, or as never completed.
     fn fill(
         &mut self,
         sequence: u64,
-        found: Option<Message>,
+        found: Option<Completion>,
         definitions: &Definitions,
     ) -> Result<(), Failure> {
         // One that was settled by looking ahead may have left the queue.
@@ -240,10 +251,14 @@ impl Translation {
             return Ok(());
         };
         let (number, call) = (*number, *call);
-        self.queue[index as usize] = match found {
-            None => Slot::Dropped,
-            Some(message) => Slot::Ready(self.receive(message, Some(number), call, definitions)?),
+        let operation = match found {
+            None => None,
+            Some(Completion::Receive(message)) => {
+                Some(self.receive(message, Some(number), call, definitions)?)
+            }
+            Some(Completion::Collective(it)) => self.collective(it, Some(number), call, definitions)?,
         };
+        self.queue[index as usize] = operation.map_or(Slot::Dropped, Slot::Ready);
         Ok(())
     }
 
@@ -260,20 +275,25 @@ impl Translation {
             }
             Record::Send(message) => self.send(message, None, now, definitions)?,
             Record::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
-            Record::IrecvRequest { request } => self.post(request, now)?,
+            Record::IrecvRequest { request } => {
+                let call = self.call(Call::Irecv);
+                let (number, sequence) = self.post(request, call, now);
+                self.open(request, Request::Receive { number, sequence })?;
+            }
             Record::Recv(message) => self.blocking_receive(message, now, definitions)?,
             Record::IsendComplete { request } => self.complete(request, None, now, definitions)?,
             Record::Irecv { message, request } => self.complete(request, Some(message), now, definitions)?,
             Record::RequestCancelled { request } => self.cancel(request, definitions)?,
             Record::Collective(collective) => {
                 let call = self.call(Call::Other);
-                if let Some(operation) = self.collective(collective, call, definitions)? {
+                if let Some(operation) = self.collective(collective, None, call, definitions)? {
                     self.push(operation, now);
                 }
             }
             Record::CollectiveRequest { request } => {
-                let number = self.number();
-                self.open(request, Request::Collective { number })?;
+                let call = self.call(Call::Other);
+                let (number, sequence) = self.post(request, call, now);
+                self.open(request, Request::Collective { number, sequence })?;
             }
             Record::CollectiveComplete { collective, request } => {
                 self.complete_collective(collective, request, now, definitions)?;
@@ -337,7 +357,6 @@ impl Translation {
             region: mpi.clone(),
             stack: vec![region],
             completed: Vec::new(),
-            collectives: Vec::new(),
             sends: Vec::new(),
             first: self.head + self.queue.len() as u64,
             is_wait: completes_requests(mpi.call),
@@ -368,11 +387,8 @@ impl Translation {
         let call = current.region.call;
         let sends = std::mem::take(&mut current.sends);
         let requests = std::mem::take(&mut current.completed);
-        let mut collectives = std::mem::take(&mut current.collectives);
-        let waits = current.is_wait && collectives.is_empty();
-        // Ranks may complete them in any order, but all start them in the same.
-        collectives.sort_by_key(|(number, _)| *number);
-        for operation in sends.into_iter().chain(collectives.into_iter().map(|(_, o)| o)) {
+        let waits = current.is_wait;
+        for operation in sends {
             self.push(operation, now);
         }
         if waits || !requests.is_empty() {
@@ -459,8 +475,8 @@ impl Translation {
         Ok(())
     }
 
-    fn post(&mut self, request: u64, now: u64) -> Result<(), Failure> {
-        let call = self.call(Call::Irecv);
+    /// Queues what is not known yet: its number and place.
+    fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
         let number = self.number();
         self.push_slot(
             Slot::Posted {
@@ -470,9 +486,7 @@ impl Translation {
             },
             now,
         );
-        let sequence = self.head + self.queue.len() as u64 - 1;
-        self.open(request, Request::Receive { number, sequence })?;
-        Ok(())
+        (number, self.head + self.queue.len() as u64 - 1)
     }
 
     fn complete(
@@ -485,7 +499,7 @@ impl Translation {
         let number = match (self.requests.remove(&id), received) {
             (Some(Request::Send { number }), None) => number,
             (Some(Request::Receive { number, sequence }), Some(message)) => {
-                self.fill(sequence, Some(message), definitions)?;
+                self.fill(sequence, Some(Completion::Receive(message)), definitions)?;
                 number
             }
             (None, _) => return Err(format!("request {id} completes but was never started").into()),
@@ -493,6 +507,12 @@ impl Translation {
                 return Err(format!("request {id} completes as another kind than it was started as").into());
             }
         };
+        self.note_completion(number, now);
+        Ok(())
+    }
+
+    /// A request is complete: the function that this happens in waits for it.
+    fn note_completion(&mut self, number: u64, now: u64) {
         match &mut self.current {
             Some(current) => current.completed.push(number),
             None => {
@@ -501,12 +521,13 @@ impl Translation {
                 self.push(Operation::Wait { requests, call }, now);
             }
         }
-        Ok(())
     }
 
     fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), Failure> {
         match self.requests.remove(&id) {
-            Some(Request::Receive { sequence, .. }) => self.fill(sequence, None, definitions),
+            Some(Request::Receive { sequence, .. } | Request::Collective { sequence, .. }) => {
+                self.fill(sequence, None, definitions)
+            }
             // A cancelled send went out all the same; nobody waits for it.
             Some(_) => Ok(()),
             None => Err(format!("request {id} is cancelled but was never started").into()),
@@ -520,16 +541,13 @@ impl Translation {
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), Failure> {
-        let Some(Request::Collective { number }) = self.requests.remove(&id) else {
+        let Some(Request::Collective { number, sequence }) = self.requests.remove(&id) else {
             return Err(format!("request {id} completes a collective but was never started as one").into());
         };
-        let call = self.call(Call::Other);
-        let Some(operation) = self.collective(collective, call, definitions)? else {
-            return Ok(());
-        };
-        match &mut self.current {
-            Some(current) => current.collectives.push((number, operation)),
-            None => self.push(operation, now),
+        self.fill(sequence, Some(Completion::Collective(collective)), definitions)?;
+        let replayed = self.collective(collective, None, Call::Other, definitions)?;
+        if replayed.is_some() {
+            self.note_completion(number, now);
         }
         Ok(())
     }
@@ -589,6 +607,7 @@ impl Translation {
     fn collective(
         &mut self,
         collective: Collective,
+        request: Option<u64>,
         call: Call,
         definitions: &Definitions,
     ) -> Result<Option<Operation>, String> {
@@ -621,7 +640,7 @@ impl Translation {
             bytes: share.bytes(which),
             // That ranks may differ is known, not what each gives to each.
             counts: matches!(which, CollectiveOperation::Varying(_)).then(Box::default),
-            request: None,
+            request,
             call,
         }))
     }
@@ -678,7 +697,7 @@ fn completes_requests(call: Call) -> bool {
 pub fn starts_send(call: Call) -> bool {
     matches!(
         call,
-        Call::Isend | Call::Issend | Call::Ibsend | Call::Irsend | Call::Start
+        Call::Isend | Call::Issend | Call::Ibsend | Call::Irsend | Call::Start | Call::Startall
     )
 }
 

@@ -316,8 +316,8 @@ fn persistent_requests_use_their_number_again() {
     );
     let round = |n: u64| {
         [
-            receive(3, 1, 2, Some(n), Call::Start),
-            send(0, 1, 2, Some(n + 1), Call::Start),
+            receive(3, 1, 2, Some(n), Call::Startall),
+            send(0, 1, 2, Some(n + 1), Call::Startall),
             wait(&[n, n + 1], Call::Waitall),
         ]
     };
@@ -417,35 +417,91 @@ fn collectives_know_their_rank_root_and_size() {
 }
 
 #[test]
-fn nonblocking_collectives_happen_where_they_complete_in_the_order_of_their_start() {
-    let done = |operation, request| Record::CollectiveComplete {
+fn nonblocking_collectives_begin_where_they_were_started() {
+    let done = |operation, communicator, request| Record::CollectiveComplete {
         collective: Collective {
             operation,
-            communicator: 0,
+            communicator,
             root: 2,
             sent: 0,
             received: 8,
         },
         request,
     };
-    let operations = run(&[
-        during("MPI_Ibcast", 0, 0, &[Record::CollectiveRequest { request: 1 }]),
-        during("MPI_Ibcast", 0, 0, &[Record::CollectiveRequest { request: 2 }]),
-        during("MPI_Waitall", 5, 6, &[done(4, 2), done(1, 1)]),
-    ]);
-    let operation = |collective| Operation::Collective {
+    let started = |request| Record::CollectiveRequest { request };
+    let operation = |collective, number| Operation::Collective {
         collective,
         communicator: WORLD,
         root: 2,
         bytes: 8,
         counts: None,
-        request: None,
-        call: Call::Waitall,
+        request: Some(number),
+        call: Call::Ibcast,
     };
+    // They may complete in any order; the first is complete long before it is waited for.
+    let operations = run(&[
+        during("MPI_Ibcast", 0, 0, &[started(1)]),
+        during("MPI_Ibcast", 2, 2, &[started(2)]),
+        during("MPI_Waitall", 5, 6, &[done(4, 0, 2), done(1, 0, 1)]),
+    ]);
+    let expected = [
+        operation(Kind::Bcast, 0),
+        compute(2),
+        operation(Kind::Scatter, 1),
+        compute(3),
+        wait(&[1, 0], Call::Waitall),
+    ];
+    assert_eq!(operations.unwrap(), expected);
+
+    // One on a communicator of this rank alone moves nothing, and one that never completes is left out; nobody
+    // waits for either.
+    let operations = run(&[
+        during("MPI_Ibcast", 0, 0, &[started(1)]),
+        during("MPI_Ibcast", 2, 2, &[started(2)]),
+        during("MPI_Wait", 5, 6, &[done(1, 1, 1)]),
+    ]);
     assert_eq!(
         operations.unwrap(),
-        [compute(5), operation(Kind::Bcast), operation(Kind::Scatter)]
+        [compute(2), compute(3), wait(&[], Call::Wait)]
     );
+
+    let cancelled = run(&[
+        during("MPI_Ibcast", 0, 0, &[started(1)]),
+        vec![at(1, Record::RequestCancelled { request: 1 })],
+    ]);
+    assert_eq!(cancelled.unwrap(), [compute(1)]);
+}
+
+#[test]
+fn a_collective_that_stays_open_does_not_grow_the_queue() {
+    let rounds = 3 * QUEUE;
+    let mut parts = vec![during(
+        "MPI_Ibcast",
+        0,
+        0,
+        &[Record::CollectiveRequest { request: 1 }],
+    )];
+    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))])));
+    let collective = Collective {
+        operation: 1,
+        communicator: 0,
+        root: 2,
+        sent: 0,
+        received: 8,
+    };
+    let last = Record::CollectiveComplete {
+        collective,
+        request: 1,
+    };
+    parts.push(during("MPI_Wait", 0, 0, &[last]));
+    let (operations, longest) = run_counting(&parts).unwrap();
+    assert_eq!(operations.len(), rounds + 2);
+    assert!(matches!(
+        operations[0],
+        Operation::Collective { request: Some(0), .. }
+    ));
+    assert_eq!(operations[rounds + 1], wait(&[0], Call::Wait));
+    assert!(longest <= QUEUE, "{longest}");
 }
 
 #[test]

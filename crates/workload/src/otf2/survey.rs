@@ -217,7 +217,7 @@ impl Tally {
             ),
             (
                 self.never_complete,
-                "requests never complete; receives among them are left out".into(),
+                "requests never complete; receives and collectives among them are left out".into(),
             ),
             (
                 self.cancelled,
@@ -229,7 +229,7 @@ impl Tally {
             ),
             (
                 self.nonblocking_collectives,
-                "non-blocking collectives; they are replayed where they complete".into(),
+                "non-blocking collectives; they go on beside the program from where they were started".into(),
             ),
             (
                 self.housekeeping,
