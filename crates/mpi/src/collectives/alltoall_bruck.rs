@@ -45,7 +45,7 @@ mod tests {
                 |rank| (0..ranks).map(|to| (rank, to)).collect::<Vec<_>>(),
                 |blocks, message, _| {
                     let travels =
-                        |(from, to): &(u32, u32)| (to + ranks - from) % ranks >> message.round & 1 == 1;
+                        |(from, to): &(u32, u32)| ((to + ranks - from) % ranks) & (1 << message.round) != 0;
                     let sent: Vec<_> = blocks.extract_if(.., |block| travels(block)).collect();
                     let size = sent.len() as u64 * 100;
                     (sent, size)

@@ -28,7 +28,7 @@ impl Case {
             settings.send_overhead = Time::ZERO;
             settings.receive_overhead = Time::ZERO;
         }
-        if self.seed % 3 == 0 {
+        if self.seed.is_multiple_of(3) {
             settings.matching_overhead = Time(700);
         }
         let ranks = self.programs.len() as u32;
