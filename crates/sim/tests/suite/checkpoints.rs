@@ -173,6 +173,15 @@ fn an_application_beside_traffic_goes_on_everywhere() {
     }
 }
 
+/// In the middle of a repetition, or between two.
+#[test]
+fn repeated_jobs_and_those_with_seats_go_on() {
+    if otf2_is_available() {
+        goes_on_everywhere("lammps-repeated.toml");
+        goes_on_everywhere("mappings.toml");
+    }
+}
+
 /// Broken off again and again, each time elsewhere.
 #[test]
 fn from_checkpoint_to_checkpoint() {
