@@ -316,8 +316,8 @@ fn persistent_requests_use_their_number_again() {
     );
     let round = |n: u64| {
         [
-            receive(3, 1, 2, Some(n), Call::Start),
-            send(0, 1, 2, Some(n + 1), Call::Start),
+            receive(3, 1, 2, Some(n), Call::Startall),
+            send(0, 1, 2, Some(n + 1), Call::Startall),
             wait(&[n, n + 1], Call::Waitall),
         ]
     };
