@@ -8,6 +8,7 @@
 use config::{Bytes, Section};
 use fabricsim_workload::motif::{Motif, Script, Skeleton, workload};
 
+/// What experiments call it, and how it is built.
 pub const MOTIF: Motif = Motif {
     name: "ring",
     summary: "a token goes around a ring",

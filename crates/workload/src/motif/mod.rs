@@ -135,6 +135,73 @@ mod tests {
         }
     }
 
+    /// Nonsense and extremes are refused, or make programs; nothing overflows.
+    #[test]
+    fn any_parameters_are_built_or_refused() {
+        use crate::traffic::Random;
+        let mut random = random_pairs::SplitMix(5);
+        let values = [
+            "0",
+            "1",
+            "2",
+            "3",
+            "7",
+            "64",
+            "1000",
+            "1000000000",
+            "4294967295",
+            "4294967296",
+            "9000000000000000000",
+            "-1",
+            "0.5",
+            "true",
+            "false",
+            "\"x\"",
+            "[]",
+            "\"0 B\"",
+            "\"5 B\"",
+            "\"1 TiB\"",
+            "\"16000000 TiB\"",
+            "[\"1 B\", \"3 B\"]",
+            "\"0 ps\"",
+            "\"1 us\"",
+            "\"18000000 s\"",
+            "\"8000000 s\"",
+            "\"halves\"",
+        ];
+        let mut built = 0;
+        for _ in 0..4000 {
+            let motif = &MOTIFS[random.below(MOTIFS.len() as u64) as usize];
+            let mut text = String::new();
+            for (name, _) in motif.parameters {
+                // Many ranks take long to make; two and more than possible are enough.
+                let sides = ["ranks", "pex", "pey", "pez", "pet"];
+                if *name != "ranks" && random.below(6) < 5 {
+                    continue;
+                }
+                let value = match sides.contains(name) {
+                    true => ["2", "4", "8", "6", "4194305", "-7"][random.below(6) as usize],
+                    false => values[random.below(values.len() as u64) as usize],
+                };
+                text += &format!("{name} = {value}\n");
+            }
+            let Ok(workload) = read(&section(motif.name, &text)) else {
+                continue;
+            };
+            if workload.ranks() > 100 {
+                continue;
+            }
+            built += 1;
+            for rank in 0..workload.ranks() {
+                let mut program = workload.program(rank).unwrap();
+                for _ in 0..200 {
+                    program.next().unwrap();
+                }
+            }
+        }
+        assert!(built > 100, "{built}");
+    }
+
     /// A table's text is what a user gets to know of a default.
     #[test]
     fn defaults_are_those_that_are_written() {

@@ -57,7 +57,7 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 /// SplitMix64.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl Random for SplitMix {
     fn next_u64(&mut self) -> u64 {
