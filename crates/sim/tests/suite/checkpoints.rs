@@ -161,6 +161,7 @@ fn traffic_goes_on_everywhere() {
 fn an_application_goes_on_everywhere() {
     if otf2_is_available() {
         goes_on_everywhere("lammps-torus.toml");
+        goes_on_everywhere("lammps-torus-preset.toml");
         goes_on_everywhere("rails-fat-tree-planes.toml");
     }
 }

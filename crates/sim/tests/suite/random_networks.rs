@@ -367,8 +367,18 @@ fn traffic() -> impl Strategy<Value = (&'static str, &'static str, u8)> {
     (pattern, arrival, 0u8..3)
 }
 
-/// A ring of messages and an allreduce: each rank sends to the next but one.
+/// A ring of messages, puts and gets, an allreduce beside them and another one: each rank sends to the next but
+/// one.
 fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
+    let allreduce = |request, call| Operation::Collective {
+        collective: Collective::Allreduce,
+        communicator: 0,
+        root: 0,
+        bytes,
+        counts: None,
+        request,
+        call,
+    };
     let program = |rank: u32| {
         let round = |round: u64| {
             [
@@ -392,18 +402,31 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
                     request: Some(2),
                     call: Call::Isend,
                 },
+                allreduce(Some(3), Call::Iallreduce),
+                Operation::Put {
+                    to: (rank + 1) % ranks,
+                    communicator: 0,
+                    bytes,
+                    call: Call::Put,
+                },
                 Operation::Wait {
                     requests: vec![1, 2],
                     call: Call::Waitall,
                 },
-                Operation::Collective {
-                    collective: Collective::Allreduce,
+                allreduce(None, Call::Allreduce),
+                Operation::Get {
+                    from: (rank + 3) % ranks,
                     communicator: 0,
-                    root: 0,
-                    bytes,
-                    counts: None,
-                    request: None,
-                    call: Call::Allreduce,
+                    bytes: 2 * bytes,
+                    call: Call::Get,
+                },
+                Operation::Fence {
+                    communicator: 0,
+                    call: Call::WinFence,
+                },
+                Operation::Wait {
+                    requests: vec![3],
+                    call: Call::Wait,
                 },
             ]
         };
@@ -524,10 +547,16 @@ proptest! {
         ranks_per_host in 1u32..4,
         bytes in 0u64..6_000,
         eager_threshold in 0u64..6_000,
+        nic_gap_ns in prop_oneof![Just(0), 1u64..600],
         beside_traffic: bool,
         division in division(),
     ) {
-        let settings = mpi::Settings { eager_threshold, ..mpi::Settings::default() };
+        let settings = mpi::Settings {
+            eager_threshold,
+            nic_gap: Time::from_ns(nic_gap_ns),
+            matching_overhead: Time::from_ns(nic_gap_ns / 8),
+            ..mpi::Settings::default()
+        };
         let hosts: Vec<u32> = (0..ranks).map(|rank| rank / ranks_per_host % network.hosts).collect();
         let job = job("ring", ring(ranks, bytes, 2), &settings, &hosts);
         if beside_traffic {
