@@ -14,8 +14,11 @@ pub struct Source {
     /// One line for people.
     pub summary: &'static str,
     /// Reads the table; paths in it are relative to the folder.
-    pub read: fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>,
+    pub read: Read,
 }
+
+/// Reads a table, with the folder that paths in it are relative to.
+pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
 /// All kinds, in the order in which errors name them.
 pub static SOURCES: &[Source] = &[
@@ -100,7 +103,10 @@ mod tests {
             assert_eq!(workload.ranks(), 16);
         }
         let message = refused(&format!("{trace}clock = \"cpus\"\n"));
-        assert!(message.contains("clock") && message.contains("did you mean 'cpu'"), "{message}");
+        assert!(
+            message.contains("clock") && message.contains("did you mean 'cpu'"),
+            "{message}"
+        );
         let message = refused("dumpi = \"otf2-lammps-melt-27\"\n");
         assert!(message.contains("is a trace in the format otf2"), "{message}");
         let message = refused("dumpi = \"nowhere\"\n");
