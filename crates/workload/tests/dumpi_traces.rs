@@ -226,6 +226,9 @@ fn sends_and_receives_pair_up_in_order() {
     }
 }
 
+/// Operation, root and bytes.
+type Argument = (Collective, u32, u64);
+
 #[test]
 fn members_of_a_communicator_agree_on_its_collectives() {
     for (trace, _) in traces() {
@@ -233,7 +236,7 @@ fn members_of_a_communicator_agree_on_its_collectives() {
         let communicators = workload.communicators();
         let all: Vec<u32> = (0..workload.ranks()).collect();
         assert_eq!(communicators[WORLD as usize], all);
-        let mut sequences: BTreeMap<u32, BTreeMap<u32, Vec<(Collective, u32, u64)>>> = BTreeMap::new();
+        let mut sequences: BTreeMap<u32, BTreeMap<u32, Vec<Argument>>> = BTreeMap::new();
         for rank in 0..workload.ranks() {
             for operation in operations(&*workload, rank) {
                 if let Operation::Collective {

@@ -232,6 +232,9 @@ struct Walker {
     made: Vec<Option<Place>>,
 }
 
+/// A communicator to be made: its grid, if it has one, and its members as positions in the parent.
+type Child = (Option<Vec<i64>>, Vec<usize>);
+
 struct Made {
     members: Vec<u32>,
     /// Of a cartesian one.
@@ -493,14 +496,13 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// The communicators that a call makes: sizes, if cartesian, and members as positions in the parent.
-    #[allow(clippy::type_complexity)]
+    /// The communicators that a call makes.
     fn children(
         &self,
         parent: u32,
         members: &[u32],
         creations: &[Creation],
-    ) -> Result<Vec<(Option<Vec<i64>>, Vec<usize>)>, TraceError> {
+    ) -> Result<Vec<Child>, TraceError> {
         let first = members[0];
         let fail = |message: String| self.error(first, message);
         let sizes = &self.made[parent as usize].sizes;
@@ -556,12 +558,7 @@ impl Assembly<'_> {
         })
     }
 
-    #[allow(clippy::type_complexity)]
-    fn created(
-        &self,
-        members: &[u32],
-        creations: &[Creation],
-    ) -> Result<Vec<(Option<Vec<i64>>, Vec<usize>)>, TraceError> {
+    fn created(&self, members: &[u32], creations: &[Creation]) -> Result<Vec<Child>, TraceError> {
         let places: BTreeMap<u32, usize> = members.iter().enumerate().map(|(p, m)| (*m, p)).collect();
         let mut groups: BTreeMap<Group, usize> = BTreeMap::new();
         for (member, creation) in members.iter().zip(creations) {
@@ -619,10 +616,8 @@ fn leading(sizes: impl IntoIterator<Item = i64>, ranks: usize) -> Result<Vec<usi
 /// The order that MPI has chosen for a grid, where all ranks say; otherwise that of the parent.
 fn reordered(creations: &[Creation], chosen: Vec<usize>) -> Vec<usize> {
     let mut order = vec![None; chosen.len()];
-    for position in 0..creations.len() {
-        let rank = creations[position]
-            .rank
-            .and_then(|rank| usize::try_from(rank).ok());
+    for (position, creation) in creations.iter().enumerate() {
+        let rank = creation.rank.and_then(|rank| usize::try_from(rank).ok());
         if let Some(slot) = rank.and_then(|rank| order.get_mut(rank)) {
             *slot = Some(position);
         }

@@ -906,7 +906,8 @@ fn broken_files_are_named() {
             fs::write(folder.join(name), bytes).unwrap();
         }
     };
-    let cases: [(&dyn Fn(&Path), &str); 9] = [
+    type Damage<'a> = &'a dyn Fn(&Path);
+    let cases: [(Damage, &str); 9] = [
         (
             &|folder| fs::remove_file(folder.join("app-0002.bin")).unwrap(),
             "/app-0002.bin: rank 2: this file of the trace is missing",
