@@ -7,6 +7,9 @@ use config::{Error, Section};
 
 use crate::{Workload, trace};
 
+/// Reads the table `workload`; paths in it are relative to the folder.
+type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
+
 /// One kind of workloads, named by the key that says which.
 pub struct Source {
     /// The key in the table `workload`.
@@ -14,7 +17,7 @@ pub struct Source {
     /// One line for people.
     pub summary: &'static str,
     /// Reads the table; paths in it are relative to the folder.
-    pub read: fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>,
+    pub read: Read,
 }
 
 /// All kinds, in the order in which errors name them.

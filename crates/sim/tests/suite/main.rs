@@ -14,4 +14,5 @@ mod rails;
 mod random_networks;
 mod rollbacks;
 mod support;
+mod traces;
 mod traffic;
