@@ -512,3 +512,56 @@ fn computation_is_the_time_between_calls() {
         assert!(gaps.iter().sum::<u64>() < 29_000_000_000);
     }
 }
+
+/// Made up by `tests/corpus/traces/write_one_sided.c`.
+#[test]
+fn one_sided_transfers_regions_and_splits_come_through_the_library() {
+    let Some(trace) = readable(repository().join("tests/corpus/traces/one-sided-2")) else {
+        return;
+    };
+    let workload = open(&trace).unwrap();
+    assert_eq!(*workload.regions(), ["solve"]);
+    let found = operations(&*workload, 1);
+    let compute = |us: u64, region| Operation::Compute {
+        ps: us * 1_000_000,
+        region,
+    };
+    let fence = Operation::Fence {
+        communicator: WORLD,
+        call: Call::WinFence,
+    };
+    let made = |collective, bytes| Operation::Collective {
+        collective,
+        communicator: WORLD,
+        root: 0,
+        bytes,
+        counts: None,
+        request: None,
+        call: Call::CommSplit,
+    };
+    let expected = [
+        compute(10, Some(0)),
+        fence.clone(),
+        compute(10, Some(0)),
+        Operation::Put {
+            to: 0,
+            communicator: WORLD,
+            bytes: 1000,
+            call: Call::Put,
+        },
+        Operation::Get {
+            from: 0,
+            communicator: WORLD,
+            bytes: 2000,
+            call: Call::Get,
+        },
+        fence,
+        compute(8, Some(0)),
+        compute(10, None),
+        made(Collective::Allgather, 8),
+        made(Collective::Allreduce, 256),
+    ];
+    assert_eq!(found, expected);
+    let notes = info(&trace).unwrap().notes;
+    assert!(!notes.iter().any(|n| n.contains("one-sided")), "{notes:?}");
+}

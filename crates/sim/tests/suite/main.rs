@@ -16,4 +16,5 @@ mod rails;
 mod random_networks;
 mod rollbacks;
 mod support;
+mod traces;
 mod traffic;

@@ -573,3 +573,25 @@ fn parsed(made: &Made) -> Block {
     fs::write(&file, &text).unwrap();
     text::first_block(&file).unwrap()
 }
+
+/// LogGOPSim's own example, which not every machine has.
+#[test]
+fn the_binary_tree_of_loggopsim() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/goal-binary-tree-32");
+    if !folder.is_dir() {
+        eprintln!("SKIPPED: {} is not there", folder.display());
+        return;
+    }
+    let info = crate::info(&folder).unwrap();
+    let text = fs::read_to_string(&info.file).unwrap();
+    assert_eq!(info.messages.count, text.matches("send 1b").count() as u64);
+    assert_eq!(
+        (info.ranks, info.messages.count, info.messages.bytes),
+        (32, 31, 31)
+    );
+    // Rank 3 passes on what it has received.
+    let schedule = crate::open(&folder).unwrap();
+    let mut program = schedule.program(3).unwrap();
+    let operations: Vec<Operation> = std::iter::from_fn(|| program.next().unwrap()).collect();
+    assert_eq!(operations[..2], [receive(0, Some(1), Some(0), 1), wait(&[0])]);
+}
