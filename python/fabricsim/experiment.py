@@ -276,7 +276,7 @@ def build(experiment: ExperimentLike, overrides: Mapping[str, Any]) -> _core.Exp
     raise TypeError(f"expected a path, a dict or an Experiment, not {type(experiment).__name__}")
 
 
-def _programs(jobs: Any) -> dict[str, tuple[Any, Any, str]]:
+def _programs(jobs: Any) -> dict[str, tuple[Any, Any, list[str], str]]:
     """The functions of programs, by the path of the table that they stand in."""
     found = {}
     for number, job in enumerate(jobs if isinstance(jobs, (list, tuple)) else ()):

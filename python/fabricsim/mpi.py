@@ -152,12 +152,18 @@ _EXSCAN = _number("MPI_Exscan")
 _IEXSCAN = _number("MPI_Iexscan")
 
 
-def compute(time: Time) -> Operation:
-    """Compute for so long: seconds, or a text such as ``"10 us"``; at most 100 days.
+def compute(time: Time, *, region: str | None = None) -> Operation:
+    """Compute for so long.
 
-    Rounded to picoseconds. The job's ``compute_scale`` applies to it.
+    Parameters
+    ----------
+    time
+        Seconds, which are rounded to picoseconds, or a text such as ``"10 us"``; at most 100 days. The job's
+        ``compute_scale`` applies to it.
+    region
+        The part of the application that does so: one of the program's ``regions``.
     """
-    return _core.compute(time)
+    return _core.compute(time, region)
 
 
 def send(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator = None) -> Operation:

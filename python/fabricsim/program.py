@@ -44,6 +44,8 @@ class Program:
     communicators : callable
         ``communicators(ranks, **arguments)``: world ranks of the members of each communicator, by name, for
         example ``{"even": [0, 2], ("row", 0): [0, 1]}``. Operations refer to them by these names.
+    regions : sequence of str
+        Names that computations may be told apart by, for rules on how long they take.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Program:
     ranks: int = field(kw_only=True)
     arguments: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     communicators: Callable[..., Mapping[Any, Sequence[int]]] | None = field(default=None, kw_only=True)
+    regions: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
     def from_file(
@@ -75,7 +78,7 @@ class Program:
         Parameters
         ----------
         path : path
-            The file; its function ``communicators`` is taken, if it has one.
+            The file; its function ``communicators`` and its list ``regions`` are taken, if it has them.
         ranks, arguments
             As above.
         function : str
@@ -94,6 +97,7 @@ class Program:
             ranks=ranks,
             arguments=dict(arguments or {}),
             communicators=getattr(module, "communicators", None),
+            regions=getattr(module, "regions", ()),
         )
 
     def operations(self, rank: int, limit: int | None = None) -> list[Record]:
@@ -109,11 +113,11 @@ class Program:
         Returns
         -------
         list of Record
-            Each has ``operation``: ``"compute"`` (with ``ps``), ``"send"``, ``"receive"``, ``"wait"``,
-            ``"probe"``, ``"collective"``, ``"put"``, ``"get"`` or ``"fence"``. All but the first have
-            ``call``, for example ``"MPI_Isend"``, and what belongs to it: ``to``, ``from``, ``tag``,
-            ``bytes``, ``communicator`` (its number; 0 is that of all ranks), ``request``, ``requests``,
-            ``collective``, ``root``, ``counts``.
+            Each has ``operation``: ``"compute"`` (with ``ps`` and ``region``, its number), ``"send"``,
+            ``"receive"``, ``"wait"``, ``"probe"``, ``"collective"``, ``"put"``, ``"get"`` or ``"fence"``. All
+            but the first have ``call``, for example ``"MPI_Isend"``, and what belongs to it: ``to``,
+            ``from``, ``tag``, ``bytes``, ``communicator`` (its number; 0 is that of all ranks), ``request``,
+            ``requests``, ``collective``, ``root``, ``counts``.
 
         Raises
         ------
@@ -140,9 +144,9 @@ class Program:
             "arguments": dict(self.arguments),
         }
 
-    def given(self) -> tuple[Any, Any, str]:
-        """For the simulation core: the functions, and what stands for their file."""
-        return self.function, self.communicators, self._file()
+    def given(self) -> tuple[Any, Any, list[str], str]:
+        """For the simulation core: what a file would have, and what stands for the file."""
+        return self.function, self.communicators, list(self.regions), self._file()
 
     def _file(self) -> str:
         try:

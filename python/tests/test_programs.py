@@ -250,6 +250,22 @@ def test_times_and_sizes_have_units() -> None:
     assert sizes == [65536, 1500, 7]
 
 
+def test_computations_are_told_apart_by_regions(tmp_path: Path) -> None:
+    solve, other = seen(mpi.compute(0, region="solve"), mpi.compute("1 us"), regions=["assemble", "solve"])
+    assert (solve["region"], "region" in other) == (1, False)
+    with pytest.raises(ApplicationError, match=r'there is no region "sovle"; there are \["solve"\]'):
+        seen(mpi.compute(0, region="sovle"), regions=["solve"])
+    text = """
+    regions = {}
+    def program(rank, ranks):
+        yield compute("1 us", region="solve")
+    """
+    fabricsim.run(file(tmp_path, text.format('["solve"]')))
+    assert Program.from_file(tmp_path / "app.py", ranks=1).operations(0)[0].region == 0
+    with pytest.raises(ExperimentError, match="app.py: regions is no list of names"):
+        fabricsim.check(file(tmp_path, text.format('"solve"')))
+
+
 @pytest.mark.parametrize("name", ["send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"])
 def test_sends(name: str) -> None:
     operation = getattr(mpi, name)(2, 8, tag=5)
@@ -547,6 +563,25 @@ def test_the_command_line_tells_of_wrong_programs(tmp_path: Path) -> None:
     wrong = command(tmp_path, "run", "x.toml")
     assert wrong.returncode == 2
     assert "rank 0: app.py:3: in program: ValueError: bytes is -1" in wrong.stderr
+
+
+def test_a_run_of_a_program_can_be_stopped() -> None:
+    def endless(rank: int, ranks: int) -> Operations:
+        while True:
+            yield mpi.sendrecv(rank ^ 1, "1 MB", rank ^ 1)
+
+    calls = 0
+
+    def progress(now_ns: float, end_ns: float | None) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise TimeoutError
+
+    for executor, threads in [("sequential", 1), ("conservative", 2), ("optimistic", 2)]:
+        calls = 0
+        with pytest.raises(TimeoutError):
+            fabricsim.run(given(endless), executor=executor, threads=threads, progress=progress)
 
 
 def test_long_programs_are_not_held_in_memory() -> None:

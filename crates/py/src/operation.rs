@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +34,7 @@ pub(crate) struct Request;
 enum What {
     Compute {
         ps: u64,
+        region: Option<String>,
     },
     Send(Envelope),
     Receive(Envelope),
@@ -173,8 +175,10 @@ impl Operation {
             let _ = write!(inner, "{comma}{name}={value}");
         };
         match &self.what {
-            What::Compute { ps } => {
-                return Ok(format!("compute(\"{}\")", config::Duration { ps: *ps }));
+            What::Compute { ps, region } => {
+                let region = region.as_ref().map(|name| format!(", region={name:?}"));
+                let time = config::Duration { ps: *ps };
+                return Ok(format!("compute(\"{time}\"{})", region.unwrap_or_default()));
             }
             What::Send(e) | What::Put(e) => {
                 say("dest", &e.peer.unwrap_or_default());
@@ -240,9 +244,10 @@ pub(crate) fn call_number(name: &str) -> PyResult<usize> {
 }
 
 #[pyfunction]
-pub(crate) fn compute(time: &Bound<'_, PyAny>) -> PyResult<Operation> {
+pub(crate) fn compute(time: &Bound<'_, PyAny>, region: Option<String>) -> PyResult<Operation> {
+    let ps = span(time)?;
     Ok(Operation {
-        what: What::Compute { ps: span(time)? },
+        what: What::Compute { ps, region },
         call: Call::Other,
         communicator: None,
     })
@@ -496,10 +501,14 @@ pub(crate) fn one_sided(
     })
 }
 
-/// The communicators of a program: their members by index, their index by name.
-pub(crate) struct Communicators {
-    pub(crate) members: std::sync::Arc<[Vec<u32>]>,
+/// What a program declares before it runs.
+pub(crate) struct Declared {
+    /// Members of each communicator, by index.
+    pub(crate) members: Arc<[Vec<u32>]>,
+    /// Indices of communicators, by name.
     pub(crate) names: Py<PyDict>,
+    /// Names of the parts of the code that computations are told apart by.
+    pub(crate) regions: Arc<[String]>,
 }
 
 /// Turns what one rank yields into what the MPI layer is told.
@@ -527,7 +536,7 @@ impl Translation {
     pub(crate) fn translate(
         &mut self,
         yielded: &Bound<'_, PyAny>,
-        communicators: &Communicators,
+        declared: &Declared,
         out: &mut VecDeque<workload::Operation>,
     ) -> Result<(), String> {
         let Ok(operation) = yielded.cast::<Operation>() else {
@@ -539,8 +548,8 @@ impl Translation {
         let py = yielded.py();
         let operation = operation.get();
         let call = operation.call;
-        let communicator = self.communicator(py, operation, communicators)?;
-        let members = communicators.members[communicator as usize].len() as u64;
+        let communicator = self.communicator(py, operation, declared)?;
+        let members = declared.members[communicator as usize].len() as u64;
         let peer = |what: &str, peer: u32| match u64::from(peer) < members {
             true => Ok(peer),
             false => Err(format!(
@@ -555,10 +564,19 @@ impl Translation {
             Err(_) => None,
         };
         match &operation.what {
-            What::Compute { ps } => out.push_back(workload::Operation::Compute {
-                ps: *ps,
-                region: None,
-            }),
+            What::Compute { ps, region } => {
+                let index = |name: &String| {
+                    let index = declared.regions.iter().position(|region| region == name);
+                    let known = &declared.regions;
+                    index
+                        .map(|index| index as u32)
+                        .ok_or_else(|| format!("compute: there is no region {name:?}; there are {known:?}"))
+                };
+                out.push_back(workload::Operation::Compute {
+                    ps: *ps,
+                    region: region.as_ref().map(index).transpose()?,
+                });
+            }
             What::Send(e) => {
                 let to = peer("dest", e.peer.unwrap_or_default())?;
                 out.push_back(e.send(to, communicator, request, call));
@@ -633,12 +651,12 @@ impl Translation {
         &mut self,
         py: Python<'_>,
         operation: &Operation,
-        communicators: &Communicators,
+        declared: &Declared,
     ) -> Result<u32, String> {
         let Some(name) = &operation.communicator else {
             return Ok(WORLD);
         };
-        let (call, names) = (operation.call.name(), communicators.names.bind(py));
+        let (call, names) = (operation.call.name(), declared.names.bind(py));
         let index = match names.get_item(name.bind(py)) {
             Ok(Some(index)) => index.extract::<u32>().map_err(|e| e.to_string())?,
             Ok(None) => {
@@ -651,7 +669,7 @@ impl Translation {
             Err(unhashable) => return Err(format!("{call}: communicator: {}", unhashable.value(py))),
         };
         if !self.positions.contains_key(&index) {
-            let mut members = communicators.members[index as usize].iter();
+            let mut members = declared.members[index as usize].iter();
             let Some(position) = members.position(|member| *member == self.rank) else {
                 let of = named(py, operation);
                 return Err(format!("{call}: this rank is not a member of {of}"));

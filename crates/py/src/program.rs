@@ -15,7 +15,7 @@ use pyo3::types::iterator::PySendResult;
 use pyo3::types::{PyDict, PyIterator};
 use workload::{Operation, Program, TraceError, Workload};
 
-use crate::operation::{Communicators, Request, Translation};
+use crate::operation::{Declared, Request, Translation};
 use crate::{error, json};
 
 /// Operations that a program gives before it lets go of the interpreter's lock.
@@ -30,9 +30,9 @@ pub(crate) struct Interpreter {
     given: BTreeMap<String, Given>,
 }
 
-/// A function that is given as it is: it, its communicators', and what the table says of its file.
+/// A function that is given as it is: it, its communicators', its regions, and what the table says of its file.
 #[derive(FromPyObject)]
-pub(crate) struct Given(Py<PyAny>, Option<Py<PyAny>>, String);
+pub(crate) struct Given(Py<PyAny>, Option<Py<PyAny>>, Vec<String>, String);
 
 impl Interpreter {
     /// For programs in files only.
@@ -61,10 +61,11 @@ impl workload::Interpreter for Interpreter {
         let arguments = section.section("arguments")?.everything()?;
         Python::attach(|py| {
             let given = self.given.get(section.path());
-            let source = match given.filter(|given| given.2 == file) {
-                Some(Given(function, communicators, file)) => Source {
+            let source = match given.filter(|given| given.3 == file) {
+                Some(Given(function, communicators, regions, file)) => Source {
                     function: function.clone_ref(py),
                     communicators: communicators.as_ref().map(|c| c.clone_ref(py)),
+                    regions: regions.clone(),
                     file: file.clone(),
                     reopens: false,
                 },
@@ -80,9 +81,17 @@ impl workload::Interpreter for Interpreter {
                         let known = known.iter().map(String::as_str);
                         return Err(section.unknown_name("function", &function, known));
                     };
+                    let regions = match module.getattr_opt("regions") {
+                        Ok(Some(regions)) => regions.extract().map_err(|_| {
+                            let message = format!("{file}: regions is no list of names");
+                            section.error("python", message)
+                        })?,
+                        _ => Vec::new(),
+                    };
                     Source {
                         function: found.unbind(),
                         communicators: module.getattr("communicators").ok().map(Bound::unbind),
+                        regions,
                         file,
                         reopens: true,
                     }
@@ -127,6 +136,7 @@ fn told(py: Python<'_>, exception: &PyErr) -> String {
 struct Source {
     function: Py<PyAny>,
     communicators: Option<Py<PyAny>>,
+    regions: Vec<String>,
     file: String,
     reopens: bool,
 }
@@ -136,7 +146,7 @@ struct Shared {
     function: Py<PyAny>,
     arguments: Py<PyDict>,
     ranks: u32,
-    communicators: Communicators,
+    declared: Declared,
     file: String,
 }
 
@@ -163,9 +173,10 @@ impl Programs {
             function: source.function.clone_ref(py),
             arguments: arguments.clone().unbind(),
             ranks,
-            communicators: Communicators {
+            declared: Declared {
                 members,
                 names: names.unbind(),
+                regions: source.regions.clone().into(),
             },
             file: source.file.clone(),
         };
@@ -182,7 +193,11 @@ impl Workload for Programs {
     }
 
     fn communicators(&self) -> Arc<[Vec<u32>]> {
-        self.shared.communicators.members.clone()
+        self.shared.declared.members.clone()
+    }
+
+    fn regions(&self) -> Arc<[String]> {
+        self.shared.declared.regions.clone()
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
@@ -257,10 +272,8 @@ impl Generator {
                     return Ok(());
                 }
                 PySendResult::Next(yielded) => {
-                    let communicators = &self.shared.communicators;
-                    let done = self
-                        .translation
-                        .translate(&yielded, communicators, &mut self.ready);
+                    let declared = &self.shared.declared;
+                    let done = self.translation.translate(&yielded, declared, &mut self.ready);
                     done.map_err(|message| {
                         let line = support(py, "line", (&generator,)).and_then(|l| l.extract());
                         let line: String = line.unwrap_or_default();
@@ -329,10 +342,11 @@ pub(crate) fn program_operations(
     arguments: &Bound<'_, PyDict>,
     limit: Option<usize>,
 ) -> PyResult<String> {
-    let Given(function, communicators, file) = given;
+    let Given(function, communicators, regions, file) = given;
     let source = Source {
         function,
         communicators,
+        regions,
         file,
         reopens: false,
     };
