@@ -73,8 +73,6 @@ pub enum Fact {
     /// Host, from itself: a message of one of its ranks has kept its distance from the one before, and goes to
     /// the NIC.
     MessageDue {
-        /// Which of the host's ranks.
-        slot: u16,
         /// Job.
         job: u16,
         /// Number among the messages of this host.

@@ -224,12 +224,11 @@ impl Host {
                 self.inbox
                     .announced(source, number, bytes, message, &mut Notes(context));
             }
-            Fact::MessageDue {
-                slot,
-                job,
-                number,
-                message,
-            } => self.hand_over(simulation, (slot, job), number, message, context),
+            Fact::MessageDue { job, number, message } => {
+                let seats = &simulation.seats;
+                let slot = seats.slot(&simulation.jobs[usize::from(job)], message.from);
+                self.hand_over(simulation, (slot, job), number, message, context);
+            }
             Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
             Fact::RankStarted { slot } => self.start_rank(simulation, slot, context),
             Fact::RankResumed { slot } => self.with_rank(simulation, slot, context, |rank, actions| {
@@ -559,12 +558,7 @@ impl Host {
                 context.undo(Undo::Host(HostUndo::HandedOver { before }));
             }
             if due > now {
-                let fact = Fact::MessageDue {
-                    slot,
-                    job,
-                    number,
-                    message,
-                };
+                let fact = Fact::MessageDue { job, number, message };
                 return context.send(context.lp(), due - now, fact);
             }
         }
