@@ -159,7 +159,7 @@ def compute(time: Time, *, region: str | None = None) -> Operation:
     ----------
     time
         Seconds, which are rounded to picoseconds, or a text such as ``"10 us"``; at most 100 days. The job's
-        ``compute_scale`` applies to it.
+        ``compute`` applies to it.
     region
         The part of the application that does so: one of the program's ``regions``.
     """

@@ -7,9 +7,6 @@ use config::{Error, Section};
 
 use crate::{Workload, dumpi, motif, trace};
 
-/// Reads the table `workload`; paths in it are relative to the folder.
-type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
-
 /// One kind of workloads, named by the key that says which.
 pub struct Source {
     /// The key in the table `workload`.
