@@ -135,9 +135,9 @@ class Job:
     ranks_per_host : int
         Ranks that share a host.
     compute : str or mapping
-        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, ``{"each": "10 us"}`` a
-        time that each of them takes, ``"off"`` communication only. ``{"regions": {name: 0.25}}`` gives parts of
-        the code a factor or time of their own.
+        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, and with
+        ``{"each": "10 us"}`` each of them takes that; ``"off"`` is communication only.
+        ``{"regions": {name: 0.25}}`` gives parts of the code a factor or time of their own.
     repetitions : int
         How often the ranks do what the workload holds.
     start : str
