@@ -15,8 +15,10 @@ const UPDATE: &str = "UPDATE_EXPECTED";
 
 /// Examples that are cut short here: file, end, end of the warm-up.
 const SHORTENED: &[(&str, &str, &str)] = &[
+    ("halo3d-26.toml", "25 us", "0 us"),
     ("lammps-dragonfly.toml", "500 us", "0 us"),
     ("lammps-fat-tree.toml", "500 us", "0 us"),
+    ("neighbours.toml", "60 us", "0 us"),
     ("uniform-dragonfly.toml", "6 us", "2 us"),
 ];
 

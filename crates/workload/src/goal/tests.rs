@@ -12,7 +12,7 @@ use super::*;
 use crate::{Call, Operation, TraceInfo};
 
 fn corpus(file: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/traces/goal-ring-6");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traces/goal-ring-6");
     folder.join(file)
 }
 
