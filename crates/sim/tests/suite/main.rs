@@ -15,6 +15,7 @@ mod physics;
 mod rails;
 mod random_networks;
 mod rollbacks;
+mod sanity;
 mod support;
 mod traces;
 mod traffic;
