@@ -118,8 +118,9 @@ class Job:
     name : str
         Name in results.
     workload : mapping or Program
-        A recorded application: ``{"otf2": path}``; or a program in Python: a Program, or as in a file,
-        ``{"python": path, "ranks": 16, ...}``.
+        What its ranks do, from one source: a recorded application, ``{"otf2": path}`` or ``{"dumpi": path}``;
+        a schedule, ``{"goal": path}``; a made-up one, ``{"motif": name, "ranks": 64, ...}``; or a program in
+        Python, a Program or as in a file, ``{"python": path, "ranks": 16, ...}``.
     traffic : mapping
         Synthetic traffic: ``{"pattern": name, "load": 0.5, ...}``; the load is a fraction of the injection
         bandwidth. See ``fabricsim.list_parts("patterns")`` and ``("arrivals")``.
@@ -134,9 +135,9 @@ class Job:
     ranks_per_host : int
         Ranks that share a host.
     compute : str or mapping
-        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, ``{"each": "10 us"}``
-        a time that each of them takes, ``"off"`` communication only. ``{"regions": {name: 0.25}}`` gives parts
-        of the code a factor or time of their own.
+        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, and with
+        ``{"each": "10 us"}`` each of them takes that; ``"off"`` is communication only.
+        ``{"regions": {name: 0.25}}`` gives parts of the code a factor or time of their own.
     repetitions : int
         How often the ranks do what the workload holds.
     start : str

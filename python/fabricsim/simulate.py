@@ -163,12 +163,13 @@ def list_parts(kind: str | None = None) -> Record | list[Record]:
 
 
 def trace_info(path: str | PathLike[str]) -> Record:
-    """What a recorded trace holds.
+    """What a trace holds.
 
     Parameters
     ----------
     path : path
-        An OTF2 anchor file (``*.otf2``) or its folder.
+        OTF2: the anchor file (``*.otf2``); DUMPI: the meta file (``*.meta``); GOAL: the file, text or binary;
+        or a folder with one such file.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def trace_info(path: str | PathLike[str]) -> Record:
     Raises
     ------
     TraceError
-        The trace cannot be read, or this build has no OTF2 library.
+        The trace cannot be read, or it is OTF2 and this build has no OTF2 library.
     """
     info: Record = parse(_core.trace_info(Path(path)))
     return info

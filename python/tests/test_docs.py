@@ -48,13 +48,15 @@ def pages_with(language: str, word: str = "") -> list[Any]:
 
 
 def key_paths(value: Any, path: str = "") -> Iterator[str]:
-    """All keys of an experiment in dots; jobs without numbers, link classes as CLASS, arguments as NAME."""
+    """All keys of an experiment in dots, jobs without numbers; names that are not keys in capitals."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if path == "network.links":
                 key = "CLASS"
-            if path == "job.workload.arguments":
+            if path in ("job.workload.arguments", "job.compute.regions"):
                 key = "NAME"
+            if path == "mpi.collectives" and isinstance(inner, list):
+                key = "COLLECTIVE"
             yield from key_paths(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for inner in value:

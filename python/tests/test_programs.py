@@ -413,35 +413,72 @@ def test_all_executors_agree() -> None:
     assert digests(asked) == {fabricsim.run(asked, executor="reverse-check").digest}
 
 
+SIZES = (0, "100 B", "18 KB")
+PAIRWISE = ("send", "ssend", "bsend", "rsend")
+ROOTED = ("bcast", "reduce", "gather", "scatter")
+EVEN = ("allreduce", "allgather", "alltoall", "scan", "exscan", "reduce_scatter_block")
+IN_PARTS = ("allgatherv", "alltoallv", "gatherv", "scatterv", "reduce_scatter")
+
+
 def everything(rank: int, ranks: int) -> Operations:
-    """All blocking ways to send, and all collectives."""
-    up, down = (rank + 1) % ranks, (rank - 1) % ranks
-    half = ("low", "high")[rank >= ranks // 2]
-    for size in (0, "100 B", "18 KB"):
-        for begin in (mpi.isend, mpi.issend, mpi.irsend, mpi.ibsend):
-            received = yield mpi.irecv(None, size, tag=1)
-            sent = yield begin(up, size, tag=1)
-            yield mpi.wait(sent)
-            yield mpi.wait(received)
-            yield mpi.barrier()
-        for send in (mpi.send, mpi.ssend, mpi.bsend, mpi.rsend):
-            yield from (
-                (send(up, size), mpi.recv(down, size)) if rank else (mpi.recv(down, size), send(up, size))
-            )
-        yield mpi.sendrecv(up, size, down)
+    """All ways to send, all collectives, blocking or begun, and all one-sided calls."""
+    for size in SIZES:
+        yield from between_two(rank, ranks, size)
         yield mpi.compute("3 us")
-        for where in (None, half):
-            for rooted in (mpi.bcast, mpi.reduce, mpi.gather, mpi.scatter):
-                yield rooted(size, 1, communicator=where)
-            for even in (
-                mpi.allreduce,
-                mpi.allgather,
-                mpi.alltoall,
-                mpi.scan,
-                mpi.exscan,
-                mpi.reduce_scatter_block,
-            ):
-                yield even(size, communicator=where)
+        yield from one_sided(rank, ranks, size)
+        for where in (None, ("low", "high")[rank >= ranks // 2]):
+            yield from collectives(rank, ranks, size, where)
+
+
+def between_two(rank: int, ranks: int, size: mpi.Size) -> Operations:
+    up, down = (rank + 1) % ranks, (rank - 1) % ranks
+    for name in PAIRWISE:
+        received = yield mpi.irecv(None, size, tag=1)
+        sent = yield getattr(mpi, f"i{name}")(up, size, tag=1)
+        yield mpi.wait(sent)
+        yield mpi.wait(received)
+        yield mpi.barrier()
+    for name in PAIRWISE:
+        both = (getattr(mpi, name)(up, size), mpi.recv(down, size))
+        yield from both if rank else both[::-1]
+    yield mpi.sendrecv(up, size, down)
+    sent = yield mpi.isend(up, size, tag=2)
+    yield mpi.probe(down, tag=2)
+    yield mpi.recv(down, size, tag=2)
+    yield mpi.wait(sent)
+
+
+def one_sided(rank: int, ranks: int, size: mpi.Size) -> Operations:
+    yield mpi.fence()
+    yield mpi.put((rank + 2) % ranks, size)
+    yield mpi.get((rank - 1) % ranks, size)
+    yield mpi.put(rank, 8)
+    yield mpi.fence()
+
+
+def collectives(rank: int, ranks: int, size: mpi.Size, where: str | None) -> Operations:
+    members = ranks if where is None else ranks // 2
+    own = rank % members
+    parts = [size if member % 2 else 40 * member for member in range(members)]
+    pairs = [40 * (own + member) for member in range(members)]
+    arguments: dict[str, tuple[Any, ...]] = {
+        "barrier": (),
+        **dict.fromkeys(ROOTED, (size, 1)),
+        **dict.fromkeys(EVEN, (size,)),
+        "allgatherv": (parts,),
+        "alltoallv": (pairs, pairs),
+        "gatherv": (parts, 1),
+        "scatterv": (parts, 1),
+        "reduce_scatter": (parts,),
+    }
+    for name, given in arguments.items():
+        yield getattr(mpi, name)(*given, communicator=where)
+    begun = []
+    for name, given in arguments.items():
+        begun.append((yield getattr(mpi, f"i{name}")(*given, communicator=where)))
+    yield mpi.compute("1 us")
+    yield mpi.wait(begun.pop())
+    yield mpi.waitall(begun)
 
 
 def halves(ranks: int) -> dict[str, range]:
@@ -453,9 +490,52 @@ def test_all_that_the_mpi_layer_carries_out_runs_to_the_end() -> None:
     assert len(digests(asked)) == 1
     result = fabricsim.run(asked)
     calls = {row["call"]: row["count"] for row in result.calls.to_pylist() if row["rank"] == 0}
-    assert calls["MPI_Sendrecv"] == 3
-    assert calls["MPI_Bcast"] == calls["MPI_Exscan"] == 6
-    assert calls["MPI_Irecv"] == calls["MPI_Barrier"] == 12
+    expected = dict.fromkeys(("Probe", "Sendrecv", "Get"), 3)
+    expected |= {"Put": 6, "Win_fence": 6, "Recv": 15, "Irecv": 12, "Wait": 33, "Waitall": 6, "Isend": 6}
+    expected |= {name.capitalize(): 3 for name in PAIRWISE} | {f"I{name}": 3 for name in PAIRWISE[1:]}
+    for name in (*ROOTED, *EVEN, *IN_PARTS):
+        expected |= {name.capitalize(): 6, f"I{name}": 6}
+    expected |= {"Barrier": 12 + 6, "Ibarrier": 6}
+    assert calls == {f"MPI_{name}": count for name, count in expected.items()}
+    assert all(rank["finished"] for rank in result.ranks.to_pylist())
+    assert result.summary.jobs[0].kind == "program"
+
+
+def test_rules_on_computations_reach_the_regions_of_programs(tmp_path: Path) -> None:
+    def phases(rank: int, ranks: int) -> Operations:
+        yield mpi.compute("1 us", region="assemble")
+        yield mpi.compute("2 us", region="solve")
+        yield mpi.compute("4 us", region="solve")
+        yield mpi.compute("8 us")
+
+    def computed(asked: dict[str, Any], rules: Any) -> float:
+        changed = {**asked, "job": [{**asked["job"][0], "compute": rules}]}
+        found: float = fabricsim.run(changed).summary.jobs[0].compute_ns
+        return found
+
+    regions = ["assemble", "solve"]
+    asked = given(phases, regions=regions)
+    assert computed(asked, {}) == 15_000
+    assert computed(asked, {"regions": {"solve": 0.5}}) == 12_000
+    assert computed(asked, {"regions": {"solve": "100 ns"}}) == 9_200
+    assert computed(asked, {"scale": 2, "regions": {"assemble": 0}}) == 28_000
+    assert computed(asked, "off") == 0
+    with pytest.raises(ExperimentError, match="unknown name 'sovle'; did you mean 'solve'") as caught:
+        computed(asked, {"regions": {"sovle": 0.5}})
+    assert caught.value.key == "job.0.compute.regions.sovle"
+    with pytest.raises(ExperimentError, match="does not tell parts of its code apart"):
+        computed(given(ring), {"regions": {"solve": 0.5}})
+    text = """
+    regions = ["assemble", "solve"]
+    def program(rank, ranks):
+        yield compute("1 us", region="assemble")
+        yield compute("2 us", region="solve")
+    """
+    assert computed(file(tmp_path, text), {"regions": {"solve": 3}}) == 7_000
+    # Repetitions have the regions of what they repeat.
+    twice = file(tmp_path, text)
+    twice["job"][0]["repetitions"] = 2
+    assert computed(twice, {"regions": {"solve": 3}}) == 14_000
 
 
 def test_file_function_and_typed_experiment_agree(tmp_path: Path) -> None:

@@ -122,3 +122,12 @@ def test_the_module_is_the_command_line(tmp_path: Path, traffic: dict[str, Any])
     assert done.returncode == 0, done.stderr
     assert fabricsim.load(tmp_path / "out").digest == fabricsim.run(file).digest
     assert fabricsim.__version__ in command("--version").stdout
+
+
+def test_jobs_say_where_their_ranks_come_from(traffic: dict[str, Any], replay: fabricsim.Result) -> None:
+    traffic["job"].append({"workload": {"motif": "ping-pong", "ranks": 2}})
+    found = fabricsim.run(traffic)
+    assert [job.kind for job in found.summary.jobs] == ["traffic", "motif"]
+    assert [row["kind"] for row in found.jobs.to_pylist()] == ["traffic", "motif"]
+    assert replay.summary.jobs[0].kind == "trace"
+    # Programs in Python are in test_programs.py.

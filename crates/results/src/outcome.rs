@@ -66,7 +66,8 @@ pub struct NetworkTotals {
 pub struct JobTotals {
     /// Name of the job.
     pub name: String,
-    /// `trace`, `motif` or `traffic`.
+    /// `trace`, `motif`, `program` or `traffic`. The digest tells ranks from traffic, but no kind of ranks from
+    /// another: the same operations have the same digest, wherever they come from.
     pub kind: Cow<'static, str>,
     /// MPI ranks; 0 for synthetic traffic.
     pub ranks: u64,
@@ -113,7 +114,7 @@ impl RunResult {
         tables.retain(|table| table.rows() > 0);
         tables.extend(histograms(&network, &jobs));
         if !jobs.is_empty() {
-            tables.push(crate::rows::jobs(jobs.iter().map(JobTotals::row)));
+            tables.push(jobs_table(&jobs, JobTotals::row));
         }
         // The order of tables is part of the digest, and the caller's is not to matter.
         tables.sort_by(|a, b| a.name().cmp(b.name()));
@@ -126,7 +127,11 @@ impl RunResult {
             job.digest(&mut digest);
         }
         for table in &tables {
-            digest.table(table);
+            match table.name() {
+                // What ranks did counts, not which source told them to.
+                "jobs" => digest.table(&jobs_table(&jobs, JobTotals::digested_row)),
+                _ => digest.table(table),
+            };
         }
         run.packet_hops_per_cpu_s = if run.cpu_s > 0.0 && run.resumed_at_ns.is_none() {
             network.packet_hops as f64 / run.cpu_s
@@ -150,6 +155,10 @@ impl RunResult {
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|t| t.name() == name)
     }
+}
+
+fn jobs_table(jobs: &[JobTotals], row: fn(&JobTotals) -> JobRow) -> Table {
+    crate::rows::jobs(jobs.iter().map(row))
 }
 
 /// The tables `latency_histogram` and `hops_histogram`: the whole network first, then the jobs.
@@ -260,6 +269,16 @@ impl JobTotals {
             bytes: self.bytes,
             packets: self.latency_ps.count(),
         }
+    }
+
+    /// As [`JobTotals::row`], with one kind for all jobs of ranks.
+    fn digested_row(&self) -> JobRow {
+        let kind = if self.ranks > 0 {
+            "trace".into()
+        } else {
+            self.kind.clone()
+        };
+        JobRow { kind, ..self.row() }
     }
 
     fn summary(&self) -> Job {

@@ -91,7 +91,7 @@ table! {
     JobRow, jobs {
         /// Name of the job.
         job: Arc<str>,
-        /// `trace`, `motif` or `traffic`.
+        /// `trace`, `motif`, `program` or `traffic`.
         kind: Cow<'static, str>,
         /// MPI ranks; 0 for synthetic traffic.
         ranks: u64,

@@ -112,7 +112,7 @@ impl Latency {
 pub struct Job {
     /// Name of the job.
     pub name: String,
-    /// `trace`, `motif` or `traffic`.
+    /// `trace`, `motif`, `program` or `traffic`.
     pub kind: String,
     /// MPI ranks; 0 for synthetic traffic.
     pub ranks: u64,

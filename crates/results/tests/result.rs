@@ -57,7 +57,7 @@ fn every_measured_value_changes_the_digest() {
             o.network.hops.record(4);
         }),
         Box::new(|o| o.jobs[0].name.push('!')),
-        Box::new(|o| o.jobs[0].kind = Cow::Borrowed("motif")),
+        Box::new(|o| o.jobs[1].kind = Cow::Borrowed("motif")),
         Box::new(|o| o.jobs[0].finished = false),
         Box::new(|o| o.jobs[0].time_ps += 1),
         Box::new(|o| o.jobs[0].compute_sum_ps += 1),
@@ -76,6 +76,20 @@ fn every_measured_value_changes_the_digest() {
     let count = changes.len();
     let digests: std::collections::BTreeSet<String> = changes.into_iter().map(digest).collect();
     assert_eq!(digests.len(), count);
+}
+
+#[test]
+fn ranks_have_one_digest_wherever_their_operations_come_from() {
+    let mut outcome = sample::outcome();
+    assert!(outcome.jobs[0].ranks > 0);
+    outcome.jobs[0].kind = Cow::Borrowed("motif");
+    let result = RunResult::new(sample::experiment(), outcome, sample::run());
+    assert_eq!(result.summary.digest, digest(|_| ()));
+    assert_eq!(result.summary.jobs[0].kind, "motif");
+    assert_ne!(
+        result.table("jobs"),
+        RunResult::new(sample::experiment(), sample::outcome(), sample::run()).table("jobs")
+    );
 }
 
 #[test]

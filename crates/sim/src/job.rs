@@ -48,6 +48,8 @@ pub struct RankJob {
     pub workload: Arc<dyn Workload>,
     /// How often they do it, for people.
     pub repetitions: u64,
+    /// Where that comes from: [`workload::Source::kind`], for people.
+    pub kind: &'static str,
     /// What they share.
     pub mpi: Arc<mpi::Job>,
     /// The host of each rank.
@@ -122,6 +124,7 @@ impl RankJob {
         Ok(RankJob {
             workload,
             repetitions: 1,
+            kind: "program",
             mpi: Arc::new(mpi),
             hosts,
             slots,
@@ -319,7 +322,11 @@ pub fn read_jobs(
             (false, true) => Some(read_job(section, index, |s| rooms.read_ranks(s, index, mpi))?),
             (true, false) => None,
             _ => {
-                let message = "expected either traffic = { pattern = ... } or workload = { otf2 = ... }";
+                let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
+                let message = format!(
+                    "expected either traffic = {{ pattern = ... }}, or workload = {{ ... }} with one of {}",
+                    sources.join(", ")
+                );
                 return Err(section.error("", message).into());
             }
         };
@@ -385,7 +392,12 @@ impl Rooms<'_> {
         }
         let workload = workload::repeated(workload, repetitions);
         let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
-        Ok(JobKind::Ranks(RankJob { repetitions, ..job }))
+        let kind = workload::named(source)?.kind;
+        Ok(JobKind::Ranks(RankJob {
+            repetitions,
+            kind,
+            ..job
+        }))
     }
 
     fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {

@@ -240,8 +240,8 @@ impl Remains<'_> {
         let job = &self.simulation.jobs[index];
         let mut totals = JobTotals {
             name: job.name.clone(),
-            kind: match job.kind {
-                JobKind::Ranks(_) => "trace".into(),
+            kind: match &job.kind {
+                JobKind::Ranks(ranks) => ranks.kind.into(),
                 JobKind::Traffic(_) => "traffic".into(),
             },
             hosts: u64::from(job.host_count()),

@@ -11,6 +11,8 @@ use crate::{Workload, dumpi, motif, trace};
 pub struct Source {
     /// The key in the table `workload`.
     pub key: &'static str,
+    /// What results call a job with it: `trace`, `motif` or `program`.
+    pub kind: &'static str,
     /// One line for people.
     pub summary: &'static str,
     /// Reads the table; paths in it are relative to the folder.
@@ -24,26 +26,31 @@ pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 pub static SOURCES: &[Source] = &[
     Source {
         key: "dumpi",
+        kind: "trace",
         summary: "a trace in the format DUMPI: its meta file or folder",
         read: read_dumpi,
     },
     Source {
         key: "goal",
+        kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
         read: |section, folder| read_trace(section, "goal", folder),
     },
     Source {
         key: "motif",
+        kind: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
         read: |section, _| motif::read(section),
     },
     Source {
         key: "otf2",
+        kind: "trace",
         summary: "a trace in the format OTF2: its anchor file or folder",
         read: |section, folder| read_trace(section, "otf2", folder),
     },
     Source {
         key: "python",
+        kind: "program",
         summary: "a program in Python: the file of a generator function that is called for each rank",
         read: |section, _| {
             let message = "programs in Python need the Python package; run this with its command fabricsim, or \
@@ -67,6 +74,25 @@ pub trait Interpreter: Send + Sync {
 /// What can be carried out besides what this crate reads itself.
 pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 
+/// The one of [`SOURCES`] that the table `workload` of a job names.
+///
+/// # Errors
+/// None or several of them.
+pub fn named(section: &Section) -> Result<&'static Source, Error> {
+    let named: Vec<&'static Source> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
+    match named[..] {
+        [one] => Ok(one),
+        _ => {
+            let keys: Vec<&str> = SOURCES.iter().map(|s| s.key).collect();
+            let found = if named.is_empty() { "none" } else { "several" };
+            Err(section.error(
+                "",
+                format!("expected one of {}; found {found} of them", keys.join(", ")),
+            ))
+        }
+    }
+}
+
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
 /// # Errors
@@ -76,20 +102,10 @@ pub fn read(
     folder: &Path,
     interpreters: Interpreters<'_>,
 ) -> Result<Arc<dyn Workload>, Error> {
-    let named: Vec<&Source> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
-    match &named[..] {
-        [one] => match interpreters.iter().find(|i| i.key() == one.key) {
-            Some(interpreter) => interpreter.read(section, folder),
-            None => (one.read)(section, folder),
-        },
-        _ => {
-            let keys: Vec<&str> = SOURCES.iter().map(|s| s.key).collect();
-            let found = if named.is_empty() { "none" } else { "several" };
-            Err(section.error(
-                "",
-                format!("expected one of {}; found {found} of them", keys.join(", ")),
-            ))
-        }
+    let source = named(section)?;
+    match interpreters.iter().find(|i| i.key() == source.key) {
+        Some(interpreter) => interpreter.read(section, folder),
+        None => (source.read)(section, folder),
     }
 }
 

@@ -295,7 +295,11 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
         (
             "traffic = { pattern = \"uniform\", load = 0.5 }",
             "name = \"idle\"",
-            &["experiment.toml:15: job.0: ", "either traffic"],
+            &[
+                "experiment.toml:15: job.0: ",
+                "either traffic",
+                "one of dumpi, goal, motif, otf2, python",
+            ],
         ),
         // What is no TOML.
         ("[run]", "[run", &["experiment.toml:17: not valid TOML: "]),
