@@ -1,7 +1,8 @@
 //! The order of messages between two ranks, which a network may break and MPI does not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
@@ -19,7 +20,7 @@ pub(crate) struct Peer {
 /// Numbers outgoing envelopes and holds early incoming ones until their predecessors are here.
 #[derive(Debug, Default)]
 pub(crate) struct Ordering {
-    peers: HashMap<u32, Peer>,
+    peers: FxHashMap<u32, Peer>,
     /// By sender and sequence.
     early: BTreeMap<(u32, u32), Message>,
 }

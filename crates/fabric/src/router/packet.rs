@@ -43,7 +43,7 @@ use crate::{LinkUse, Packet, Rate};
 const NONE: u32 = u32::MAX;
 
 /// Up to so many ports, most of them take part in a turn; of more, it is better not to guess.
-pub const FEW_PORTS: usize = 32;
+pub const FEW_PORTS: usize = 64;
 
 /// What a router makes happen, and where it notes how to take that back.
 pub trait Outputs: Journal<Undo> {
