@@ -1,0 +1,122 @@
+//! What it takes to simulate applications: packet-hops per second of processor time where every rank of a large
+//! machine exchanges with its neighbours, and memory where a trace is played many times.
+//!
+//! `cargo bench -p fabricsim-sim --bench applications` runs each case in a process of its own; `-- NAME` runs the
+//! cases whose name contains NAME.
+
+use std::process::Command;
+
+use fabricsim_sim::{Control, Experiment, run};
+
+/// 8,192 hosts on routers of 47 ports, 16 links between any two groups.
+const DRAGONFLY_PLUS: &str = r#"
+    topology = { kind = "dragonfly-plus", leaves_per_group = 16, hosts_per_leaf = 16, global_links_per_spine = 31, groups = 32 }
+    routing = { algorithm = "minimal" }
+    link = { bandwidth = "100 Gbps", latency = "50 ns" }
+    packet = "256 B""#;
+
+const FAT_TREE: &str = r#"
+    topology = { kind = "fat-tree", radix = 8 }
+    routing = { algorithm = "adaptive" }
+    packet = "1 KiB""#;
+
+/// Name, network, size of buffers, job.
+const CASES: &[(&str, &str, &str, &str)] = &[
+    (
+        "halo3d-26/32768-ranks/32-cells",
+        DRAGONFLY_PLUS,
+        "100 KB",
+        r#"workload = { motif = "halo3d-26", ranks = 32768, nx = 32, ny = 32, nz = 32 }
+        ranks_per_host = 4"#,
+    ),
+    (
+        "halo3d-26/32768-ranks/64-cells/no-barriers",
+        DRAGONFLY_PLUS,
+        "100 KB",
+        r#"workload = { motif = "halo3d-26", ranks = 32768, nx = 64, ny = 64, nz = 64, barriers = false }
+        ranks_per_host = 4"#,
+    ),
+    (
+        "halo3d-26/32768-ranks/64-cells/no-barriers/small-buffers",
+        DRAGONFLY_PLUS,
+        "8 KiB",
+        r#"workload = { motif = "halo3d-26", ranks = 32768, nx = 64, ny = 64, nz = 64, barriers = false }
+        ranks_per_host = 4"#,
+    ),
+    (
+        "uniform-traffic/0.5",
+        DRAGONFLY_PLUS,
+        "100 KB",
+        r#"traffic = { pattern = "uniform", load = 0.5 }"#,
+    ),
+    ("lammps/once", FAT_TREE, "100 KB", LAMMPS),
+    ("lammps/100-times", FAT_TREE, "100 KB", LAMMPS),
+];
+
+const LAMMPS: &str = r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }"#;
+
+/// Told to the process that runs one case.
+const ONE: &str = "--one";
+
+fn main() {
+    // Traces are named as seen from the repository's root.
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    std::env::set_current_dir(root).expect("the repository is there");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [one, name] = arguments.as_slice()
+        && one == ONE
+    {
+        let case = CASES.iter().find(|case| case.0 == name);
+        return measure(case.expect("the name of a case"));
+    }
+    let filter = arguments
+        .into_iter()
+        .find(|a| !a.starts_with('-'))
+        .unwrap_or_default();
+    println!(
+        "{:58} {:>12} {:>10} {:>8} {:>13} {:>9}",
+        "case", "packet-hops", "messages", "CPU s", "M hops/CPU s", "peak MiB"
+    );
+    for (name, ..) in CASES.iter().filter(|case| case.0.contains(&filter)) {
+        let program = std::env::current_exe().expect("it is running");
+        let status = Command::new(program).args([ONE, name]).status();
+        assert!(status.expect("it starts").success(), "{name}");
+    }
+}
+
+fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
+    let until = if job.contains("traffic") {
+        "until = \"20 us\""
+    } else {
+        ""
+    };
+    let repetitions = if name.ends_with("100-times") { 100 } else { 1 };
+    let repetitions = match job.contains("traffic") {
+        true => String::new(),
+        false => format!("repetitions = {repetitions}"),
+    };
+    let toml = format!(
+        "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n\
+         [[job]]\n{job}\n{repetitions}\n[run]\n{until}\n"
+    );
+    let experiment = Experiment::from_toml(&toml, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let result = run(&experiment, &Control::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let summary = &result.summary;
+    let (hops, cpu_s) = (summary.network.packet_hops, summary.run.cpu_s);
+    println!(
+        "{name:58} {hops:>12} {:>10} {cpu_s:>8.2} {:>13.2} {:>9.0}",
+        summary.jobs[0].messages,
+        hops as f64 / cpu_s / 1e6,
+        peak_bytes() / f64::from(1 << 20)
+    );
+}
+
+/// Most memory that was resident.
+fn peak_bytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the bench runs on Linux");
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    kib.expect("Linux says so") * 1024.0
+}
