@@ -20,7 +20,7 @@ const FAT_TREE: &str = r#"
     routing = { algorithm = "adaptive" }
     packet = "1 KiB""#;
 
-/// Name, network, size of buffers, job.
+/// Name, network, size of buffers, job and what follows it.
 const CASES: &[(&str, &str, &str, &str)] = &[
     (
         "halo3d-26/32768-ranks/32-cells",
@@ -47,13 +47,24 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "uniform-traffic/0.5",
         DRAGONFLY_PLUS,
         "100 KB",
-        r#"traffic = { pattern = "uniform", load = 0.5 }"#,
+        r#"traffic = { pattern = "uniform", load = 0.5 }
+        [run]
+        until = "20 us""#,
     ),
-    ("lammps/once", FAT_TREE, "100 KB", LAMMPS),
-    ("lammps/100-times", FAT_TREE, "100 KB", LAMMPS),
+    (
+        "lammps/once",
+        FAT_TREE,
+        "100 KB",
+        r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }"#,
+    ),
+    (
+        "lammps/100-times",
+        FAT_TREE,
+        "100 KB",
+        r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }
+        repetitions = 100"#,
+    ),
 ];
-
-const LAMMPS: &str = r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }"#;
 
 /// Told to the process that runs one case.
 const ONE: &str = "--one";
@@ -85,19 +96,8 @@ fn main() {
 }
 
 fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
-    let until = if job.contains("traffic") {
-        "until = \"20 us\""
-    } else {
-        ""
-    };
-    let repetitions = if name.ends_with("100-times") { 100 } else { 1 };
-    let repetitions = match job.contains("traffic") {
-        true => String::new(),
-        false => format!("repetitions = {repetitions}"),
-    };
     let toml = format!(
-        "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n\
-         [[job]]\n{job}\n{repetitions}\n[run]\n{until}\n"
+        "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n[[job]]\n{job}\n"
     );
     let experiment = Experiment::from_toml(&toml, name, &[]).unwrap_or_else(|e| panic!("{e}"));
     let result = run(&experiment, &Control::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -107,16 +107,6 @@ fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
         "{name:58} {hops:>12} {:>10} {cpu_s:>8.2} {:>13.2} {:>9.0}",
         summary.jobs[0].messages,
         hops as f64 / cpu_s / 1e6,
-        peak_bytes() / f64::from(1 << 20)
+        summary.run.peak_rss_bytes as f64 / f64::from(1 << 20)
     );
-}
-
-/// Most memory that was resident.
-fn peak_bytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the bench runs on Linux");
-    let kib = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    kib.expect("Linux says so") * 1024.0
 }
