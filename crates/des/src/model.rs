@@ -45,6 +45,13 @@ pub trait Model: Sync {
         let _ = lp;
     }
 
+    /// The same for one event that the LP will soon carry out, once what [`Model::prefetch`] asked for is there;
+    /// in large models only, whose LPs have left the caches since their last turn. By default for nothing.
+    #[inline]
+    fn prefetch_for(&self, lp: &Self::Lp, event: &Event<Self::Payload>) {
+        let _ = (lp, event);
+    }
+
     /// Takes back one step that a handler gave to [`Context::undo`]; called in reverse order.
     fn undo(&self, lp: &mut Self::Lp, step: Self::Undo);
 

@@ -8,9 +8,21 @@ const LINE: usize = 64;
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(value: &T) {
     let (first, bytes) = (std::ptr::from_ref(value).cast::<i8>(), size_of_val(value));
-    for offset in (0..bytes).step_by(LINE) {
-        hint(first.wrapping_add(offset));
+    if bytes == 0 {
+        return;
     }
+    // Values of less alignment than a line may begin in the middle of one.
+    let before = first.addr() % LINE;
+    for offset in (0..before + bytes).step_by(LINE) {
+        hint(first.wrapping_sub(before).wrapping_add(offset));
+    }
+}
+
+/// Asks for the memory that the next element of a list will take, if there is room for one.
+#[inline(always)]
+pub(crate) fn prefetch_end<T>(list: &Vec<T>) {
+    let end = list.as_ptr().wrapping_add(list.len()).cast::<i8>();
+    hint(end.wrapping_add(size_of::<T>().saturating_sub(1)));
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -4,12 +4,13 @@
 //! message announced twice, or packets of it from two timelines: the later announcement counts, and
 //! surplus packets wait for a message that never comes, until it is all taken back.
 
-use std::collections::hash_map::Entry;
+mod table;
 
 use des::Journal;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
+
+use table::{Place, Table};
 
 /// Messages of which something is still missing. `T` is what their announcement says of them.
 ///
@@ -17,7 +18,7 @@ use topology::HostId;
 /// stands for the header fields that every packet would carry, and takes no part in timing.
 #[derive(Clone, Debug)]
 pub struct Inbox<T> {
-    partial: FxHashMap<(HostId, u32), Partial<T>>,
+    partial: Table<T>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ pub struct InboxState<T> {
 impl<T> Default for Inbox<T> {
     fn default() -> Self {
         Inbox {
-            partial: FxHashMap::default(),
+            partial: Table::default(),
         }
     }
 }
@@ -99,8 +100,8 @@ impl<T: Copy> Inbox<T> {
         what: T,
         journal: &mut J,
     ) {
-        let (entry, opened) = self.entry(source, message);
-        let before = entry.announced.replace((bytes, what));
+        let (place, opened) = self.partial.open(source, message);
+        let before = self.partial.announce(place, Some((bytes, what)));
         if J::KEPT {
             journal.note(match before {
                 None if opened => InboxUndo::Opened { source, message },
@@ -122,10 +123,13 @@ impl<T: Copy> Inbox<T> {
         bytes: u32,
         journal: &mut J,
     ) -> Option<T> {
-        let (entry, opened) = self.entry(source, message);
-        let before = entry.received;
-        entry.received = before.wrapping_add(u64::from(bytes));
-        let Some((_, what)) = entry.announced.filter(|(total, _)| entry.received >= *total) else {
+        let (place, opened) = self.partial.open(source, message);
+        let announced = if self.partial.receive(place, u64::from(bytes)) {
+            self.partial.announced(place)
+        } else {
+            None
+        };
+        let Some(announced) = announced else {
             if J::KEPT {
                 journal.note(if opened {
                     InboxUndo::Opened { source, message }
@@ -139,33 +143,22 @@ impl<T: Copy> Inbox<T> {
             }
             return None;
         };
-        let whole = self.partial.remove(&(source, message));
-        if J::KEPT
-            && let Some(announced) = whole.and_then(|whole| whole.announced)
-        {
+        if J::KEPT {
             journal.note(InboxUndo::Completed {
                 source,
                 message,
-                received: before,
+                received: self.partial.received(place).wrapping_sub(u64::from(bytes)),
                 announced: Box::new(announced),
             });
         }
-        Some(what)
+        self.partial.remove(place);
+        Some(announced.1)
     }
 
-    /// What is known of a message, and whether that is new.
+    /// Asks for the memory that a packet of this message will touch.
     #[inline]
-    fn entry(&mut self, source: HostId, message: u32) -> (&mut Partial<T>, bool) {
-        match self.partial.entry((source, message)) {
-            Entry::Occupied(entry) => (entry.into_mut(), false),
-            Entry::Vacant(entry) => {
-                let unknown = Partial {
-                    received: 0,
-                    announced: None,
-                };
-                (entry.insert(unknown), true)
-            }
-        }
+    pub fn prefetch_for(&self, source: HostId, message: u32) {
+        self.partial.prefetch(source, message);
     }
 
     /// Takes back one step that was noted in a journal. Steps are taken back in reverse order, all of
@@ -173,21 +166,28 @@ impl<T: Copy> Inbox<T> {
     pub fn undo(&mut self, step: InboxUndo<T>) {
         match step {
             InboxUndo::Opened { source, message } => {
-                self.partial.remove(&(source, message));
+                let place = self.place(source, message);
+                self.partial.remove(place);
             }
-            InboxUndo::Announced { source, message } => self.entry(source, message).0.announced = None,
+            InboxUndo::Announced { source, message } => {
+                let place = self.place(source, message);
+                self.partial.announce(place, None);
+            }
             InboxUndo::AnnouncedAgain {
                 source,
                 message,
                 before,
-            } => self.entry(source, message).0.announced = Some(*before),
+            } => {
+                let place = self.place(source, message);
+                self.partial.announce(place, Some(*before));
+            }
             InboxUndo::Received {
                 source,
                 message,
                 bytes,
             } => {
-                let received = &mut self.entry(source, message).0.received;
-                *received = received.wrapping_sub(u64::from(bytes));
+                let place = self.place(source, message);
+                self.partial.receive(place, u64::from(bytes).wrapping_neg());
             }
             InboxUndo::Completed {
                 source,
@@ -195,21 +195,27 @@ impl<T: Copy> Inbox<T> {
                 received,
                 announced,
             } => {
-                *self.entry(source, message).0 = Partial {
-                    received,
-                    announced: Some(*announced),
-                }
+                let place = self.place(source, message);
+                self.partial.receive(place, received);
+                self.partial.announce(place, Some(*announced));
             }
         }
     }
 
+    fn place(&mut self, source: HostId, message: u32) -> Place {
+        self.partial.open(source, message).0
+    }
+
     /// All that it holds, in a form without accident.
     pub fn state(&self) -> InboxState<T> {
-        let mut partial: Vec<_> = self
-            .partial
-            .iter()
-            .map(|(key, partial)| (*key, *partial))
-            .collect();
+        let known = |(source, message, place)| {
+            let partial = Partial {
+                received: self.partial.received(place),
+                announced: self.partial.announced(place),
+            };
+            ((source, message), partial)
+        };
+        let mut partial: Vec<_> = self.partial.iter().map(known).collect();
         partial.sort_unstable_by_key(|(key, _)| *key);
         InboxState { partial }
     }
@@ -227,7 +233,12 @@ impl<T: Copy> Inbox<T> {
                 source.0
             ));
         }
-        self.partial = state.partial.into_iter().collect();
+        self.partial = Table::default();
+        for ((source, message), partial) in state.partial {
+            let place = self.place(source, message);
+            self.partial.receive(place, partial.received);
+            self.partial.announce(place, partial.announced);
+        }
         Ok(())
     }
 

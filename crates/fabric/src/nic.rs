@@ -310,6 +310,14 @@ impl<T: Copy> Nic<T> {
         }
     }
 
+    /// Asks for the memory that its next packet will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Some(front) = self.queue.front() {
+            des::prefetch(front);
+        }
+    }
+
     /// Bytes that wait to be sent.
     pub fn backlog(&self) -> u64 {
         self.backlog

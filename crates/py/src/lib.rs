@@ -12,6 +12,10 @@ use pyo3::prelude::*;
 
 use program::Interpreter;
 
+/// The allocator of the command line.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// FabricSim's simulation core.
 #[pymodule]
 mod _core {

@@ -157,6 +157,15 @@ impl Histogram {
         (*count < u16::MAX).then_some(count)
     }
 
+    /// The count of a value's bucket, where it is likely to be touched by [`Histogram::record`].
+    #[inline]
+    pub fn bucket(&self, value: u64) -> Option<&u16> {
+        match &self.counts {
+            Counts::Narrow(counts) => counts.get(index(value).wrapping_sub(usize::from(self.first))),
+            Counts::Wide(_) => None,
+        }
+    }
+
     #[inline(never)]
     fn record_otherwise(&mut self, index: usize) {
         let slot = self.slot(index);

@@ -10,6 +10,10 @@ use std::process::ExitCode;
 
 use fabricsim_sim::{Control, Experiment, run};
 
+/// As in the program that users run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Pairs of runs of each algorithm.
 const TURNS: usize = 7;
 

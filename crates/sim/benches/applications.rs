@@ -8,6 +8,10 @@ use std::process::Command;
 
 use fabricsim_sim::{Control, Experiment, run};
 
+/// As in the program that users run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// 8,192 hosts on routers of 47 ports, 16 links between any two groups.
 const DRAGONFLY_PLUS: &str = r#"
     topology = { kind = "dragonfly-plus", leaves_per_group = 16, hosts_per_leaf = 16, global_links_per_spine = 31, groups = 32 }

@@ -10,6 +10,10 @@ use std::time::Instant;
 
 use fabricsim_sim::{Control, Error, Experiment, run};
 
+/// As in the program that users run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Name and topology.
 const CASES: &[(&str, &str)] = &[
     (

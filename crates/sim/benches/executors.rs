@@ -6,6 +6,10 @@
 use des::Executor;
 use fabricsim_sim::{Control, Experiment, run};
 
+/// As in the program that users run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const TURNS: usize = 5;
 
 const EXPERIMENT: &str = r#"

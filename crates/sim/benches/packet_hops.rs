@@ -6,6 +6,10 @@
 
 use fabricsim_sim::{Control, Experiment, run};
 
+/// As in the program that users run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Repetitions of each case.
 const RUNS: usize = 7;
 

@@ -126,6 +126,14 @@ impl JobCounts {
         }
     }
 
+    /// Asks for the memory that taking in this packet will touch.
+    #[inline]
+    pub fn prefetch_for(&self, now: Time, packet: &Packet) {
+        if let Some(bucket) = self.latency.bucket((now - packet.born()).ps()) {
+            des::prefetch(bucket);
+        }
+    }
+
     /// A packet's tail has come; measuring begins at `warmup`.
     #[inline]
     pub fn delivered<J: Journal<CountsUndo>>(

@@ -200,6 +200,24 @@ impl Host {
         }
     }
 
+    /// Asks for the memory that this event will touch.
+    #[inline]
+    pub fn prefetch_for(&self, simulation: &Simulation, now: Time, fact: &Fact) {
+        match fact {
+            Fact::PacketArrived { packet, .. } => {
+                if let Some(counts) = self.counts.first() {
+                    counts.prefetch_for(now, packet);
+                }
+                if !packet.alone {
+                    let source = simulation.network.rails.host(EndPoint(packet.source));
+                    self.inbox.prefetch_for(source, packet.message);
+                }
+            }
+            Fact::CreditReturned { .. } | Fact::InjectionFree { .. } => self.first.nic.prefetch(),
+            _ => {}
+        }
+    }
+
     /// Carries out one event.
     #[inline]
     pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {

@@ -136,6 +136,15 @@ impl Model for Simulation {
         }
     }
 
+    #[inline]
+    fn prefetch_for(&self, process: &Process, event: &Event<Fact>) {
+        match process {
+            Process::Router(router) => router.prefetch_for(&event.payload),
+            Process::Host(host) => host.prefetch_for(self, event.time, &event.payload),
+            Process::Overseer(..) => {}
+        }
+    }
+
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
             (Process::Router(router), step) => router.undo(step),

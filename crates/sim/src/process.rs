@@ -1,7 +1,8 @@
 //! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
 
 use des::{Context, Journal, Time};
-use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
+use fabric::router::input_queued::Arrival;
+use fabric::router::packet::{self, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
 use fabric::{LinkUse, Packet};
 use routing::Random;
@@ -95,6 +96,14 @@ impl RouterProcess {
         }
     }
 
+    /// Asks for the memory that this event will touch.
+    #[inline]
+    pub fn prefetch_for(&self, fact: &Fact) {
+        if let (Switch::Packet(router), Fact::CreditReturned { port, vc, .. }) = (&self.switch, fact) {
+            router.prefetch_waiting(*port, *vc);
+        }
+    }
+
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
@@ -182,13 +191,9 @@ fn handle_packet<C: Context<Simulation>>(
     let now = cables.context.now();
     match *fact {
         Fact::PacketArrived { port, vc, packet } => {
-            let arrival = Arrival {
-                input: port,
-                vc,
-                packet,
-            };
-            let hop = router.route(arrival, guide, &mut Draws(&mut *cables.context));
-            router.arrived(now, hop, &mut cables);
+            let mut ready = Ready::arrived(packet, port, vc);
+            router.route(&mut ready, guide, &mut Draws(&mut *cables.context));
+            router.arrived(now, &ready, &mut cables);
         }
         Fact::PacketReady {
             input,
@@ -206,7 +211,7 @@ fn handle_packet<C: Context<Simulation>>(
                 output_vc,
                 entry,
             };
-            router.ready(now, ready, &mut cables);
+            router.ready(now, &ready, &mut cables);
         }
         Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
         _ => unreachable!("{fact:?} does not happen to a router of the model packet"),

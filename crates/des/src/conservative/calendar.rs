@@ -4,10 +4,25 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use crate::prefetch::prefetch_end;
 use crate::{Event, Time};
 
-/// Windows that have a bucket of their own; what lies further ahead waits in a heap.
-const BUCKETS: usize = 1024;
+/// Windows ahead that have a bucket of their own, at least: most events are for the next few.
+const NEAR: u64 = 4;
+
+/// Windows of an epoch: events further ahead wait together, in the order in which they come, until theirs is
+/// near. A congested network knows for microseconds ahead when its packets leave; spread at once over as many
+/// buckets as there are windows and blocks, nearly every one of its events would cost two misses of all caches.
+const EPOCH: u64 = 2;
+
+/// Buckets of windows: those that are near, and those of the epoch that has become so last.
+const BUCKETS: usize = (NEAR + 2 * EPOCH) as usize;
+
+/// Epochs ahead; what lies further waits in a heap.
+const EPOCHS: u64 = 512;
+
+/// Events of a chunk of an epoch.
+const CHUNK: usize = 1024;
 
 /// Blocks of LPs at most; a power of two.
 const MAX_BLOCKS: u32 = 1024;
@@ -15,9 +30,10 @@ const MAX_BLOCKS: u32 = 1024;
 /// LPs of a block at least, as a power of two: with fewer, blocks would hold too few events.
 const MIN_BLOCK_BITS: u32 = 4;
 
-/// A ring of buckets, one per window, and a heap for the far future. Events of one window come out
-/// together, unsorted but for the block of LPs that they go to: a window of a large model does not fit
-/// the cache, a block of it does.
+/// A ring of buckets, one per window; a ring of epochs of several windows behind it; and a heap for the far
+/// future (a timing wheel of two levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of
+/// one window come out together, unsorted but for the block of LPs that they go to: a window of a large model does
+/// not fit the cache, a block of it does.
 pub(crate) struct Calendar<P> {
     width: u64,
     /// First LP.
@@ -35,6 +51,13 @@ pub(crate) struct Calendar<P> {
     spare: Vec<Window<P>>,
     /// Windows in the ring that hold events.
     near: usize,
+    /// First window whose events wait with their epoch; the first of one.
+    spread: u64,
+    epochs: Box<[Epoch<P>]>,
+    /// Epochs that hold events.
+    waiting: usize,
+    /// Memory of epochs that have been spread.
+    chunks: Vec<Vec<Event<P>>>,
     far: BinaryHeap<Far<P>>,
 }
 
@@ -44,6 +67,21 @@ pub(crate) struct Window<P> {
     pub(crate) blocks: Vec<Vec<Event<P>>>,
     /// Blocks that are not empty, in the order in which they got their first event.
     pub(crate) active: Vec<u32>,
+}
+
+/// The events of some windows that are not near yet.
+struct Epoch<P> {
+    /// All full but for the last.
+    chunks: Vec<Vec<Event<P>>>,
+    /// Time of the first of them.
+    earliest: Time,
+}
+
+impl<P> Epoch<P> {
+    const EMPTY: Epoch<P> = Epoch {
+        chunks: Vec::new(),
+        earliest: Time::MAX,
+    };
 }
 
 /// An event in the heap; the earliest is the greatest.
@@ -85,6 +123,10 @@ impl<P: Copy> Calendar<P> {
             ring: Box::new([const { None }; BUCKETS]),
             spare: Vec::new(),
             near: 0,
+            spread: NEAR,
+            epochs: (0..EPOCHS).map(|_| Epoch::EMPTY).collect(),
+            waiting: 0,
+            chunks: Vec::new(),
             far: BinaryHeap::new(),
         }
     }
@@ -103,11 +145,66 @@ impl<P: Copy> Calendar<P> {
     /// Adds an event of a window that has not been taken yet.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event<P>) {
-        let ahead = self.windows_ahead(event.time);
-        if ahead < BUCKETS as u64 {
-            self.push_near(self.window + ahead, event);
+        let window = self.window + self.windows_ahead(event.time);
+        if window < self.spread {
+            self.push_near(window, event);
         } else {
+            self.push_later(window, event);
+        }
+    }
+
+    #[inline(never)]
+    fn push_later(&mut self, window: u64, event: Event<P>) {
+        let ahead = (window - self.spread) / EPOCH;
+        if ahead >= EPOCHS {
             self.far.push(Far(event));
+            return;
+        }
+        let epoch = &mut self.epochs[(window / EPOCH % EPOCHS) as usize];
+        self.waiting += usize::from(epoch.chunks.is_empty());
+        epoch.earliest = epoch.earliest.min(event.time);
+        match epoch.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(event),
+            _ => {
+                let mut chunk = self.chunks.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+                chunk.push(event);
+                epoch.chunks.push(chunk);
+            }
+        }
+    }
+
+    /// Gives all windows that have become near their events.
+    fn spread(&mut self) {
+        if self.waiting == 0 {
+            // Nothing is between: no need to go through it.
+            self.spread = self
+                .spread
+                .max(self.window.saturating_add(NEAR) / EPOCH * EPOCH + EPOCH);
+        }
+        // Nothing is before the window that is taken next.
+        self.spread = self.spread.max(self.window / EPOCH * EPOCH);
+        while self.spread < self.window.saturating_add(NEAR) {
+            let epoch = &mut self.epochs[(self.spread / EPOCH % EPOCHS) as usize];
+            self.waiting -= usize::from(!epoch.chunks.is_empty());
+            let Epoch { chunks, .. } = std::mem::replace(epoch, Epoch::EMPTY);
+            self.spread += EPOCH;
+            for mut chunk in chunks {
+                for event in chunk.drain(..) {
+                    self.push_near(event.time.0 / self.width, event);
+                }
+                self.chunks.push(chunk);
+            }
+        }
+        while let Some(Far(event)) = self.far.peek()
+            && let window = event.time.0 / self.width
+            && window < self.spread.saturating_add(EPOCH * EPOCHS)
+        {
+            let Far(event) = self.far.pop().expect("just seen");
+            if window < self.spread {
+                self.push_near(window, event);
+            } else {
+                self.push_later(window, event);
+            }
         }
     }
 
@@ -138,6 +235,8 @@ impl<P: Copy> Calendar<P> {
             bucket.active.push(block);
         }
         events.push(event);
+        // Others come in between, and push this line out of the nearest cache.
+        prefetch_end(events);
     }
 
     /// A time not after the earliest event, and in the same window; [`Time::MAX`] if there is none.
@@ -148,6 +247,12 @@ impl<P: Copy> Calendar<P> {
                 .expect("the ring is not empty");
             return Time(ahead * self.width);
         }
+        if self.waiting > 0 {
+            let first = self.spread / EPOCH;
+            let mut epochs = (first..first + EPOCHS).map(|e| &self.epochs[(e % EPOCHS) as usize]);
+            let epoch = epochs.find(|epoch| !epoch.chunks.is_empty());
+            return epoch.expect("some epoch holds events").earliest;
+        }
         self.far.peek().map_or(Time::MAX, |far| far.0.time)
     }
 
@@ -155,14 +260,7 @@ impl<P: Copy> Calendar<P> {
     /// events. To be given back with [`Calendar::recycle`].
     pub(crate) fn take(&mut self, time: Time) -> Option<Window<P>> {
         self.window = time.0 / self.width;
-        while self
-            .far
-            .peek()
-            .is_some_and(|far| far.0.time.0 / self.width - self.window < BUCKETS as u64)
-        {
-            let Far(event) = self.far.pop().expect("just seen");
-            self.push_near(event.time.0 / self.width, event);
-        }
+        self.spread();
         let window = self.ring[self.window as usize % BUCKETS].take();
         self.near -= usize::from(window.is_some());
         self.window += 1;
@@ -184,7 +282,11 @@ impl<P: Copy> Calendar<P> {
             .iter()
             .flatten()
             .flat_map(|window| window.blocks.iter().flatten().copied());
-        near.chain(self.far.iter().map(|far| far.0))
+        let later = self
+            .epochs
+            .iter()
+            .flat_map(|epoch| epoch.chunks.iter().flatten().copied());
+        near.chain(later).chain(self.far.iter().map(|far| far.0))
     }
 
     /// All events that are left.
@@ -194,7 +296,11 @@ impl<P: Copy> Calendar<P> {
             .into_iter()
             .flatten()
             .flat_map(|window| window.blocks.into_iter().flatten());
-        near.chain(self.far.into_iter().map(|far| far.0))
+        let later = self
+            .epochs
+            .into_iter()
+            .flat_map(|epoch| epoch.chunks.into_iter().flatten());
+        near.chain(later).chain(self.far.into_iter().map(|far| far.0))
     }
 }
 

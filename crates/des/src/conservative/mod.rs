@@ -5,6 +5,7 @@
 //! loaded once; threads meet only between windows. An LP sees its own events in the total order, which is
 //! all that its state can depend on; records are sorted into the total order before they are committed.
 
+mod agenda;
 mod calendar;
 mod worker;
 

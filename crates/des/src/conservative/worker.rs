@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::Windows;
+use super::agenda::{Agenda, Sorter, Turn};
 use super::calendar::Calendar;
 use crate::author::Author;
 use crate::commit::{Committer, Emitted};
@@ -15,11 +16,15 @@ use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
 use crate::{Context, Event, LpId, Model, Partition, Time, prefetch};
 
-/// No event: the end of an LP's list.
-const NONE: u32 = u32::MAX;
+/// From so many LPs of a thread on, an LP's memory has left the caches by its next turn, so that it pays to
+/// look at each event twice.
+const MANY: usize = 4096;
 
-/// Events of a block are asked for so many before they are looked at.
-const AHEAD: usize = 8;
+/// So many turns before its own an LP itself and what it points to are asked for.
+const NEAR: [usize; 2] = [2, 1];
+
+/// The same in models of many LPs, and then what its events will touch.
+const FAR: [usize; 3] = [6, 4, 2];
 
 /// The part of a worker that handlers reach through [`Context`].
 struct Desk<'a, M: Model> {
@@ -97,6 +102,14 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
 }
 
+/// Events that turns will carry out.
+struct Ahead<'a, P> {
+    /// Of the block at work.
+    events: &'a [Event<P>],
+    /// Of the block after it.
+    following: &'a [Event<P>],
+}
+
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
@@ -105,13 +118,11 @@ pub(super) struct Worker<'a, M: Model> {
     thread: usize,
     desk: Desk<'a, M>,
     slots: Vec<Slot<M::Lp>>,
-    /// First event of each LP of the block at work, as a list through `chain`.
-    heads: Vec<u32>,
-    /// LPs of the block that have events, one bit each.
-    active: Vec<u64>,
-    chain: Vec<u32>,
-    /// Those LPs, in their order.
-    order: Vec<u32>,
+    sorter: Sorter,
+    /// Turns of the block at work.
+    agenda: Agenda,
+    /// Those of the block after it.
+    following: Agenda,
     /// One LP's events of the window in the total order: see [`sort_plan`].
     turn: Vec<u64>,
     /// Makes offsets into a window fit 32 bits.
@@ -162,10 +173,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 key: Key::FIRST,
                 emitted: 0,
             },
-            heads: vec![NONE; block],
-            active: vec![0; block.div_ceil(64)],
-            chain: Vec::new(),
-            order: Vec::new(),
+            sorter: Sorter::new(block),
+            agenda: Agenda::default(),
+            following: Agenda::default(),
             turn: Vec::new(),
             shift: (64 - model.lookahead().ps().leading_zeros()).saturating_sub(32),
             leftover: Vec::new(),
@@ -303,77 +313,81 @@ impl<'a, M: Model> Worker<'a, M> {
         let Some(mut window) = window else { return };
         window.active.sort_unstable();
         clock.lap(|s| &mut s.queue);
-        for block in &window.active {
-            let events = &mut window.blocks[*block as usize];
-            let first = *block as usize * self.desk.calendar.block_size();
-            self.sort_by_lp(first, events);
-            for i in 0..self.order.len() {
-                self.look_ahead(first, i);
-                let inside = self.order[i] as usize;
-                let head = std::mem::replace(&mut self.heads[inside], NONE);
-                self.turn(first + inside, head, events, limit);
+        for (place, block) in window.active.iter().enumerate() {
+            if place == 0 {
+                self.plan(*block, &window.blocks);
             }
-            events.clear();
+            std::mem::swap(&mut self.agenda, &mut self.following);
+            let next = window.active.get(place + 1);
+            match next {
+                Some(next) => self.plan(*next, &window.blocks),
+                None => self.following.clear(),
+            }
+            let ahead = Ahead {
+                events: &window.blocks[*block as usize],
+                following: next.map_or(&[], |next| &window.blocks[*next as usize]),
+            };
+            for turn in 0..self.agenda.turns().len() {
+                self.look_ahead(turn, &ahead);
+                self.turn(self.agenda.turns()[turn], ahead.events, limit);
+            }
+            window.blocks[*block as usize].clear();
         }
         self.desk.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }
 
-    /// Chains the events of each LP of a block whose LPs begin at `first`; the chains need no memory but
-    /// one number per event.
-    fn sort_by_lp(&mut self, first: usize, events: &[Event<M::Payload>]) {
-        assert!(
-            events.len() < NONE as usize,
-            "more than 2^32 events in one window"
-        );
-        let first = self.desk.range.start + first as u32;
-        let (heads, active) = (&mut self.heads[..], &mut self.active[..]);
-        self.chain.clear();
-        self.chain.extend(events.iter().enumerate().map(|(i, event)| {
-            if let Some(soon) = events.get(i + AHEAD) {
-                prefetch(soon);
-            }
-            let inside = (event.target.0 - first) as usize;
-            active[inside / 64] |= 1 << (inside % 64);
-            std::mem::replace(&mut heads[inside], i as u32)
-        }));
-        self.order.clear();
-        for (word, bits) in self.active.iter_mut().enumerate() {
-            let mut bits = std::mem::take(bits);
-            while bits != 0 {
-                self.order.push(word as u32 * 64 + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
+    /// Finds out about the turns of the block after the one at work.
+    fn plan(&mut self, block: u32, blocks: &[Vec<Event<M::Payload>>]) {
+        let first = block * self.desk.calendar.block_size() as u32;
+        let events = &blocks[block as usize];
+        self.following
+            .fill(&mut self.sorter, self.desk.range.start, first, events);
     }
 
-    /// Asks for the memory of the LPs whose turns come next: of the one after the next itself, of the
-    /// next what it points to.
+    /// Asks for the memory of the LPs whose turns come next: first for an LP itself, then for what it points to,
+    /// and in large models for what its events will touch there.
     #[inline]
-    fn look_ahead(&self, first: usize, turn: usize) {
-        let slot = |i: usize| {
-            self.order
-                .get(i)
-                .map(|inside| &self.slots[first + *inside as usize])
+    fn look_ahead(&self, turn: usize, ahead: &Ahead<'_, M::Payload>) {
+        let many = self.slots.len() >= MANY;
+        let [own, theirs, each] = if many {
+            [FAR[0], FAR[1], FAR[2]]
+        } else {
+            [NEAR[0], NEAR[1], 0]
         };
-        if let Some(slot) = slot(turn + 2) {
-            prefetch(slot);
+        let find = |turn: usize| {
+            let here = self.agenda.turns();
+            match here.get(turn) {
+                Some(turn) => Some((&self.agenda, *turn, ahead.events)),
+                None => {
+                    let turn = self.following.turns().get(turn - here.len())?;
+                    Some((&self.following, *turn, ahead.following))
+                }
+            }
+        };
+        if let Some((_, turn, _)) = find(turn + own) {
+            prefetch(&self.slots[turn.local as usize]);
         }
-        if let Some(slot) = slot(turn + 1) {
-            self.model.prefetch(&slot.lp);
+        if let Some((_, turn, _)) = find(turn + theirs) {
+            self.model.prefetch(&self.slots[turn.local as usize].lp);
+        }
+        if many && let Some((agenda, turn, events)) = find(turn + each) {
+            let lp = &self.slots[turn.local as usize].lp;
+            for event in agenda.events(turn) {
+                self.model.prefetch_for(lp, &events[event as usize]);
+            }
         }
     }
 
     /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
-    fn turn(&mut self, local: usize, head: u32, events: &[Event<M::Payload>], limit: Time) {
+    fn turn(&mut self, turn: Turn, events: &[Event<M::Payload>], limit: Time) {
+        let local = turn.local as usize;
         let begin = self.desk.window_begin;
         let mut plan = std::mem::take(&mut self.turn);
         plan.clear();
-        let mut index = head;
-        while index != NONE {
+        for index in self.agenda.events(turn) {
             let offset = (events[index as usize].time - begin).ps() >> self.shift;
             plan.push(offset << 32 | u64::from(index));
-            index = self.chain[index as usize];
         }
         sort_plan(&mut plan, events);
 

@@ -28,9 +28,20 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
 use super::Guide;
-use super::packet::{Arrival, PortSetting};
+use super::packet::PortSetting;
 use crate::link::{Carried, Held};
 use crate::{LinkUse, Packet, Rate};
+
+/// A packet that has come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Input port.
+    pub input: u16,
+    /// VC of its buffer.
+    pub vc: u8,
+    /// The packet.
+    pub packet: Packet,
+}
 
 /// End of a chain in the pool.
 const NONE: u32 = u32::MAX;

@@ -189,15 +189,19 @@ pub struct Ready {
     pub entry: Entry,
 }
 
-/// A packet that has come in.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// Input port.
-    pub input: u16,
-    /// VC of its buffer.
-    pub vc: u8,
-    /// The packet.
-    pub packet: Packet,
+impl Ready {
+    /// A packet that has come in, for [`Router::route`].
+    #[inline]
+    pub fn arrived(packet: Packet, input: u16, input_vc: u8) -> Ready {
+        Ready {
+            packet,
+            input,
+            output: 0,
+            input_vc,
+            output_vc: 0,
+            entry: Entry::Room,
+        }
+    }
 }
 
 /// Memory of one port with so many virtual channels, in bytes.
@@ -380,16 +384,12 @@ impl Router {
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
     #[inline]
-    pub fn route(&self, arrival: Arrival, guide: Guide<'_>, random: &mut dyn Random) -> Ready {
-        let Arrival {
-            input,
-            vc,
-            mut packet,
-        } = arrival;
+    pub fn route(&self, ready: &mut Ready, guide: Guide<'_>, random: &mut dyn Random) {
+        let Ready { packet, .. } = ready;
         let at = At {
             router: self.id,
-            input: Port(input),
-            vc,
+            input: Port(ready.input),
+            vc: ready.input_vc,
             source: packet.source,
             destination: packet.destination,
         };
@@ -399,19 +399,12 @@ impl Router {
             guide,
         };
         let hop = guide.routing.route(at, &mut packet.route, &seen, random);
-        Ready {
-            packet,
-            input,
-            output: hop.port.0,
-            input_vc: vc,
-            output_vc: hop.vc,
-            entry: hop.entry,
-        }
+        (ready.output, ready.output_vc, ready.entry) = (hop.port.0, hop.vc, hop.entry);
     }
 
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
+    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let room = ready.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(ready.output)].load;
         *load = load.wrapping_add(u64::from(room));
@@ -430,7 +423,8 @@ impl Router {
 
     /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
     #[inline(never)]
-    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, mut ready: Ready, out: &mut O) {
+    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
+        let mut ready = *ready;
         let (output, vc) = (ready.output, ready.output_vc);
         let lane = self.lane(output, vc);
         let room = ready.packet.bytes.max(self.slot);
@@ -442,17 +436,17 @@ impl Router {
                 out.note(Undo::Kept { output, vc, room });
             }
         }
-        self.leave(now, ready, out);
+        self.leave(now, &ready, out);
     }
 
     #[inline]
-    fn leave<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
+    fn leave<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         if !self.one_rate {
             let bytes = ready.packet.bytes;
             let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
             if slow > fast {
-                out.ready(ready, slow - fast);
+                out.ready(*ready, slow - fast);
                 return;
             }
         }
@@ -461,7 +455,7 @@ impl Router {
 
     /// A packet may leave as soon as there is room for it.
     #[inline]
-    pub fn ready<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
+    pub fn ready<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
         if self.outputs[usize::from(ready.output)].to_host {
             self.send(now, ready, out);
@@ -478,7 +472,7 @@ impl Router {
     }
 
     /// The same for a packet that finds too little room, or needs another kind of it.
-    fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
+    fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
         let room = ready.packet.bytes.max(self.slot);
         match ready.entry {
             // What is noted with the departure takes the room a second time.
@@ -500,7 +494,7 @@ impl Router {
     }
 
     /// A packet waits for room.
-    fn wait<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
+    fn wait<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
         let output = &mut self.outputs[usize::from(ready.output)];
         if output.waiting == 0 {
             if O::KEPT {
@@ -538,8 +532,7 @@ impl Router {
             && queue.head != NONE
             && credits >= self.pool[queue.head as usize].ready.packet.bytes.max(self.slot)
         {
-            let ready = self.dequeue(lane, Entry::Room);
-            self.send_waiting(now, lane, ready, out);
+            self.send_waiting(now, lane, Entry::Room, out);
         }
         if self.slot > 0 {
             self.let_in(now, lane, out);
@@ -556,23 +549,33 @@ impl Router {
             && let room = self.pool[head as usize].ready.packet.bytes.max(self.slot)
             && self.lanes[lane].credits >= room.saturating_add(self.slot)
         {
-            let ready = self.dequeue(lane, Entry::Bubble);
-            self.send_waiting(now, lane, ready, out);
+            self.send_waiting(now, lane, Entry::Bubble, out);
         }
     }
 
-    /// Sends a packet that has been taken out of its queue.
+    /// Sends the first packet of a queue. It goes from its place straight into its event: a copy on the way would
+    /// be read before it is all written.
     #[inline]
-    fn send_waiting<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
-        self.lanes[lane].credits -= ready.packet.bytes.max(self.slot);
-        self.send(now, ready, out);
+    fn send_waiting<O: Outputs>(&mut self, now: Time, lane: usize, entry: Entry, out: &mut O) {
+        let index = self.queue_of(lane, entry).head as usize;
+        let Ready {
+            packet: Packet { bytes, .. },
+            output,
+            output_vc,
+            ..
+        } = self.pool[index].ready;
+        self.lanes[lane].credits -= bytes.max(self.slot);
+        let span = self.take_turn(now, output, output_vc, bytes, out);
         // Only now: while it waited, the wire's idle time was the time of full buffers.
-        self.outputs[usize::from(ready.output)].waiting -= 1;
+        self.outputs[usize::from(output)].waiting -= 1;
+        let ready = &self.pool[index].ready;
+        depart(ready, span, out);
         if O::KEPT {
-            for step in Undo::of_dequeued(&ready) {
+            for step in Undo::of_dequeued(ready) {
                 out.note(step);
             }
         }
+        self.dequeue(lane, entry);
     }
 
     #[inline]
@@ -581,17 +584,24 @@ impl Router {
     }
 
     /// Gives a packet that has its room the next turn on the wire.
-    fn send<O: Outputs>(&mut self, now: Time, ready: Ready, out: &mut O) {
-        let bytes = ready.packet.bytes;
-        let output = &mut self.outputs[usize::from(ready.output)];
-        let held = &mut self.held[usize::from(ready.output)];
+    #[inline]
+    fn send<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
+        let span = self.take_turn(now, ready.output, ready.output_vc, ready.packet.bytes, out);
+        depart(ready, span, out);
+    }
+
+    /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
+    /// takes.
+    fn take_turn<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) -> [Time; 2] {
+        let output = &mut self.outputs[usize::from(port)];
+        let held = &mut self.held[usize::from(port)];
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let wait = start - now;
         if O::KEPT {
             out.note(Undo::Sent {
-                output: ready.output,
-                vc: ready.output_vc,
+                output: port,
+                vc,
                 bytes,
                 busy_until: output.busy_until,
                 idle_since: output.idle_since,
@@ -608,10 +618,7 @@ impl Router {
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes.max(self.slot)));
         }
-        let mut packet = ready.packet;
-        packet.hops = packet.hops.saturating_add(1);
-        out.depart(ready.output, ready.output_vc, packet, wait, serialization);
-        out.credit(ready.input, ready.input_vc, bytes, wait + serialization);
+        [wait, serialization]
     }
 
     /// The queue in which a packet with that need waits.
@@ -623,8 +630,11 @@ impl Router {
         }
     }
 
-    fn enqueue<O: Outputs>(&mut self, lane: usize, ready: Ready, out: &mut O) {
-        let place = Place { ready, next: NONE };
+    fn enqueue<O: Outputs>(&mut self, lane: usize, ready: &Ready, out: &mut O) {
+        let place = Place {
+            ready: *ready,
+            next: NONE,
+        };
         let index = self.free;
         let index = if index == NONE {
             self.pool.push(place);
@@ -653,7 +663,7 @@ impl Router {
         self.outputs[usize::from(ready.output)].waiting += 1;
     }
 
-    fn dequeue(&mut self, lane: usize, entry: Entry) -> Ready {
+    fn dequeue(&mut self, lane: usize, entry: Entry) {
         let index = self.queue_of(lane, entry).head;
         let next = self.pool[index as usize].next;
         let queue = self.queue_of(lane, entry);
@@ -664,7 +674,6 @@ impl Router {
         let place = &mut self.pool[index as usize];
         place.next = self.free;
         self.free = index;
-        place.ready
     }
 
     /// Takes back one step that was noted in [`Outputs`]. Steps are taken back in reverse order, all of
@@ -823,6 +832,15 @@ impl Router {
         }
     }
 
+    /// Asks for the packet that waits first for a credit of this VC.
+    #[inline]
+    pub fn prefetch_waiting(&self, port: u16, vc: u8) {
+        let head = self.lanes[self.lane(port, vc)].queue.head;
+        if head != NONE {
+            des::prefetch(&self.pool[head as usize]);
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> RouterId {
         self.id
@@ -971,6 +989,15 @@ impl Router {
         }
         Ok(())
     }
+}
+
+/// A packet starts its turn on the wire after the first span, which takes the second.
+#[inline]
+fn depart<O: Outputs>(ready: &Ready, [wait, serialization]: [Time; 2], out: &mut O) {
+    let mut packet = ready.packet;
+    packet.hops = packet.hops.saturating_add(1);
+    out.depart(ready.output, ready.output_vc, packet, wait, serialization);
+    out.credit(ready.input, ready.input_vc, packet.bytes, wait + serialization);
 }
 
 impl Undo {

@@ -128,9 +128,9 @@ impl Bench {
         let mut packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
         let flags = ENTRIES.iter().position(|e| *e == entry).expect("one of them");
         packet.route.flags = flags as u8;
-        let arrival = Arrival { input, vc: 0, packet };
-        let ready = self.router.route(arrival, EXPLICIT, &mut NoRandom);
-        self.router.arrived(self.now, ready, &mut self.agenda);
+        let mut ready = Ready::arrived(packet, input, 0);
+        self.router.route(&mut ready, EXPLICIT, &mut NoRandom);
+        self.router.arrived(self.now, &ready, &mut self.agenda);
     }
 
     fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
@@ -145,7 +145,7 @@ impl Bench {
         {
             let (time, ready) = self.agenda.readies.swap_remove(i);
             self.agenda.now = time;
-            self.router.ready(time, ready, &mut self.agenda);
+            self.router.ready(time, &ready, &mut self.agenda);
         }
         self.now = end;
         self.agenda.now = end;
@@ -356,8 +356,8 @@ impl Reversible for Router {
 
     fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
         match *op {
-            Op::Arrive(ready) => self.arrived(now, ready, out),
-            Op::Ready(ready) => self.ready(now, ready, out),
+            Op::Arrive(ready) => self.arrived(now, &ready, out),
+            Op::Ready(ready) => self.ready(now, &ready, out),
             Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
         }
     }

@@ -1,0 +1,243 @@
+//! The messages of an inbox by sender and number: what every packet looks up.
+//!
+//! Open addressing with linear probing, the entries behind a removed one moved up (D. E. Knuth, "The Art of
+//! Computer Programming", vol. 3, 2nd edition, section 6.4, algorithm R). What a packet touches of its message
+//! is one key and one number, 16 bytes, whose address follows from the key and can be asked for ahead; what was
+//! announced lies apart. A general hash map gives neither.
+
+use topology::HostId;
+
+/// No message: no host has so high a number, as hosts and routers are numbered together.
+const EMPTY: u64 = u64::MAX;
+
+/// Entries of the smallest table.
+const SMALLEST: usize = 4;
+
+/// Messages by sender and number, with what is known of each.
+#[derive(Clone, Debug)]
+pub(super) struct Table<T> {
+    /// A power of two of them, at most three quarters in use; or none.
+    entries: Vec<Entry>,
+    /// Of the same entries: bytes, and what the announcement said.
+    announced: Vec<Option<(u64, T)>>,
+    used: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u64,
+    /// Bytes announced less bytes received, modulo 2^64.
+    missing: u64,
+}
+
+/// The place of a message, until another one is opened or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(usize);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table {
+            entries: Vec::new(),
+            announced: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
+impl<T: Copy> Table<T> {
+    /// Number of messages.
+    pub(super) fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Asks for the memory that looking up a message will touch.
+    #[inline]
+    pub(super) fn prefetch(&self, source: HostId, message: u32) {
+        if !self.entries.is_empty() {
+            des::prefetch(&self.entries[self.home(key(source, message))]);
+        }
+    }
+
+    /// The place of a message, and whether it is new there.
+    #[inline]
+    pub(super) fn open(&mut self, source: HostId, message: u32) -> (Place, bool) {
+        if self.used >= self.entries.len() / 4 * 3 {
+            self.grow();
+        }
+        let key = key(source, message);
+        let mut at = self.home(key);
+        loop {
+            match self.entries[at].key {
+                found if found == key => return (Place(at), false),
+                EMPTY => {
+                    self.entries[at] = Entry { key, missing: 0 };
+                    self.used += 1;
+                    return (Place(at), true);
+                }
+                _ => at = self.after(at),
+            }
+        }
+    }
+
+    /// Bytes received so far, modulo 2^64.
+    pub(super) fn received(&self, place: Place) -> u64 {
+        self.total(place).wrapping_sub(self.entries[place.0].missing)
+    }
+
+    /// So many bytes more have come; tells whether that, with what was announced, can be all.
+    #[inline]
+    pub(super) fn receive(&mut self, place: Place, bytes: u64) -> bool {
+        let missing = &mut self.entries[place.0].missing;
+        *missing = missing.wrapping_sub(bytes);
+        *missing as i64 <= 0
+    }
+
+    /// What was announced: bytes, and what the announcement said.
+    pub(super) fn announced(&self, place: Place) -> Option<(u64, T)> {
+        self.announced[place.0]
+    }
+
+    /// Sets what was announced, and gives what was before; bytes received stay.
+    pub(super) fn announce(&mut self, place: Place, what: Option<(u64, T)>) -> Option<(u64, T)> {
+        let received = self.received(place);
+        let before = std::mem::replace(&mut self.announced[place.0], what);
+        self.entries[place.0].missing = self.total(place).wrapping_sub(received);
+        before
+    }
+
+    /// Forgets a message.
+    pub(super) fn remove(&mut self, place: Place) {
+        let mut hole = place.0;
+        let mut at = self.after(hole);
+        // Whoever could not have its home because of those before it moves up.
+        while self.entries[at].key != EMPTY {
+            let home = self.home(self.entries[at].key);
+            let mask = self.entries.len() - 1;
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
+                self.entries[hole] = self.entries[at];
+                self.announced[hole] = self.announced[at];
+                hole = at;
+            }
+            at = self.after(at);
+        }
+        self.entries[hole].key = EMPTY;
+        self.announced[hole] = None;
+        self.used -= 1;
+    }
+
+    /// All messages, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HostId, u32, Place)> + '_ {
+        let used = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.key != EMPTY);
+        used.map(|(at, entry)| (HostId((entry.key >> 32) as u32), entry.key as u32, Place(at)))
+    }
+
+    fn total(&self, place: Place) -> u64 {
+        self.announced[place.0].map_or(0, |(bytes, _)| bytes)
+    }
+
+    /// Where a key is looked for first: Fibonacci hashing (Knuth, as above).
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        let bits = self.entries.len().trailing_zeros();
+        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)) as usize
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        (at + 1) & (self.entries.len() - 1)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.entries.len() * 2).max(SMALLEST);
+        let empty = Entry {
+            key: EMPTY,
+            missing: 0,
+        };
+        let entries = std::mem::replace(&mut self.entries, vec![empty; size]);
+        let announced = std::mem::replace(&mut self.announced, vec![None; size]);
+        for (entry, announced) in entries.into_iter().zip(announced) {
+            if entry.key == EMPTY {
+                continue;
+            }
+            let mut at = self.home(entry.key);
+            while self.entries[at].key != EMPTY {
+                at = self.after(at);
+            }
+            self.entries[at] = entry;
+            self.announced[at] = announced;
+        }
+    }
+}
+
+#[inline]
+fn key(source: HostId, message: u32) -> u64 {
+    u64::from(source.0) << 32 | u64::from(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Open(u32, u32),
+        Remove(u32, u32),
+        Receive(u32, u32, u64),
+        Announce(u32, u32, Option<(u64, char)>),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let key = || (0u32..6, 0u32..12);
+        prop_oneof![
+            key().prop_map(|(s, m)| Op::Open(s, m)),
+            key().prop_map(|(s, m)| Op::Remove(s, m)),
+            (key(), 0u64..300).prop_map(|((s, m), bytes)| Op::Receive(s, m, bytes)),
+            (key(), proptest::option::of((0u64..300, any::<char>())))
+                .prop_map(|((s, m), what)| Op::Announce(s, m, what)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_knows_what_a_map_would_know(ops in prop::collection::vec(op(), 0..400)) {
+            let mut table = Table::default();
+            let mut map: BTreeMap<(u32, u32), (u64, Option<(u64, char)>)> = BTreeMap::new();
+            for op in ops {
+                let (Op::Open(s, m) | Op::Remove(s, m) | Op::Receive(s, m, _) | Op::Announce(s, m, _)) = op;
+                let (place, new) = table.open(HostId(s), m);
+                prop_assert_eq!(new, !map.contains_key(&(s, m)));
+                let known = map.entry((s, m)).or_default();
+                match op {
+                    Op::Open(..) => {}
+                    Op::Remove(..) => {
+                        table.remove(place);
+                        map.remove(&(s, m));
+                    }
+                    Op::Receive(.., bytes) => {
+                        known.0 += bytes;
+                        let all = known.0 >= known.1.map_or(0, |(total, _)| total);
+                        prop_assert_eq!(table.receive(place, bytes), all);
+                    }
+                    Op::Announce(.., what) => {
+                        prop_assert_eq!(table.announce(place, what), known.1);
+                        known.1 = what;
+                    }
+                }
+                prop_assert_eq!(table.len(), map.len());
+                let mut seen: Vec<_> = table
+                    .iter()
+                    .map(|(s, m, place)| ((s.0, m), (table.received(place), table.announced(place))))
+                    .collect();
+                seen.sort_unstable();
+                prop_assert!(seen.into_iter().eq(map.iter().map(|(key, known)| (*key, *known))));
+            }
+        }
+    }
+}
