@@ -118,9 +118,10 @@ class Job:
     name : str
         Name in results.
     workload : mapping or Program
-        What its ranks do, from one source: a recorded application, ``{"otf2": path}`` or ``{"dumpi": path}``;
-        a schedule, ``{"goal": path}``; a made-up one, ``{"motif": name, "ranks": 64, ...}``; or a program in
-        Python, a Program or as in a file, ``{"python": path, "ranks": 16, ...}``.
+        What its ranks do, from one source: a recorded application, ``{"otf2": path}``, ``{"dumpi": path}`` or
+        ``{"liballprof": path}``; a schedule, ``{"goal": path}``; a made-up one,
+        ``{"motif": name, "ranks": 64, ...}``; or a program in Python, a Program or as in a file,
+        ``{"python": path, "ranks": 16, ...}``.
     traffic : mapping
         Synthetic traffic: ``{"pattern": name, "load": 0.5, ...}``; the load is a fraction of the injection
         bandwidth. See ``fabricsim.list_parts("patterns")`` and ``("arrivals")``.

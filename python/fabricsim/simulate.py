@@ -168,8 +168,8 @@ def trace_info(path: str | PathLike[str]) -> Record:
     Parameters
     ----------
     path : path
-        OTF2: the anchor file (``*.otf2``); DUMPI: the meta file (``*.meta``); GOAL: the file, text or binary;
-        or a folder with one such file.
+        OTF2: the anchor file (``*.otf2``); DUMPI: the meta file (``*.meta``); liballprof: the file of
+        any rank (``*-0.txt``); GOAL: the file, text or binary; or a folder with one such trace.
 
     Returns
     -------

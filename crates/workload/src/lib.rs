@@ -4,10 +4,12 @@
 pub mod dumpi;
 mod goal;
 mod info;
+mod liballprof;
 pub mod motif;
 mod operation;
 pub mod otf2;
 mod repeat;
+mod share;
 mod source;
 pub mod trace;
 pub mod traffic;

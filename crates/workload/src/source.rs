@@ -37,6 +37,12 @@ pub static SOURCES: &[Source] = &[
         read: |section, folder| read_trace(section, "goal", folder),
     },
     Source {
+        key: "liballprof",
+        kind: "trace",
+        summary: "a trace in the format liballprof: the file of rank 0 or the folder",
+        read: |section, folder| read_trace(section, "liballprof", folder),
+    },
+    Source {
         key: "motif",
         kind: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
@@ -169,7 +175,9 @@ mod tests {
     fn a_table_names_one_source() {
         for (text, found) in [("", "none"), ("dumpi = \"a\"\notf2 = \"b\"\n", "several")] {
             let message = refused(text);
-            let expected = format!("expected one of dumpi, goal, motif, otf2, python; found {found} of them");
+            let expected = format!(
+                "expected one of dumpi, goal, liballprof, motif, otf2, python; found {found} of them"
+            );
             assert!(message.contains(&expected), "{message}");
         }
     }

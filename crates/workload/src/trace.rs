@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{TraceError, TraceInfo, Workload, dumpi, goal, otf2};
+use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, otf2};
 
 /// One format of traces.
 pub struct Format {
@@ -13,8 +13,10 @@ pub struct Format {
     pub name: &'static str,
     /// One line for people: what it is and which file to give.
     pub summary: &'static str,
-    /// How the file to give ends; where a folder is given, it is looked for by this.
-    pub extension: &'static str,
+    /// What the file to give is called, for people.
+    pub main: &'static str,
+    /// Whether a file of this name is one to give; where a folder is given, it is looked for by this.
+    pub is_main: fn(&str) -> bool,
     /// Whether a file that starts with these bytes (256 of them, or fewer) is of this format.
     pub recognise: fn(&[u8]) -> bool,
     /// Opens a file that was recognised.
@@ -24,7 +26,7 @@ pub struct Format {
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[Format] = &[dumpi::FORMAT, goal::FORMAT, otf2::FORMAT];
+pub static FORMATS: &[Format] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
 
 /// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
 ///
@@ -90,17 +92,28 @@ fn main_file(folder: &Path) -> Result<PathBuf, TraceError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let extension = path.extension().unwrap_or_default();
-        if path.is_file() && FORMATS.iter().any(|f| extension == f.extension) {
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        if path.is_file() && FORMATS.iter().any(|f| (f.is_main)(name)) {
             found.push(path);
         }
     }
     // The file system gives them in any order.
     found.sort();
+    if found.len() > 1 {
+        // Other texts may be called like a trace.
+        let known = |path: &PathBuf| {
+            let head = head(path).unwrap_or_default();
+            FORMATS.iter().any(|f| (f.recognise)(&head))
+        };
+        let recognised: Vec<PathBuf> = found.iter().filter(|p| known(p)).cloned().collect();
+        if !recognised.is_empty() {
+            found = recognised;
+        }
+    }
     match &found[..] {
         [one] => Ok(one.clone()),
         [] => {
-            let endings: Vec<String> = FORMATS.iter().map(|f| format!("*.{}", f.extension)).collect();
+            let endings: Vec<String> = FORMATS.iter().map(|f| f.main.to_string()).collect();
             Err(error(
                 folder,
                 format!("is a folder without a trace ({})", endings.join(", ")),
@@ -131,7 +144,6 @@ pub(crate) fn head(file: &Path) -> std::io::Result<Vec<u8>> {
 
 /// What a file of no known format may be, for people who gave the wrong one.
 fn resemblance(head: &[u8]) -> &'static str {
-    let has = |text: &str| head.windows(text.len()).any(|w| w == text.as_bytes());
     let is_text = head
         .iter()
         .all(|b| matches!(b, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..));
@@ -142,7 +154,6 @@ fn resemblance(head: &[u8]) -> &'static str {
         [0x49, 0x50, 0x4d, 0x55, ..] | [0x44, 0xdd, 0xaa, 0xff, ..] => {
             "a DUMPI trace in the wrong byte order"
         }
-        _ if is_text && has("collprof") => "a liballprof trace, which cannot be read",
         _ if is_text => "a text file",
         _ => "a binary file of another kind",
     }
@@ -193,9 +204,13 @@ mod tests {
     #[test]
     fn a_folder_must_hold_one_trace() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(message(folder.path()).contains("is a folder without a trace (*.meta, *.goal, *.otf2)"));
+        assert!(
+            message(folder.path()).contains("is a folder without a trace (*.meta, *.goal, *-0.txt, *.otf2)")
+        );
         write(folder.path().join("b.otf2"), "x").unwrap();
         write(folder.path().join("a.otf2"), "x").unwrap();
         assert!(message(folder.path()).contains("several traces; give one of them: a.otf2, b.otf2"));
+        write(folder.path().join("c.goal"), "num_ranks 1\nrank 0 {\n}\n").unwrap();
+        assert_eq!(open(folder.path()).unwrap().ranks(), 1);
     }
 }

@@ -1,12 +1,15 @@
 //! Recorded traces through the OTF2 reader. The expected numbers are those of `otf2-print` and of the
 //! traces' own notes.
 
+mod pairing;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fabricsim_workload::{Call, Collective, Operation, TraceInfo, WORLD, Workload, info, open, otf2};
+use pairing::pair_up;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -301,62 +304,12 @@ fn lammps_operations_are_the_recorded_calls() {
     assert_eq!(by_call, BTreeMap::from(expected));
 }
 
-/// Envelope of a message: communicator, sender and receiver as world ranks, tag.
-type Envelope = (u32, u32, u32, u32);
-
 #[test]
 fn sends_and_receives_pair_up_in_order() {
     for trace in traces() {
-        let workload = open(&trace).unwrap();
-        let communicators = workload.communicators();
-        let mut sent: HashMap<Envelope, Vec<u64>> = HashMap::new();
-        let mut received: HashMap<Envelope, Vec<u64>> = HashMap::new();
-        for rank in 0..workload.ranks() {
-            let mut open_requests = HashSet::new();
-            for operation in operations(&*workload, rank) {
-                let started = match operation {
-                    Operation::Send {
-                        to,
-                        tag,
-                        communicator,
-                        bytes,
-                        request,
-                        ..
-                    } => {
-                        let to = communicators[communicator as usize][to as usize];
-                        sent.entry((communicator, rank, to, tag)).or_default().push(bytes);
-                        request
-                    }
-                    Operation::Receive {
-                        from,
-                        tag,
-                        communicator,
-                        bytes,
-                        request,
-                        ..
-                    } => {
-                        let from = communicators[communicator as usize][from.unwrap() as usize];
-                        received
-                            .entry((communicator, from, rank, tag.unwrap()))
-                            .or_default()
-                            .push(bytes);
-                        request
-                    }
-                    Operation::Wait { requests, .. } => {
-                        for request in requests {
-                            assert!(open_requests.remove(&request), "rank {rank}, request {request}");
-                        }
-                        None
-                    }
-                    _ => None,
-                };
-                if let Some(request) = started {
-                    assert!(open_requests.insert(request), "rank {rank}, request {request}");
-                }
-            }
-            assert!(open_requests.is_empty());
-        }
-        assert_eq!(sent, received, "{}", trace.display());
+        let (from_anyone, sizes_are_equal) = pair_up(&*open(&trace).unwrap(), &trace.display().to_string());
+        assert!(from_anyone.is_empty(), "{}", trace.display());
+        assert!(sizes_are_equal, "{}", trace.display());
     }
 }
 

@@ -79,10 +79,8 @@ fn known_format(folder: &Path) -> Option<&'static str> {
         .unwrap()
         .map(|entry| entry.unwrap().path());
     files.find_map(|file| {
-        let extension = file.extension()?.to_str()?;
-        let of = workload::trace::FORMATS
-            .iter()
-            .find(|f| f.extension == extension)?;
+        let name = file.file_name()?.to_str()?;
+        let of = workload::trace::FORMATS.iter().find(|f| (f.is_main)(name))?;
         let start = std::fs::read(&file).ok()?;
         (of.recognise)(&start[..start.len().min(256)]).then_some(of.name)
     })

@@ -30,13 +30,15 @@ use communicators::{Calls, Communicators};
 use datatypes::Hints;
 use files::RankFile;
 use program::RankProgram;
+pub(crate) use program::{COLOR_AND_KEY, CONTEXT_MASK};
 use record::{Cursor, Interval, Record};
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "dumpi",
     summary: "DUMPI, as SST's library writes it: give the file NAME.meta, or the folder that holds it",
-    extension: "meta",
+    main: "*.meta",
+    is_main: |name| name.ends_with(".meta"),
     recognise: |head| head.starts_with(&files::MAGIC) || files::is_meta(head),
     open: |main| open(main, Clock::Any),
     info,

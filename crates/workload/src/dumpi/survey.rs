@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::Archive;
 use super::program::RankProgram;
 use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
-use crate::{Call, Collective, Counts, Operation, Program, TraceError, TraceInfo};
+use crate::share::{Share, name};
+use crate::{Call, Collective, Operation, Program, TraceError, TraceInfo};
 
 /// Sums up a trace; `main` is its file, for the record. All programs run to their end, so that a trace that
 /// has been summed up can be simulated.
@@ -65,10 +66,7 @@ impl Tally {
                     is_root: own == u64::from(*root),
                     bytes: *bytes,
                 };
-                let (sent, received) = match counts {
-                    Some(counts) => share.varying(*collective, counts),
-                    None => share.regular(*collective),
-                };
+                let (sent, received) = share.bytes(*collective, counts.as_deref());
                 let name = name(*collective, *call);
                 let entry = self.collectives.entry(name).or_default();
                 entry.calls += 1;
@@ -170,63 +168,6 @@ fn makes_or_frees(call: Call, collective: Collective) -> bool {
             | Call::WinCreate
             | Call::WinFree
     ) || made_by_others
-}
-
-/// As MPI calls it, without the prefix.
-fn name(collective: Collective, call: Call) -> &'static str {
-    match call {
-        Call::Gatherv => "gatherv",
-        Call::Scatterv => "scatterv",
-        Call::Allgatherv => "allgatherv",
-        Call::Alltoallv => "alltoallv",
-        Call::Other => "alltoallw",
-        Call::ReduceScatter => "reduce_scatter",
-        _ => collective.name(),
-    }
-}
-
-/// One rank in a collective. Bytes are counted as Score-P does, so that traces of both formats compare.
-struct Share {
-    ranks: u64,
-    own: u64,
-    is_root: bool,
-    bytes: u64,
-}
-
-impl Share {
-    /// Bytes sent and received.
-    fn regular(&self, collective: Collective) -> (u64, u64) {
-        let all = self.ranks.saturating_mul(self.bytes);
-        let if_root = |bytes| if self.is_root { bytes } else { 0 };
-        match collective {
-            Collective::Barrier => (0, 0),
-            Collective::Bcast | Collective::Scatter => (if_root(all), self.bytes),
-            Collective::Gather | Collective::Reduce => (self.bytes, if_root(all)),
-            Collective::Allgather | Collective::Alltoall | Collective::Allreduce => (all, all),
-            Collective::ReduceScatter => (self.bytes, self.bytes),
-            Collective::Scan => (
-                (self.ranks - self.own).saturating_mul(self.bytes),
-                (self.own + 1).saturating_mul(self.bytes),
-            ),
-            Collective::Exscan => (
-                (self.ranks - self.own - 1).saturating_mul(self.bytes),
-                self.own.saturating_mul(self.bytes),
-            ),
-        }
-    }
-
-    fn varying(&self, collective: Collective, counts: &Counts) -> (u64, u64) {
-        let sum = |sizes: &[u64]| sizes.iter().copied().fold(0, u64::saturating_add);
-        let (sent, received) = (sum(&counts.sends), sum(&counts.receives));
-        match collective {
-            Collective::Allgather => (sent.saturating_mul(self.ranks), received),
-            Collective::ReduceScatter => {
-                let own = counts.receives.get(self.own as usize).copied().unwrap_or(0);
-                (received, own.saturating_mul(self.ranks))
-            }
-            _ => (sent, received),
-        }
-    }
 }
 
 fn communicators(archive: &Archive) -> Vec<CommunicatorInfo> {

@@ -28,7 +28,8 @@ use program::RankProgram;
 pub const FORMAT: Format = Format {
     name: "goal",
     summary: "GOAL schedule of LogGOPSim or ATLAHS: give the file, text or binary",
-    extension: "goal",
+    main: "*.goal",
+    is_main: |name| name.ends_with(".goal"),
     recognise: |head| binary::recognise(head) || text::recognise(head),
     open: |file| Ok(Arc::new(Schedule::open(file)?)),
     info: |file| survey::info(&Schedule::open(file)?),

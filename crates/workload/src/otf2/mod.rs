@@ -30,7 +30,8 @@ use program::RankProgram;
 pub const FORMAT: Format = Format {
     name: "otf2",
     summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
-    extension: "otf2",
+    main: "*.otf2",
+    is_main: |name| name.ends_with(".otf2"),
     // A byte order record (big- or little-endian), then the magic of an anchor file.
     recognise: |head| matches!(head, [3, b'B' | b'L', b'O', b'T', b'F', b'2', ..]),
     open,

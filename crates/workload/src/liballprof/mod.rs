@@ -1,0 +1,198 @@
+//! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text for each rank, a call per line.
+//!
+//! `files` finds the files, `calls` is the table of functions, `record` streams lines, `communicators` works
+//! out who is in which, `program` makes operations of calls, `survey` checks them and adds them up for people.
+//! `docs/formats/liballprof.md` says what is read and what is not.
+//!
+//! Source: liballprof in <https://github.com/spcl/LogGOPSim> and <https://github.com/spcl/atlahs>; Hoefler,
+//! Schneider, Lumsdaine, "LogGOPSim - Simulating Large-Scale Applications in the LogGOPS Model", HPDC 2010.
+
+mod calls;
+mod communicators;
+mod files;
+mod program;
+mod record;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::trace::Format;
+use crate::{Program, TraceError, Workload};
+use communicators::{Calls, Communicators};
+use files::RankFile;
+use program::RankProgram;
+use record::Cursor;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "liballprof",
+    summary: "liballprof, the MPI tracer of LogGOPSim and ATLAHS: give NAME-0.txt, or the folder that holds it",
+    main: "*-0.txt",
+    is_main: files::is_main,
+    recognise,
+    open: |main| {
+        let archive = Arc::new(Archive::open(main)?);
+        survey::check(&archive)?;
+        Ok(Arc::new(Trace { archive }))
+    },
+    info: |main| survey::info(Archive::open(main)?, main),
+};
+
+/// The first lines of a rank's file, of the versions that are known; without comments, the first call.
+fn recognise(head: &[u8]) -> bool {
+    let starts: [&[u8]; 4] = [
+        b"# collprof",
+        b"# htor's PMPI Tracer",
+        b"MPI_Init:",
+        b"MPI_Init_thread:",
+    ];
+    starts.iter().any(|start| head.starts_with(start))
+}
+
+/// Handle of `MPI_COMM_WORLD` in MPICH and what comes of it, in C and Fortran (`mpi.h`, `mpif.h`).
+const WORLD_OF_MPICH: i128 = 0x4400_0000;
+
+/// The library that the application ran with, which decides what negative ranks mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Library {
+    Mpich,
+    OpenMpi,
+}
+
+impl Library {
+    /// `MPI_ANY_SOURCE`.
+    fn any_source(self) -> i64 {
+        match self {
+            Library::Mpich => -2,
+            Library::OpenMpi => -1,
+        }
+    }
+
+    /// `MPI_PROC_NULL`.
+    fn no_process(self) -> i64 {
+        match self {
+            Library::Mpich => -1,
+            Library::OpenMpi => -2,
+        }
+    }
+}
+
+/// Counts over all lines.
+#[derive(Debug, Default)]
+struct Totals {
+    records: u64,
+    /// Calls by name.
+    calls: BTreeMap<&'static str, u64>,
+    /// Longest time of a rank, and the sum over ranks, in picoseconds.
+    span_ps: u64,
+    total_ps: u64,
+}
+
+/// A trace that any number of programs read.
+#[derive(Debug)]
+struct Archive {
+    files: Vec<Arc<RankFile>>,
+    communicators: Communicators,
+    library: Library,
+    /// Bytes from one request of an array to the next, by rank.
+    strides: Vec<u64>,
+    totals: Totals,
+}
+
+impl Archive {
+    /// Opens a trace, and reads all of it once to learn who is in which communicator.
+    fn open(main: &Path) -> Result<Archive, TraceError> {
+        let files = files::open(main)?;
+        let mut totals = Totals::default();
+        let mut library = Library::OpenMpi;
+        let mut strides = Vec::new();
+        let mut calls = Vec::new();
+        for file in &files {
+            let pass = first_pass(file, &mut totals)?;
+            if pass.is_mpich {
+                library = Library::Mpich;
+            }
+            strides.push(pass.stride);
+            calls.push(pass.calls);
+        }
+        let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
+        files::check_number(&files, largest)?;
+        let communicators = communicators::resolve(calls, &files)?;
+        Ok(Archive {
+            files,
+            communicators,
+            library,
+            strides,
+            totals,
+        })
+    }
+}
+
+/// What one rank's file tells before its program begins.
+struct Pass {
+    calls: Calls,
+    is_mpich: bool,
+    stride: u64,
+}
+
+/// Reads a rank's file once.
+fn first_pass(file: &Arc<RankFile>, totals: &mut Totals) -> Result<Pass, TraceError> {
+    let mut pass = Pass {
+        calls: Calls::default(),
+        is_mpich: false,
+        stride: 8,
+    };
+    let mut cursor = Cursor::new(file.clone());
+    let (mut first, mut last) = (None, None);
+    while let Some(record) = cursor.next()? {
+        totals.records += 1;
+        let name = record.function.name;
+        *totals.calls.entry(name).or_default() += 1;
+        first = first.or(record.begin).or(record.end);
+        last = record.end.or(record.begin).or(last);
+        pass.is_mpich |= record.comm.is_some_and(|comm| comm.handle == WORLD_OF_MPICH);
+        // Requests are pointers or integers of 32 bits: those lie where no pointer would.
+        if makes_request(name) && !record.last_address().is_multiple_of(8) {
+            pass.stride = 4;
+        }
+        pass.calls.note(&record);
+    }
+    let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
+    let span = u64::try_from(span).unwrap_or(u64::MAX);
+    totals.span_ps = totals.span_ps.max(span);
+    totals.total_ps = totals.total_ps.saturating_add(span);
+    Ok(pass)
+}
+
+fn makes_request(name: &str) -> bool {
+    name.ends_with("_init")
+        || (name.starts_with("MPI_I") && !name.starts_with("MPI_Init") && name != "MPI_Iprobe")
+}
+
+struct Trace {
+    archive: Arc<Archive>,
+}
+
+impl Workload for Trace {
+    fn ranks(&self) -> u32 {
+        self.archive.files.len() as u32
+    }
+
+    /// Those that are known, and after them the one of each rank alone.
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        let groups = &self.archive.communicators.groups;
+        groups.iter().cloned().chain([groups[0].clone()]).collect()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        Ok(Box::new(RankProgram::new(self.archive.clone(), rank)))
+    }
+
+    fn reopens(&self) -> bool {
+        true
+    }
+}

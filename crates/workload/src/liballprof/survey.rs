@@ -1,0 +1,308 @@
+//! Runs the programs of all ranks to their end, one after the other: what can be opened can be simulated, and
+//! a receive that nothing is sent to is found with its line. Adds all up for people.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Archive;
+use super::program::{RankProgram, Unknown};
+use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
+use crate::share::{Share, name};
+use crate::{Call, Operation, Program, TraceError, TraceInfo};
+
+/// Checks that all programs come to their end, and that what is received is sent.
+///
+/// # Errors
+/// The first that is wrong, with file, rank, line and call.
+pub fn check(archive: &Arc<Archive>) -> Result<(), TraceError> {
+    survey(archive).map(|_| ())
+}
+
+/// Sums up a trace; `main` is its file, for the record.
+///
+/// # Errors
+/// As [`check`].
+pub fn info(archive: Archive, main: &Path) -> Result<TraceInfo, TraceError> {
+    let archive = Arc::new(archive);
+    let tally = survey(&archive)?;
+    Ok(tally.into_info(&archive, main))
+}
+
+fn survey(archive: &Arc<Archive>) -> Result<Tally, TraceError> {
+    let mut tally = Tally::default();
+    let mut balance = Balance::default();
+    for rank in 0..archive.files.len() as u32 {
+        let mut program = RankProgram::new(archive.clone(), rank);
+        while let Some(operation) = program.next()? {
+            tally.note(&operation, rank, archive);
+            balance.note(&operation, rank, program.at, archive);
+        }
+        tally.unknown.add(&program.unknown);
+    }
+    balance.check(archive)?;
+    Ok(tally)
+}
+
+impl Unknown {
+    fn add(&mut self, other: &Unknown) {
+        for (sum, n) in [
+            (&mut self.wild, other.wild),
+            (&mut self.tests, other.tests),
+            (&mut self.not_made, other.not_made),
+            (&mut self.left, other.left),
+            (&mut self.backwards, other.backwards),
+        ] {
+            *sum = sum.saturating_add(n);
+        }
+    }
+}
+
+/// Line and name of a call.
+type At = (u64, &'static str);
+
+/// Communicator, receiver, sender and tag; no tag where they are not told apart.
+type Envelope = (u32, u32, u32, Option<u32>);
+
+/// How many envelopes are kept with their tags.
+const KEPT: usize = 1 << 20;
+
+/// Messages that were sent and not received yet, and the other way round, while rank after rank is read.
+#[derive(Default)]
+struct Balance {
+    /// Sends less receives, and the last receive.
+    messages: BTreeMap<Envelope, (i64, At)>,
+    /// By communicator and receiver: receives from any source or with any tag, and the last.
+    wild: BTreeMap<(u32, u32), (i64, At)>,
+    /// By communicator and rank: collectives, and the last.
+    collectives: BTreeMap<(u32, u32), (u64, At)>,
+    /// Whether there are so many tags that they are not told apart.
+    without_tags: bool,
+}
+
+impl Balance {
+    fn note(&mut self, operation: &Operation, rank: u32, at: At, archive: &Archive) {
+        // The last communicator is that of each rank alone.
+        let groups = &archive.communicators.groups;
+        let world = |group: u32, peer: u32| groups.get(group as usize).map_or(peer, |g| g[peer as usize]);
+        match operation {
+            Operation::Send {
+                to,
+                tag,
+                communicator,
+                ..
+            } => {
+                let to = world(*communicator, *to);
+                self.count((*communicator, to, rank, Some(*tag)), 1, None);
+            }
+            Operation::Receive {
+                from,
+                tag,
+                communicator,
+                ..
+            } => match (from, tag) {
+                (Some(from), Some(tag)) => {
+                    let from = world(*communicator, *from);
+                    self.count((*communicator, rank, from, Some(*tag)), -1, Some(at));
+                }
+                _ => {
+                    let entry = self.wild.entry((*communicator, rank)).or_insert((0, at));
+                    *entry = (entry.0 + 1, at);
+                }
+            },
+            Operation::Collective { communicator, .. } => {
+                let entry = self.collectives.entry((*communicator, rank)).or_insert((0, at));
+                *entry = (entry.0 + 1, at);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, envelope: Envelope, change: i64, at: Option<At>) {
+        let (group, to, from, tag) = envelope;
+        let key = (group, to, from, tag.filter(|_| !self.without_tags));
+        let entry = self.messages.entry(key).or_insert((0, (0, "")));
+        *entry = (entry.0 + change, at.unwrap_or(entry.1));
+        if entry.0 == 0 {
+            self.messages.remove(&key);
+        }
+        if self.messages.len() > KEPT && !self.without_tags {
+            self.without_tags = true;
+            for ((group, to, from, _), (n, at)) in std::mem::take(&mut self.messages) {
+                let entry = self.messages.entry((group, to, from, None)).or_insert((0, at));
+                *entry = (entry.0 + n, entry.1.max(at));
+            }
+        }
+    }
+
+    /// # Errors
+    /// More is received than sent, or the members of a communicator call different numbers of collectives.
+    fn check(self, archive: &Archive) -> Result<(), TraceError> {
+        let mut spare: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+        for ((group, to, from, tag), (n, (line, name))) in self.messages {
+            if n < 0 {
+                let tag = tag.map(|tag| format!(" with tag {tag}")).unwrap_or_default();
+                return Err(archive.files[to as usize].error(format!(
+                    "line {line}: {name}: the last of {} receives from rank {from}{tag} that nothing is sent to",
+                    -n
+                )));
+            }
+            *spare.entry((group, to)).or_default() += n;
+        }
+        for ((group, to), (n, (line, name))) in self.wild {
+            let spare = spare.get(&(group, to)).copied().unwrap_or(0);
+            if n > spare {
+                return Err(archive.files[to as usize].error(format!(
+                    "line {line}: {name}: the last of {n} receives from any source or with any tag, for which \
+                     only {spare} messages are left"
+                )));
+            }
+        }
+        for (group, members) in archive.communicators.groups.iter().enumerate() {
+            let calls = |rank: &u32| {
+                let none = (0, (1, "no collective"));
+                *self.collectives.get(&(group as u32, *rank)).unwrap_or(&none)
+            };
+            let counts = members.iter().map(|rank| (calls(rank), *rank));
+            let Some(((most, _), other)) = counts.clone().max_by_key(|((n, _), _)| *n) else {
+                continue;
+            };
+            if let Some(((n, (line, name)), rank)) = counts.clone().find(|((n, _), _)| *n < most) {
+                return Err(archive.files[rank as usize].error(format!(
+                    "line {line}: {name}: the last of {n} collectives on a communicator of {} ranks, but rank {other} \
+                     calls {most}",
+                    members.len()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    compute_ps: u64,
+    sizes: BTreeMap<u64, u64>,
+    housekeeping: u64,
+    collectives: BTreeMap<&'static str, CollectiveInfo>,
+    unknown: Unknown,
+}
+
+impl Tally {
+    fn note(&mut self, operation: &Operation, rank: u32, archive: &Archive) {
+        match operation {
+            Operation::Compute { ps, .. } => self.compute_ps = self.compute_ps.saturating_add(*ps),
+            Operation::Send { bytes, .. } => *self.sizes.entry(*bytes).or_default() += 1,
+            Operation::Collective { call, .. } if makes_communicators(*call) => self.housekeeping += 1,
+            Operation::Collective {
+                collective,
+                communicator,
+                root,
+                bytes,
+                counts,
+                call,
+                ..
+            } => {
+                let members = &archive.communicators.groups[*communicator as usize];
+                // The first group is that of all ranks, in their order.
+                let own = match communicator {
+                    0 => rank as usize,
+                    _ => members.iter().position(|m| *m == rank).unwrap_or(0),
+                };
+                let share = Share {
+                    ranks: members.len() as u64,
+                    own: own as u64,
+                    is_root: own == *root as usize,
+                    bytes: *bytes,
+                };
+                let (sent, received) = share.bytes(*collective, counts.as_deref());
+                let entry = self.collectives.entry(name(*collective, *call)).or_default();
+                entry.calls += 1;
+                entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
+                entry.received_bytes = entry.received_bytes.saturating_add(received);
+            }
+            _ => {}
+        }
+    }
+
+    fn into_info(self, archive: &Archive, main: &Path) -> TraceInfo {
+        let totals = &archive.totals;
+        TraceInfo {
+            file: main.display().to_string(),
+            format: super::FORMAT.name.into(),
+            ranks: archive.files.len() as u32,
+            span_ps: totals.span_ps,
+            compute_ps: self.compute_ps,
+            compute_share: self.compute_ps as f64 / totals.total_ps.max(1) as f64,
+            events: totals.records,
+            mpi_calls: totals.calls.values().sum(),
+            mpi_calls_by_name: totals
+                .calls
+                .iter()
+                .map(|(name, n)| ((*name).into(), *n))
+                .collect(),
+            messages: MessageInfo::from_sizes(&self.sizes),
+            notes: self.notes(),
+            collectives: self
+                .collectives
+                .into_iter()
+                .map(|(name, c)| (name.into(), c))
+                .collect(),
+            communicators: communicators(archive),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes =
+            vec!["computation is the time between calls on each rank's own wall clock".to_string()];
+        let counted = [
+            (
+                self.unknown.wild,
+                "receives are from any source or with any tag; what they took is not recorded, so they take what \
+                 comes first",
+            ),
+            (
+                self.unknown.tests,
+                "times a request was tested; what was found is not recorded, so it is waited for where its variable \
+                 is used again, or at the end",
+            ),
+            (
+                self.unknown.not_made,
+                "requests are waited for that no recorded call has put there: MPI_REQUEST_NULL, or copies; they are \
+                 not waited for here",
+            ),
+            (self.unknown.left, "requests are never waited for"),
+            (
+                self.unknown.backwards,
+                "calls begin before the one before has ended; there is no computation between them",
+            ),
+            (
+                self.housekeeping,
+                "collective operations are those inside calls that make communicators, as in MPICH",
+            ),
+        ];
+        notes.extend(
+            counted
+                .iter()
+                .filter(|(n, _)| *n > 0)
+                .map(|(n, what)| format!("{n} {what}")),
+        );
+        notes
+    }
+}
+
+fn makes_communicators(call: Call) -> bool {
+    use Call::{CartCreate, CommCreate, CommDup, CommSplit, Other};
+    matches!(call, CommDup | CommSplit | CommCreate | CartCreate | Other)
+}
+
+fn communicators(archive: &Archive) -> Vec<CommunicatorInfo> {
+    let mut by_size: BTreeMap<u32, u64> = BTreeMap::new();
+    for members in &archive.communicators.groups {
+        *by_size.entry(members.len() as u32).or_default() += 1;
+    }
+    let largest_first = by_size.into_iter().rev();
+    largest_first
+        .map(|(ranks, count)| CommunicatorInfo { ranks, count })
+        .collect()
+}
