@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{RunResult, Summary, Table, report};
+use crate::{CRITICAL_PATH, RunResult, Summary, Table, report};
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
@@ -282,7 +282,8 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
     if names.iter().all(|name| of_checkpoint(name)) {
         return Ok(());
     }
-    let of_result = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
+    let of_result =
+        |name: &str| [SUMMARY, REPORT, CRITICAL_PATH].contains(&name) || name.ends_with(".parquet");
     let ours = |name: &str| of_checkpoint(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {

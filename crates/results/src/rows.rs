@@ -169,6 +169,37 @@ table! {
     }
 }
 
+table! {
+    /// A step of a job's critical path: what took the time from its begin to its end. The steps of a job follow
+    /// each other without gap from its start to its end.
+    CriticalPathRow, critical_path {
+        /// Job.
+        job: Arc<str>,
+        /// Number of the step, from the start.
+        step: u32,
+        /// `compute`, `overhead`, `network`, `wait` or `unknown`.
+        kind: Cow<'static, str>,
+        /// Rank that it happens on; of a message the one that sends it.
+        rank: u32,
+        /// Rank that a message goes to.
+        to_rank: Option<u32>,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// Region of computation, MPI call, or what a message is for, as in the other tables.
+        activity: Option<Arc<str>>,
+        /// Link that packets of the message waited for.
+        link: Option<u32>,
+        /// What they waited for.
+        reason: Option<Arc<str>>,
+        /// Job whose packets held it.
+        holder: Option<Arc<str>>,
+        /// Number of the message at its sending host; empty through memory.
+        message: Option<u32>,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +214,7 @@ mod tests {
             links([]),
             latency_histogram([]),
             hops_histogram([]),
+            critical_path([]),
         ] {
             let heading = format!("## `{}`", table.name());
             let section = page

@@ -208,6 +208,17 @@ impl Cell for Option<Arc<str>> {
     }
 }
 
+impl Cell for Option<u32> {
+    const NULLABLE: bool = true;
+    type Cells = Vec<Option<u32>>;
+    fn push(self, cells: &mut Self::Cells) {
+        cells.push(self);
+    }
+    fn array(cells: Self::Cells) -> ArrayRef {
+        Arc::new(UInt32Array::from(cells))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
