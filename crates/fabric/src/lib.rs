@@ -29,5 +29,6 @@ pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;
 pub use waits::{
-    Lane, NicDiary, NicDiaryUndo, Reason, RouterDiary, RouterDiaryUndo, Span, SpansUndo, Turn, Wait, Waits,
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, NicDiary, NicDiaryUndo, Passage, Reason, RouterDiary,
+    RouterDiaryUndo, Span, SpansUndo, Turn, Wait, Waits,
 };

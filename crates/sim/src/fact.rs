@@ -6,6 +6,7 @@ use routing::Entry;
 use serde::{Deserialize, Serialize};
 
 use crate::hearsay::Loads;
+use crate::told::Told;
 
 /// A fact that a router, a host or the overseer learns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -126,6 +127,15 @@ pub enum Fact {
 }
 
 /// What is committed in the total order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Record {
+    /// A rank has finished.
+    RankDone(RankDone),
+    /// What ranks, NICs and routers tell of themselves.
+    Told(Told),
+}
+
+/// A rank has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankDone {
     /// Job.

@@ -18,6 +18,7 @@ mod host;
 mod interference;
 mod job;
 mod listing;
+mod lives;
 mod mapping;
 mod model;
 mod named;
@@ -27,6 +28,7 @@ mod placement;
 mod process;
 mod rails;
 mod run;
+mod told;
 mod waiting;
 mod wiring;
 

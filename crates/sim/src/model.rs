@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
+use fabric::RouterDiaryUndo;
 use fabric::router::{input_queued, packet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use topology::HostId;
 
 use crate::Error;
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
@@ -27,6 +29,10 @@ pub struct Simulation {
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
+    /// Whether ranks and NICs tell of the ranks' timelines and messages.
+    pub timeline: bool,
+    /// Whether NICs and routers tell which packets wait for whom.
+    pub waits: bool,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -50,6 +56,8 @@ pub enum Undo {
     Hearsay(HearsayUndo),
     /// Of a host.
     Host(HostUndo),
+    /// Of the diary of a router.
+    Diary(RouterDiaryUndo),
     /// Of the overseer: what it was.
     Overseer(Box<Overseer>),
 }
@@ -67,6 +75,16 @@ impl Simulation {
             numbering: Numbering::new(&experiment.network),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
+            timeline: false,
+            waits: false,
+        }
+    }
+
+    /// The host of a rank of a job.
+    pub fn host_of_rank(&self, job: u16, rank: u32) -> HostId {
+        match &self.jobs[usize::from(job)].kind {
+            JobKind::Ranks(ranks) => ranks.hosts[rank as usize],
+            JobKind::Traffic(_) => unreachable!("only ranks send messages of ranks"),
         }
     }
 
@@ -90,7 +108,7 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
 impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
-    type Record = RankDone;
+    type Record = Record;
     type Undo = Undo;
     type Error = Error;
 

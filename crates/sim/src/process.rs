@@ -3,14 +3,15 @@
 use des::{Context, Journal, Time};
 use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
-use fabric::{LinkUse, Packet};
-use routing::Random;
+use fabric::{Lane, LinkUse, Packet, RouterDiary, RouterDiaryUndo, Wait, Waits};
+use routing::{Entry, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::experiment::RouterModel;
-use crate::fact::Fact;
+use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
 use crate::model::{self, Simulation, Undo};
+use crate::told::Told;
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
@@ -21,6 +22,8 @@ pub struct RouterProcess {
     wires: Box<[Option<Wire>]>,
     /// What it has been told of loads elsewhere, if its routing asks for that.
     hearsay: Option<Box<Hearsay>>,
+    /// Who waits for whom, where that is told.
+    diary: Option<Box<RouterDiary>>,
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -39,6 +42,7 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
+    diary: Option<&'a mut RouterDiary>,
     context: &'a mut C,
 }
 
@@ -81,6 +85,9 @@ impl RouterProcess {
                 .routing
                 .reports()
                 .map(|reports| Box::new(Hearsay::new(reports))),
+            diary: simulation
+                .waits
+                .then(|| Box::new(RouterDiary::new(ports.len(), vcs))),
         }
     }
 
@@ -103,6 +110,7 @@ impl RouterProcess {
         }
         let cables = Cables {
             wires: &self.wires,
+            diary: self.diary.as_deref_mut(),
             context,
         };
         self.switch.handle(simulation, &[], fact, cables);
@@ -120,6 +128,7 @@ impl RouterProcess {
             switch,
             wires,
             hearsay,
+            diary,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -133,6 +142,7 @@ impl RouterProcess {
             _ => {
                 let cables = Cables {
                     wires,
+                    diary: diary.as_deref_mut(),
                     context: &mut *context,
                 };
                 switch.handle(simulation, hearsay.told(), fact, cables);
@@ -146,6 +156,11 @@ impl RouterProcess {
     pub fn undo(&mut self, step: Undo) {
         match (step, &mut self.hearsay) {
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
+            (Undo::Diary(step), _) => {
+                if let Some(diary) = &mut self.diary {
+                    diary.undo(step);
+                }
+            }
             (step, _) => self.switch.undo(step),
         }
     }
@@ -154,6 +169,9 @@ impl RouterProcess {
     pub fn save(&self, bytes: &mut Vec<u8>) {
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
+        }
+        if let Some(diary) = &self.diary {
+            model::write(diary, bytes);
         }
         self.switch.save(bytes);
     }
@@ -166,6 +184,14 @@ impl RouterProcess {
         if let Some(hearsay) = &mut self.hearsay {
             let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
             hearsay.restore(saved)?;
+            bytes = rest;
+        }
+        if let Some(diary) = &mut self.diary {
+            let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
+            if !saved.fits(diary) {
+                return Err("its diary of waits is that of another router".into());
+            }
+            **diary = saved;
             bytes = rest;
         }
         self.switch.restore(bytes)
@@ -375,9 +401,79 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     }
 }
 
+/// The diary of a router, about one packet.
+struct Page<'a, C> {
+    port: u16,
+    vc: u8,
+    packet: &'a Packet,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: RouterDiaryUndo) {
+        self.context.undo(Undo::Diary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            ..
+        } = *self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: self.port,
+            vc: self.vc,
+            wait,
+        }));
+    }
+}
+
+impl<C: Context<Simulation>> Cables<'_, C> {
+    /// Writes about a packet for a port and VC into the diary, if there is one.
+    #[inline(never)]
+    fn write(
+        &mut self,
+        (port, vc): (u16, u8),
+        packet: &Packet,
+        line: impl FnOnce(&mut RouterDiary, Time, &mut Page<'_, C>),
+    ) {
+        let Some(diary) = &mut self.diary else { return };
+        let now = self.context.now();
+        let mut page = Page {
+            port,
+            vc,
+            packet,
+            context: &mut *self.context,
+        };
+        line(diary, now, &mut page);
+    }
+}
+
+fn lane(ready: &Ready) -> Lane {
+    Lane {
+        output: ready.output,
+        vc: ready.output_vc,
+        entering: ready.entry == Entry::Bubble,
+    }
+}
+
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        if self.diary.is_some() {
+            self.write((port, vc), &packet, |diary, now, page| {
+                diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+            });
+        }
         self.depart_after(port, vc, packet, wait, serialization);
     }
 
@@ -397,6 +493,26 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);
+    }
+
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                diary.queued(now, lane(ready), page);
+            });
+        }
+    }
+
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                diary.left(now, lane(ready), page);
+            });
+        }
     }
 }
 

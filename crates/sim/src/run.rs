@@ -12,7 +12,7 @@ use crate::audit::audit;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::experiment::Experiment;
-use crate::fact::{Fact, RankDone};
+use crate::fact::Fact;
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
@@ -206,7 +206,10 @@ struct Watcher<'a> {
 }
 
 impl Observer<Simulation> for Watcher<'_> {
-    fn commit(&mut self, time: Time, done: RankDone) {
+    fn commit(&mut self, time: Time, record: crate::fact::Record) {
+        let crate::fact::Record::RankDone(done) = record else {
+            return;
+        };
         self.records.integers(
             "rank done",
             &[time.ps(), u64::from(done.job), u64::from(done.rank)],
