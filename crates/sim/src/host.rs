@@ -15,7 +15,7 @@ use workload::{Operation, Program, TraceError};
 
 use crate::Error;
 use crate::counts::{CountsUndo, JobCounts, counts_of};
-use crate::fact::{Fact, RankDone, Record};
+use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
@@ -542,8 +542,7 @@ impl Host {
                     context.send(context.lp(), delay, Fact::RankResumed { slot });
                 }
                 Action::Finished => {
-                    let time = context.now();
-                    context.emit(Record::RankDone(RankDone { job, rank, time }));
+                    context.emit(Record::RankDone { job, rank });
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
                 }
@@ -590,13 +589,7 @@ impl Host {
         }
         if simulation.timeline {
             let number = numbered.then_some(number);
-            context.emit(Record::Told(asked_for(
-                job,
-                &message,
-                number,
-                asked,
-                context.now(),
-            )));
+            tell_asked(job, &message, number, asked, context);
         }
         let request = message.request;
         if !numbered {
@@ -880,24 +873,24 @@ pub fn bytes_with(rails: u32) -> u64 {
     (size_of::<Host>() + more) as u64
 }
 
-/// What is told of a message that a rank wants to be sent; an answer that its protocol gives is wanted now.
-fn asked_for(
+/// Tells of a message that a rank wants to be sent; an answer that its protocol gives is wanted now.
+fn tell_asked(
     job: u16,
     message: &Message,
     number: Option<u32>,
     asked: Option<(Time, Option<u16>)>,
-    now: Time,
-) -> Told {
-    let (at, algorithm) = asked.unwrap_or((now, None));
+    context: &mut impl Context<Simulation>,
+) {
+    let (at, algorithm) = asked.unwrap_or((context.now(), None));
+    let key = MessageKey::new(job, message);
     let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
-    Told::Asked {
-        key: MessageKey::new(job, message),
+    context.emit(Record::Told(Told::Asked { key, number, at }));
+    context.emit(Record::Told(Told::Described {
+        key,
         bytes: message.bytes,
         tag: of_program.then_some(message.tag),
         algorithm,
-        number,
-        at,
-    }
+    }));
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.

@@ -13,11 +13,12 @@ use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::job::JobKind;
+use crate::experiment::Network;
+use crate::job::{Job, JobKind};
 use crate::model::Simulation;
 use crate::rails::EndPoint;
 use crate::told::{Activity, MessageKey, Told};
-use crate::wiring::Identity;
+use crate::wiring::{Identity, Numbering};
 
 /// A row of one of the tables.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,11 +55,12 @@ struct Life {
 }
 
 /// Makes rows.
-pub struct Chronicler<'a> {
-    simulation: &'a Simulation,
-    /// What is under way.
-    pub lives: Lives,
-    jobs: Vec<JobNames>,
+pub struct Chronicler {
+    network: Arc<Network>,
+    numbering: Arc<Numbering>,
+    jobs: Arc<[Job]>,
+    names: Vec<JobNames>,
+    lives: Lives,
     /// By router: the number of its first link.
     links: Vec<u32>,
 }
@@ -89,10 +91,10 @@ fn is_matched(kind: u8) -> bool {
     [Kind::Eager as u8, Kind::RequestToSend as u8].contains(&kind)
 }
 
-impl<'a> Chronicler<'a> {
+impl Chronicler {
     /// Goes on with what is under way.
-    pub fn new(simulation: &'a Simulation, lives: Lives) -> Chronicler<'a> {
-        let names = |job: &crate::Job| JobNames {
+    pub fn new(simulation: &Simulation, lives: Lives) -> Chronicler {
+        let names = |job: &Job| JobNames {
             name: job.name.as_str().into(),
             regions: match &job.kind {
                 JobKind::Ranks(ranks) => ranks
@@ -105,11 +107,22 @@ impl<'a> Chronicler<'a> {
             },
         };
         Chronicler {
-            simulation,
+            network: simulation.network.clone(),
+            numbering: simulation.numbering.clone(),
+            jobs: simulation.jobs.clone(),
+            names: simulation.jobs.iter().map(names).collect(),
             lives,
-            jobs: simulation.jobs.iter().map(names).collect(),
-            links: first_links(simulation),
+            links: if simulation.waits {
+                first_links(&simulation.network)
+            } else {
+                Vec::new()
+            },
         }
+    }
+
+    /// What is under way.
+    pub fn lives(&self) -> &Lives {
+        &self.lives
     }
 
     /// Takes a record that was committed; gives a row if it is the last of what makes one.
@@ -121,25 +134,34 @@ impl<'a> Chronicler<'a> {
                 since,
                 what,
             } => Some(Line::Timeline(self.timeline(job, rank, (since, now), what))),
-            Told::Asked {
-                key,
-                bytes,
-                tag,
-                algorithm,
-                number,
-                at,
-            } => {
+            Told::Asked { key, number, at } => {
                 let life = Life {
-                    bytes,
-                    tag,
-                    algorithm,
+                    bytes: 0,
+                    tag: None,
+                    algorithm: None,
                     number,
                     posted: at,
                     sent: now,
                     injected: None,
                     arrived: None,
                 };
-                self.asked(key, life);
+                if let Some(number) = number {
+                    let host = self.host_of_rank(key.job, key.from);
+                    self.lives.leaving.insert((host.0, number), key);
+                }
+                self.lives.under_way.insert(key, life);
+                None
+            }
+            Told::Described {
+                key,
+                bytes,
+                tag,
+                algorithm,
+            } => {
+                let life = self.lives.under_way.get_mut(&key)?;
+                (life.bytes, life.tag, life.algorithm) = (bytes, tag, algorithm);
+                let life = *life;
+                self.shake_hands(key, life);
                 None
             }
             Told::Handed { key } => {
@@ -161,8 +183,9 @@ impl<'a> Chronicler<'a> {
             Told::Arrived { key } => {
                 let life = self.lives.under_way.get_mut(&key)?;
                 life.arrived = Some(now);
-                let from = self.simulation.host_of_rank(key.job, key.from);
-                if let Some(number) = life.number {
+                let number = life.number;
+                if let Some(number) = number {
+                    let from = self.host_of_rank(key.job, key.from);
                     self.lives.leaving.remove(&(from.0, number));
                 }
                 if is_matched(key.kind) {
@@ -201,11 +224,18 @@ impl<'a> Chronicler<'a> {
     }
 
     fn name(&self, job: u16) -> Arc<str> {
-        self.jobs[usize::from(job)].name.clone()
+        self.names[usize::from(job)].name.clone()
     }
 
     fn host_of(&self, end_point: HostId) -> u32 {
-        self.simulation.network.rails.host(EndPoint(end_point)).0
+        self.network.rails.host(EndPoint(end_point)).0
+    }
+
+    fn host_of_rank(&self, job: u16, rank: u32) -> HostId {
+        match &self.jobs[usize::from(job)].kind {
+            JobKind::Ranks(ranks) => ranks.hosts[rank as usize],
+            JobKind::Traffic(_) => unreachable!("messages of ranks are those of jobs with ranks"),
+        }
     }
 
     fn timeline(&self, job: u16, rank: u32, (begin, end): (Time, Time), what: Activity) -> TimelineRow {
@@ -213,7 +243,7 @@ impl<'a> Chronicler<'a> {
             Activity::Compute(region) => ("compute", region),
             Activity::Call(call) => (call.name(), None),
         };
-        let regions = &self.jobs[usize::from(job)].regions;
+        let regions = &self.names[usize::from(job)].regions;
         TimelineRow {
             job: self.name(job),
             rank,
@@ -224,7 +254,8 @@ impl<'a> Chronicler<'a> {
         }
     }
 
-    fn asked(&mut self, key: MessageKey, mut life: Life) {
+    /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
+    fn shake_hands(&mut self, key: MessageKey, life: Life) {
         let request = |from, to| MessageKey {
             kind: Kind::RequestToSend as u8,
             from,
@@ -233,25 +264,27 @@ impl<'a> Chronicler<'a> {
         };
         if key.kind == Kind::RequestToSend as u8 {
             self.lives.handshakes.insert(key, (life.posted, life.algorithm));
-        } else if key.kind == Kind::ClearToSend as u8 {
+            return;
+        }
+        let (posted, algorithm) = if key.kind == Kind::ClearToSend as u8 {
             let of = self.lives.handshakes.get(&request(key.to, key.from));
-            life.algorithm = of.and_then(|(_, algorithm)| *algorithm);
+            (life.posted, of.and_then(|(_, algorithm)| *algorithm))
         } else if key.kind == Kind::Data as u8
-            && let Some((posted, algorithm)) = self.lives.handshakes.remove(&request(key.from, key.to))
+            && let Some(of) = self.lives.handshakes.remove(&request(key.from, key.to))
         {
+            of
+        } else {
+            return;
+        };
+        if let Some(life) = self.lives.under_way.get_mut(&key) {
             (life.posted, life.algorithm) = (posted, algorithm);
         }
-        if let Some(number) = life.number {
-            let host = self.simulation.host_of_rank(key.job, key.from);
-            self.lives.leaving.insert((host.0, number), key);
-        }
-        self.lives.under_way.insert(key, life);
     }
 
     /// The life of a message is over.
     fn over(&mut self, key: MessageKey, matched: Time) -> Option<Line> {
         let life = self.lives.under_way.remove(&key)?;
-        let host = |rank| self.simulation.host_of_rank(key.job, rank).0;
+        let host = |rank| self.host_of_rank(key.job, rank).0;
         let algorithm = life
             .algorithm
             .and_then(|index| ALGORITHMS.get(usize::from(index)));
@@ -277,8 +310,8 @@ impl<'a> Chronicler<'a> {
 
     /// The number of a link in the table `links`, by where it begins; and whether that is a NIC.
     fn link(&self, lp: LpId, port: u16) -> (u32, bool) {
-        let network = &self.simulation.network;
-        match self.simulation.numbering.identity(lp) {
+        let network = &self.network;
+        match self.numbering.identity(lp) {
             Identity::Host(host) => (host.0 * network.rails.count() + u32::from(port), true),
             Identity::Router(router) => {
                 let wired = |port: &u16| network.topology.peer(router, Port(*port)) != Peer::Unwired;
@@ -291,8 +324,7 @@ impl<'a> Chronicler<'a> {
 }
 
 /// By router: the number of its first link in the table `links`.
-fn first_links(simulation: &Simulation) -> Vec<u32> {
-    let network = &simulation.network;
+fn first_links(network: &Network) -> Vec<u32> {
     let topology = network.topology.as_ref();
     let mut next = network.hosts() * network.rails.count();
     let first = |router| {

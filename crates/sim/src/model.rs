@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
-use fabric::RouterDiaryUndo;
 use fabric::router::{input_queued, packet};
+use fabric::{InputQueuedDiaryUndo, RouterDiaryUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use topology::HostId;
 
 use crate::Error;
 use crate::experiment::{Experiment, Network};
@@ -24,7 +23,7 @@ pub struct Simulation {
     pub network: Arc<Network>,
     pub jobs: Arc<[Job]>,
     pub seats: Seats,
-    pub numbering: Numbering,
+    pub numbering: Arc<Numbering>,
     pub warmup: Time,
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
@@ -58,6 +57,8 @@ pub enum Undo {
     Host(HostUndo),
     /// Of the diary of a router.
     Diary(RouterDiaryUndo),
+    /// Of that of a router of the model `input-queued`.
+    InputQueuedDiary(InputQueuedDiaryUndo),
     /// Of the overseer: what it was.
     Overseer(Box<Overseer>),
 }
@@ -72,19 +73,11 @@ impl Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
             seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
-            numbering: Numbering::new(&experiment.network),
+            numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
-            timeline: false,
-            waits: false,
-        }
-    }
-
-    /// The host of a rank of a job.
-    pub fn host_of_rank(&self, job: u16, rank: u32) -> HostId {
-        match &self.jobs[usize::from(job)].kind {
-            JobKind::Ranks(ranks) => ranks.hosts[rank as usize],
-            JobKind::Traffic(_) => unreachable!("only ranks send messages of ranks"),
+            timeline: experiment.collect.timeline,
+            waits: experiment.collect.waits,
         }
     }
 

@@ -3,7 +3,10 @@
 use des::{Context, Journal, Time};
 use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
-use fabric::{Lane, LinkUse, Packet, RouterDiary, RouterDiaryUndo, Wait, Waits};
+use fabric::{
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
+    Wait, Waits,
+};
 use routing::{Entry, Random};
 use topology::{Peer, Port, RouterId};
 
@@ -23,7 +26,15 @@ pub struct RouterProcess {
     /// What it has been told of loads elsewhere, if its routing asks for that.
     hearsay: Option<Box<Hearsay>>,
     /// Who waits for whom, where that is told.
-    diary: Option<Box<RouterDiary>>,
+    diary: Option<Box<Diary>>,
+}
+
+/// The diary of a router of one of the models.
+pub enum Diary {
+    /// `packet`.
+    Packet(RouterDiary),
+    /// `input-queued`.
+    InputQueued(InputQueuedDiary),
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -42,7 +53,7 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
-    diary: Option<&'a mut RouterDiary>,
+    diary: Option<&'a mut Diary>,
     context: &'a mut C,
 }
 
@@ -87,7 +98,7 @@ impl RouterProcess {
                 .map(|reports| Box::new(Hearsay::new(reports))),
             diary: simulation
                 .waits
-                .then(|| Box::new(RouterDiary::new(ports.len(), vcs))),
+                .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
         }
     }
 
@@ -157,7 +168,12 @@ impl RouterProcess {
         match (step, &mut self.hearsay) {
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
             (Undo::Diary(step), _) => {
-                if let Some(diary) = &mut self.diary {
+                if let Some(Diary::Packet(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
+            (Undo::InputQueuedDiary(step), _) => {
+                if let Some(Diary::InputQueued(diary)) = self.diary.as_deref_mut() {
                     diary.undo(step);
                 }
             }
@@ -170,8 +186,10 @@ impl RouterProcess {
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
         }
-        if let Some(diary) = &self.diary {
-            model::write(diary, bytes);
+        match self.diary.as_deref() {
+            Some(Diary::Packet(diary)) => model::write(diary, bytes),
+            Some(Diary::InputQueued(diary)) => model::write(diary, bytes),
+            None => {}
         }
         self.switch.save(bytes);
     }
@@ -187,12 +205,7 @@ impl RouterProcess {
             bytes = rest;
         }
         if let Some(diary) = &mut self.diary {
-            let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
-            if !saved.fits(diary) {
-                return Err("its diary of waits is that of another router".into());
-            }
-            **diary = saved;
-            bytes = rest;
+            bytes = diary.restore(bytes)?;
         }
         self.switch.restore(bytes)
     }
@@ -260,6 +273,35 @@ fn handle_input_queued<C: Context<Simulation>>(
         Fact::SwitchDue => router.due(now, guide, &mut cables),
         Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
         _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
+    }
+}
+
+impl Diary {
+    fn new(model: RouterModel, ports: usize, vcs: u8) -> Diary {
+        match model {
+            RouterModel::Packet => Diary::Packet(RouterDiary::new(ports, vcs)),
+            RouterModel::InputQueued { .. } => Diary::InputQueued(InputQueuedDiary::new(ports, vcs)),
+        }
+    }
+
+    /// Takes over a saved one; gives the bytes behind it.
+    fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let (fits, rest) = match self {
+            Diary::Packet(diary) => {
+                let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+            Diary::InputQueued(diary) => {
+                let (saved, rest): (InputQueuedDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+        };
+        fits.then_some(rest)
+            .ok_or_else(|| "its diary of waits is that of another router".into())
     }
 }
 
@@ -419,6 +461,26 @@ impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
 
 impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
     fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<InputQueuedDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: InputQueuedDiaryUndo) {
+        self.context.undo(Undo::InputQueuedDiary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<InputQueuedDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Page<'_, C> {
+    fn tell(&mut self, wait: Wait) {
         let Packet {
             job,
             source,
@@ -444,7 +506,7 @@ impl<C: Context<Simulation>> Cables<'_, C> {
         &mut self,
         (port, vc): (u16, u8),
         packet: &Packet,
-        line: impl FnOnce(&mut RouterDiary, Time, &mut Page<'_, C>),
+        line: impl FnOnce(&mut Diary, Time, &mut Page<'_, C>),
     ) {
         let Some(diary) = &mut self.diary else { return };
         let now = self.context.now();
@@ -471,7 +533,9 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         if self.diary.is_some() {
             self.write((port, vc), &packet, |diary, now, page| {
-                diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+                if let Diary::Packet(diary) = diary {
+                    diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+                }
             });
         }
         self.depart_after(port, vc, packet, wait, serialization);
@@ -500,7 +564,9 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
         if self.diary.is_some() {
             let place = (ready.output, ready.output_vc);
             self.write(place, &ready.packet, |diary, now, page| {
-                diary.queued(now, lane(ready), page);
+                if let Diary::Packet(diary) = diary {
+                    diary.queued(now, lane(ready), page);
+                }
             });
         }
     }
@@ -510,7 +576,9 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
         if self.diary.is_some() {
             let place = (ready.output, ready.output_vc);
             self.write(place, &ready.packet, |diary, now, page| {
-                diary.left(now, lane(ready), page);
+                if let Diary::Packet(diary) = diary {
+                    diary.left(now, lane(ready), page);
+                }
             });
         }
     }
@@ -541,5 +609,26 @@ impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
 
     fn due(&mut self, after: Time) {
         self.context.send(self.context.lp(), after, Fact::SwitchDue);
+    }
+
+    #[inline]
+    fn keeps_diary(&self) -> bool {
+        self.diary.is_some()
+    }
+
+    fn came(&mut self, packet: &Packet) {
+        self.write((0, 0), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.arrived(now, page);
+            }
+        });
+    }
+
+    fn passes(&mut self, packet: &Packet, passage: Passage) {
+        self.write((passage.output, passage.output_vc), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.sent(now, passage, page);
+            }
+        });
     }
 }

@@ -80,16 +80,21 @@ pub enum Told {
     Asked {
         /// Which one.
         key: MessageKey,
+        /// Number among the messages of its host; none: it goes through memory.
+        number: Option<u32>,
+        /// When its rank came to it.
+        at: Time,
+    },
+    /// What it is, told at once after that.
+    Described {
+        /// Which one.
+        key: MessageKey,
         /// Payload in bytes.
         bytes: u64,
         /// Tag of the program's own messages.
         tag: Option<u32>,
         /// Index of the algorithm of a collective that it is a message of.
         algorithm: Option<u16>,
-        /// Number among the messages of its host; none: it goes through memory.
-        number: Option<u32>,
-        /// When its rank came to it.
-        at: Time,
     },
     /// A message has kept its distance from the one before and is handed to the NIC only now.
     Handed {
@@ -134,4 +139,5 @@ pub enum Told {
     },
 }
 
-const _: () = assert!(size_of::<Told>() <= 64);
+// Series have as many records, and more.
+const _: () = assert!(size_of::<Told>() <= 48);
