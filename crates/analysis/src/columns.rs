@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt32Type, UInt64Type};
-use arrow_array::{Array, PrimitiveArray, RecordBatch, StringArray};
+use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
 
 /// Some rows of a table, column by column.
 pub(crate) struct Columns<'a>(pub &'a RecordBatch);
@@ -67,6 +67,19 @@ impl<'a> Columns<'a> {
     /// 32-bit integers, no cell empty.
     pub fn u32s(&self, name: &str) -> Result<&'a [u32], WrongColumn> {
         full(self.numbers::<UInt32Type>(name, "u32")?, name)
+    }
+
+    /// 8-bit integers, no cell empty.
+    pub fn u8s(&self, name: &str) -> Result<&'a [u8], WrongColumn> {
+        full(self.numbers::<UInt8Type>(name, "u8")?, name)
+    }
+
+    /// Yes or no, no cell empty.
+    pub fn bools(&self, name: &str) -> Result<&'a BooleanArray, WrongColumn> {
+        let column = self.find(name, "bool")?.as_boolean_opt();
+        column
+            .filter(|column| column.null_count() == 0)
+            .ok_or_else(|| wrong(name, "bool"))
     }
 
     /// 64-bit integers, where there are any.

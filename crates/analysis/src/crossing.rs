@@ -13,6 +13,8 @@
 //! So a message that shares a link half and half with others is at this link half of the time in transfer and half
 //! of it waiting, and a message that nobody disturbs is in transfer all the time, however many packets it has.
 
+use std::collections::HashMap;
+
 use crate::columns::Name;
 
 /// A packet that waited at a link, until it started onto the wire.
@@ -49,6 +51,7 @@ pub(crate) struct Piece {
 /// counted that end in it. `own` is the job. The pieces come from the last to the first, without gap.
 pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec<Piece> {
     stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
+    let links = Links::new(stays);
     let mut chain = Chain {
         begin,
         now: end,
@@ -62,10 +65,61 @@ pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec
             break;
         };
         chain.transfer_from(stays[last].end);
-        left = chain.at_link(stays, last, own);
+        left = chain.at_link(stays, &links, last, own);
     }
     chain.transfer_from(begin);
     chain.pieces
+}
+
+/// Stays by link.
+struct Links {
+    /// Of each stay the one before it at the same link, by when they ended.
+    before: Vec<Option<usize>>,
+    /// Of each stay the time that its packet, and those before it at the same link, take on the wire.
+    wire: Vec<u64>,
+    /// Stays of each link, by when they ended.
+    stays: HashMap<u32, Vec<usize>>,
+}
+
+impl Links {
+    fn new(stays: &[Stay]) -> Links {
+        let mut links = Links {
+            before: Vec::new(),
+            wire: Vec::new(),
+            stays: HashMap::new(),
+        };
+        for (index, stay) in stays.iter().enumerate() {
+            let of_link = links.stays.entry(stay.link).or_default();
+            let before = of_link.last().copied();
+            of_link.push(index);
+            links.before.push(before);
+            let sum = before.map_or(0, |before| links.wire[before]);
+            links.wire.push(sum + stay.serialization);
+        }
+        links
+    }
+
+    /// How long the wire was with packets of the message itself during a stay.
+    fn ours(&self, stays: &[Stay], at: usize) -> u64 {
+        let (stay, Some(last)) = (&stays[at], self.before[at]) else {
+            return 0;
+        };
+        let started = |index: usize| stays[index].end;
+        let gone = |index: usize| started(index) + stays[index].serialization;
+        let of_link = &self.stays[&stay.link];
+        let Some(first) = of_link.get(of_link.partition_point(|index| gone(*index) <= stay.begin)) else {
+            return 0;
+        };
+        if *first >= at {
+            return 0;
+        }
+        let whole = self.wire[last] - self.wire[*first] + stays[*first].serialization;
+        let (early, late) = (
+            stay.begin.saturating_sub(started(*first)),
+            gone(last).saturating_sub(stay.end),
+        );
+        whole.saturating_sub(early + late)
+    }
 }
 
 /// What has been found so far, from the end down to `now`.
@@ -95,35 +149,27 @@ impl Chain {
 
     /// Goes back from the end of a stay to when the first of the packets before it at the same link, each of which
     /// held up the next, had come there. Gives how many of the stays may come before.
-    fn at_link(&mut self, stays: &[Stay], mut at: usize, own: Name) -> usize {
+    fn at_link(&mut self, stays: &[Stay], links: &Links, mut at: usize, own: Name) -> usize {
         loop {
             let stay = &stays[at];
-            let same = |other: &&Stay| other.link == stay.link && other.end < stay.end;
-            let before = stays[..at].iter().rposition(|other| same(&other));
-            let holds = |other: &usize| stays[*other].end + stays[*other].serialization > stay.begin;
-            let Some(before) = before.filter(holds) else {
-                self.wait(stay, stay.begin, stays, at, own);
+            let gone = |other: usize| stays[other].end + stays[other].serialization;
+            let Some(before) = links.before[at].filter(|before| gone(*before) > stay.begin) else {
+                self.wait(stay, stay.begin, 0, own);
                 return at;
             };
-            let start = stays[before].end;
-            self.wait(stay, start + stays[before].serialization, stays, at, own);
-            self.transfer_from(start);
+            self.wait(stay, gone(before), links.ours(stays, at), own);
+            self.transfer_from(stays[before].end);
             at = before;
         }
     }
 
-    /// Waits from `time` on, until now, for what the stay says, but for packets of the message itself.
-    fn wait(&mut self, stay: &Stay, time: u64, stays: &[Stay], at: usize, own: Name) {
+    /// Waits from `time` on, until now, for what the stay says, but for packets of the message itself, which had the
+    /// wire for `ours` meanwhile.
+    fn wait(&mut self, stay: &Stay, time: u64, mut ours: u64, own: Name) {
         let time = time.max(self.begin);
         let span = self.now.saturating_sub(time);
         if span == 0 {
             return;
-        }
-        // What packets of the message itself had of the wire meanwhile.
-        let mut ours = 0;
-        for other in stays[..at].iter().rev().filter(|other| other.link == stay.link) {
-            let end = (other.end + other.serialization).min(stay.end);
-            ours += end.saturating_sub(other.end.max(stay.begin));
         }
         let mut parts: Vec<(Cause, u64)> = stay.parts.clone();
         for (cause, length) in &mut parts {
@@ -144,7 +190,6 @@ impl Chain {
             let back = u128::from(span) * done / whole.max(1);
             self.go_back(end - back as u64, Some((stay.link, *cause)));
         }
-        self.go_back(time, stay.parts.first().map(|(cause, _)| (stay.link, *cause)));
     }
 }
 
@@ -250,32 +295,42 @@ mod tests {
         );
     }
 
-    /// Packets come at a rate of one in 10 and leave at one in 20: each time one of B goes first.
+    /// Packets come at a rate of one in 10 and leave at one in 20: each time one of B goes first, from 0 on.
     #[test]
     fn a_link_that_is_shared_is_half_transfer_and_half_wait() {
         let mut case = Case::new();
         for packet in 0..10 {
-            let (ours, theirs) = (10 * packet.min(1), 10);
-            let wait = 10 + 10 * packet;
-            case = case.stay(
-                7,
-                10 * packet,
-                &[
-                    ("wire", "A", (wait - theirs).max(ours) - ours + ours),
-                    ("wire", "B", theirs),
-                ],
-            );
+            let (begin, end) = (10 * packet, 10 + 20 * packet);
+            let of_b: u64 = (0..=packet)
+                .map(|turn| (20 * turn + 10).max(begin) - (20 * turn).max(begin))
+                .sum();
+            let of_a = end - begin - of_b;
+            let parts = [("wire", "A", of_a), ("wire", "B", of_b)];
+            case = case.stay(7, begin, if of_a > 0 { &parts } else { &parts[1..] });
         }
         // Packet i starts at 10 + 20 i; the last at 190, and is there at 200.
-        let shown = case.shown(200);
-        let waits: Vec<&String> = shown
-            .iter()
-            .filter(|piece| piece.contains("wire of 7, B"))
-            .collect();
-        assert_eq!((shown.len(), waits.len()), (20, 10), "{shown:?}");
+        let expected = (0..10).flat_map(|packet| {
+            let begin = 20 * packet;
+            [
+                format!("{begin}-{} wire of 7, B", begin + 10),
+                format!("{}-{} transfer", begin + 10, begin + 20),
+            ]
+        });
+        assert_eq!(case.shown(200), expected.collect::<Vec<_>>());
+    }
+
+    /// It costs no more than sorting, however many packets queue behind each other.
+    #[test]
+    fn messages_may_have_very_many_packets() {
+        let mut case = Case::new();
+        for packet in 0..200_000 {
+            case = case.stay(7, packet, &[("wire", "A", 9 * packet + 1), ("wire", "B", 1)]);
+        }
+        let own = case.names.number("A");
+        let pieces = divide(0, 3_000_000, &mut case.stays, own);
         assert_eq!(
-            shown[..3],
-            ["0-10 wire of 7, B", "10-20 transfer", "20-30 wire of 7, B"]
+            pieces.iter().map(|piece| piece.end - piece.begin).sum::<u64>(),
+            3_000_000
         );
     }
 

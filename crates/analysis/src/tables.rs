@@ -22,8 +22,6 @@ use crate::columns::{Columns, Name, Names, WrongColumn};
 
 /// State of a rank that computes, in `timeline`.
 pub(crate) const COMPUTE: &str = "compute";
-/// State of a rank whose CPU works for MPI, in `timeline`.
-pub(crate) const OVERHEAD: &str = "overhead";
 
 /// What a rank did for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub(crate) enum State {
 }
 
 /// What a message is for: the part that it plays in its protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Part {
     Eager,
     Data,
@@ -77,7 +75,7 @@ impl Part {
     pub fn name(self) -> &'static str {
         match self {
             Part::Eager => "eager",
-            Part::Data => "data",
+            Part::Data => "rendezvous",
             Part::GetData => "get-data",
             Part::PutDone => "put-done",
             Part::RequestToSend => "request-to-send",
@@ -112,16 +110,19 @@ pub(crate) struct Message {
     pub from_host: u32,
     /// As its packets carry it; none through memory.
     pub number: Option<u32>,
+    /// What it has in common with those that it answers or that answer it.
+    pub sequence: u32,
     /// Whether the algorithm of a collective sent it.
     pub of_collective: bool,
-    /// When the rank let it go.
+    /// When the CPU of the sender came to it; of an answer, when it was given; of data, when the CPU came to the
+    /// request to send.
     pub posted: u64,
-    /// When the NIC took it.
+    /// When the NIC, or memory, took it.
     pub sent: u64,
-    /// When its last byte had left the NIC, if it had.
+    /// When its last byte had left the NIC; none: through memory.
     pub injected: Option<u64>,
-    /// When its last byte had come in, if it had.
-    pub arrived: Option<u64>,
+    /// When its last byte had come in.
+    pub arrived: u64,
 }
 
 /// A packet of a message that waited.
@@ -130,12 +131,11 @@ pub(crate) struct Wait {
     pub from_host: u32,
     pub number: u32,
     pub link: u32,
+    pub vc: u8,
     pub begin: u64,
     pub end: u64,
-    /// The whole wait at this link, of which this is the part that `holder` is to blame for.
-    pub since: u64,
-    /// When the packet started onto the wire.
-    pub start: u64,
+    /// Number among the parts of the wait of this packet at this link.
+    pub part: u8,
     pub reason: Name,
     /// Job whose packets held what it waited for.
     pub holder: Option<Name>,
@@ -151,7 +151,7 @@ impl Timed for Span {
 
 impl Timed for Message {
     fn time(&self) -> u64 {
-        self.arrived.or(self.injected).unwrap_or(self.sent)
+        self.arrived
     }
 }
 
@@ -181,7 +181,8 @@ pub(crate) trait Readable: Timed + Sized {
 
 impl Readable for Span {
     const TABLE: &'static str = "timeline";
-    const COLUMNS: &'static [&'static str] = &["job", "rank", "begin_ps", "end_ps", "state", "region"];
+    const COLUMNS: &'static [&'static str] =
+        &["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
     const TIMES: &'static [&'static str] = &["end_ps"];
 
     fn rows(
@@ -196,14 +197,15 @@ impl Readable for Span {
             columns.u64s("begin_ps")?,
             columns.u64s("end_ps")?,
         );
+        let blocked = columns.bools("blocked")?;
         let (states, regions) = (columns.texts("state")?, columns.texts("region")?);
         for row in (0..ranks.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let region = regions.get(row);
             let text = states.get(row).unwrap_or_default();
-            let (state, activity) = match text {
-                COMPUTE => (State::Compute, region),
-                OVERHEAD => (State::Overhead, region),
-                call => (State::Blocked, Some(call)),
+            let (state, activity) = match (text, blocked.value(row)) {
+                (COMPUTE, _) => (State::Compute, region),
+                (call, true) => (State::Blocked, Some(call)),
+                (call, false) => (State::Overhead, Some(call)),
             };
             // Spans without length stand between others, and nothing is decided in them.
             if begin[row] < end[row] {
@@ -226,6 +228,7 @@ impl Readable for Message {
         "job",
         "from_rank",
         "to_rank",
+        "sequence",
         "number",
         "from_host",
         "collective",
@@ -235,7 +238,7 @@ impl Readable for Message {
         "injected_ps",
         "arrived_ps",
     ];
-    const TIMES: &'static [&'static str] = &["sent_ps", "injected_ps", "arrived_ps"];
+    const TIMES: &'static [&'static str] = &["arrived_ps"];
 
     fn rows(
         columns: &Columns<'_>,
@@ -252,10 +255,8 @@ impl Readable for Message {
         let number = columns.maybe_u32s("number")?;
         let (collective, protocol) = (columns.texts("collective")?, columns.texts("protocol")?);
         let (posted, sent) = (columns.u64s("posted_ps")?, columns.u64s("sent_ps")?);
-        let (injected, arrived) = (
-            columns.maybe_u64s("injected_ps")?,
-            columns.maybe_u64s("arrived_ps")?,
-        );
+        let (injected, arrived) = (columns.maybe_u64s("injected_ps")?, columns.u64s("arrived_ps")?);
+        let sequence = columns.u32s("sequence")?;
         for row in (0..from.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let name = protocol.get(row).unwrap_or_default();
             let part = Part::of(name).ok_or_else(|| {
@@ -269,11 +270,12 @@ impl Readable for Message {
                 to: to[row],
                 from_host: from_host[row],
                 number: number.get(row),
+                sequence: sequence[row],
                 of_collective: collective.get(row).is_some(),
                 posted: posted[row],
                 sent: sent[row],
                 injected: injected.get(row),
-                arrived: arrived.get(row),
+                arrived: arrived[row],
             });
         }
         Ok(())
@@ -287,10 +289,10 @@ impl Readable for Wait {
         "from_host",
         "number",
         "link",
+        "vc",
         "begin_ps",
         "end_ps",
-        "ready_ps",
-        "start_ps",
+        "part",
         "reason",
         "holder",
         "bytes",
@@ -307,7 +309,7 @@ impl Readable for Wait {
         let (from_host, number) = (columns.u32s("from_host")?, columns.u32s("number")?);
         let (link, bytes) = (columns.u32s("link")?, columns.u32s("bytes")?);
         let (begin, end) = (columns.u64s("begin_ps")?, columns.u64s("end_ps")?);
-        let (ready, start) = (columns.u64s("ready_ps")?, columns.u64s("start_ps")?);
+        let (parts, vcs) = (columns.u8s("part")?, columns.u8s("vc")?);
         let (reason, holder) = (columns.texts("reason")?, columns.texts("holder")?);
         for row in (0..link.len()).filter(|row| jobs.get(*row) == Some(job)) {
             rows.push(Wait {
@@ -316,8 +318,8 @@ impl Readable for Wait {
                 link: link[row],
                 begin: begin[row],
                 end: end[row],
-                since: ready[row],
-                start: start[row],
+                vc: vcs[row],
+                part: parts[row],
                 reason: names.number(reason.get(row).unwrap_or_default()),
                 holder: holder.get(row).map(|job| names.number(job)),
                 bytes: bytes[row],

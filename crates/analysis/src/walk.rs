@@ -9,7 +9,7 @@
 //! Time only decreases. So the tables are read backwards once, and what is in memory are the span that each rank
 //! is in and the messages that are under way.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use crate::backwards::{Backwards, Groups};
 use crate::columns::Name;
@@ -161,7 +161,7 @@ enum Event {
     Injected(Message),
 }
 
-/// Messages under way at a time that goes backwards: those that had been let go before and not arrived by then.
+/// Messages under way at a time that goes backwards: those that had been sent before and not arrived by then.
 struct Traffic<M: Groups> {
     rows: Backwards<M>,
     /// By a number of their own.
@@ -169,8 +169,23 @@ struct Traffic<M: Groups> {
     next: u64,
     arrivals: BTreeSet<(u32, u64, u64)>,
     injections: BTreeSet<(u32, u64, u64)>,
-    /// By when they were let go.
+    keys: HashMap<Key, u64>,
+    /// By when they were sent.
     begins: BinaryHeap<(u64, u64)>,
+}
+
+/// What a message is among those under way: part, ranks from and to, and what it has in common with others of its
+/// protocol.
+type Key = (Part, u32, u32, u32);
+
+fn key(message: &Message) -> Key {
+    (message.part, message.from, message.to, message.sequence)
+}
+
+/// The message that this one answers.
+fn answered(message: &Message) -> Option<Key> {
+    let part = message.part.answers()?;
+    Some((part, message.to, message.from, message.sequence))
 }
 
 impl<M: Groups<Row = Message>> Traffic<M> {
@@ -181,88 +196,88 @@ impl<M: Groups<Row = Message>> Traffic<M> {
             next: 0,
             arrivals: BTreeSet::new(),
             injections: BTreeSet::new(),
+            keys: HashMap::new(),
             begins: BinaryHeap::new(),
         }
     }
 
     fn go_back_to(&mut self, now: u64) -> Result<(), M::Error> {
-        let Traffic {
-            rows,
-            under_way,
-            next,
-            arrivals,
-            injections,
-            begins,
-        } = self;
-        rows.down_to(now, |message| {
-            if message.posted >= now {
-                return;
-            }
-            let id = *next;
-            *next += 1;
-            if let Some(arrived) = message.arrived {
-                arrivals.insert((message.to, arrived, id));
-            }
-            if let Some(left) = left(&message) {
-                injections.insert((message.from, left, id));
-            }
-            begins.push((message.posted, id));
-            under_way.insert(id, message);
-        })?;
-        while let Some((_, id)) = begins.peek().copied().filter(|(posted, _)| *posted >= now) {
-            begins.pop();
-            if let Some(message) = under_way.remove(&id) {
-                if let Some(arrived) = message.arrived {
-                    arrivals.remove(&(message.to, arrived, id));
-                }
+        let mut come = Vec::new();
+        self.rows.down_to(now, |message| come.push(message))?;
+        for message in come.into_iter().filter(|message| message.sent < now) {
+            self.add(message);
+        }
+        while let Some((_, id)) = self.begins.peek().copied().filter(|(sent, _)| *sent >= now) {
+            self.begins.pop();
+            if let Some(message) = self.under_way.remove(&id) {
+                self.arrivals.remove(&(message.to, message.arrived, id));
                 if let Some(left) = left(&message) {
-                    injections.remove(&(message.from, left, id));
+                    self.injections.remove(&(message.from, left, id));
+                }
+                if self.keys.get(&key(&message)) == Some(&id) {
+                    self.keys.remove(&key(&message));
                 }
             }
         }
         Ok(())
     }
 
-    /// What happened to the messages of a rank at a time, by the part that they play.
-    fn at(&mut self, rank: u32, now: u64) -> Result<Vec<Event>, M::Error> {
+    fn add(&mut self, message: Message) {
+        let id = self.next;
+        self.next += 1;
+        self.arrivals.insert((message.to, message.arrived, id));
+        if let Some(left) = left(&message) {
+            self.injections.insert((message.from, left, id));
+        }
+        self.keys.insert(key(&message), id);
+        self.begins.push((message.sent, id));
+        self.under_way.insert(id, message);
+    }
+
+    /// What let a rank go on now that had waited, or let a message go that no CPU did.
+    fn released(&mut self, rank: u32, now: u64) -> Result<Option<Event>, M::Error> {
         self.go_back_to(now)?;
         let of = |events: &BTreeSet<(u32, u64, u64)>| -> Vec<Message> {
             let range = events.range((rank, now, 0)..=(rank, now, u64::MAX));
             range.map(|(_, _, id)| self.under_way[id]).collect()
         };
-        let arrived = of(&self.arrivals).into_iter().map(Event::Arrived);
-        let mut events: Vec<Event> = arrived
-            .chain(of(&self.injections).into_iter().map(Event::Injected))
-            .collect();
-        // Rows at one time come in the order of the file, which is the same for the same run.
-        events.sort_by_key(|event| match event {
-            Event::Arrived(message) => (message.part, false, message.from, message.number),
-            Event::Injected(message) => (message.part, true, message.to, message.number),
-        });
-        Ok(events)
+        // A rank waits for messages to it that need no answer; a request to send may be what held up others.
+        let arrived = of(&self.arrivals);
+        let arrived = arrived
+            .into_iter()
+            .filter(|message| message.part <= Part::RequestToSend);
+        let injected = of(&self.injections).into_iter().map(Event::Injected);
+        let events = arrived.map(Event::Arrived).chain(injected);
+        // Of several at the same time any will do, but always the same one.
+        Ok(events.min_by_key(|event| match event {
+            Event::Arrived(it) => (it.part, false, it.from, it.sequence),
+            Event::Injected(it) => (it.part, true, it.to, it.sequence),
+        }))
     }
 
-    /// What ended the wait of a rank that went on now.
-    fn released(&mut self, rank: u32, now: u64) -> Result<Option<Event>, M::Error> {
-        Ok(self.at(rank, now)?.into_iter().next())
-    }
-
-    /// The message of this part from `from` to `to` that arrived now.
-    fn arrived(&mut self, part: Part, (from, to): (u32, u32), now: u64) -> Result<Option<Event>, M::Error> {
-        let wanted =
-            |event: &Event| matches!(event, Event::Arrived(it) if it.part == part && it.from == from);
-        Ok(self.at(to, now)?.into_iter().find(wanted))
+    /// A message that arrived by `now`, but not before `earliest`.
+    fn find(&mut self, wanted: Key, now: u64, earliest: u64) -> Result<Option<Message>, M::Error> {
+        self.go_back_to(now)?;
+        loop {
+            let found = self.keys.get(&wanted).and_then(|id| self.under_way.get(id));
+            if let Some(message) = found.copied().filter(|message| message.arrived <= now) {
+                return Ok((message.arrived >= earliest).then_some(message));
+            }
+            let Some(message) = self.rows.next()? else {
+                return Ok(None);
+            };
+            self.add(message);
+            if message.arrived < earliest {
+                return Ok(None);
+            }
+        }
     }
 }
 
 /// When the last byte of data was out of the memory of the sender, which may then go on.
 fn left(message: &Message) -> Option<u64> {
     let told = message.part == Part::Data;
-    let left = match message.number {
-        Some(_) => message.injected,
-        None => message.arrived,
-    };
-    left.filter(|_| told)
+    told.then_some(message.injected.unwrap_or(message.arrived))
 }
 
 struct Walk<'a, M: Groups, W: Groups> {
@@ -286,36 +301,93 @@ where
         let (mut event, mut now) = (event, now);
         loop {
             let (Event::Arrived(message) | Event::Injected(message)) = event;
-            self.cross(&message, now)?;
-            let (rank, posted) = (message.from, message.posted);
-            now = posted;
-            let before = match message.part.answers() {
-                Some(part) => self.traffic.arrived(part, (message.to, rank), posted)?,
-                // The CPU let it go, and so has just ended something; but for a collective beside the program,
-                // whose rounds go on while the rank does something else.
-                None if message.of_collective => match ranks.at(rank, posted)? {
-                    Some(span) if span.end > posted => self.traffic.released(rank, posted)?,
-                    _ => None,
-                },
-                None => None,
+            let sent = message.sent.min(now);
+            self.cross(&message, sent, now)?;
+            let before = match answered(&message) {
+                // Data are let go when the clear to send is there.
+                Some(clear) if message.part == Part::Data => {
+                    let found = self.traffic.find(clear, sent, message.posted.min(sent))?;
+                    now = found.map_or(sent, |clear| clear.arrived);
+                    self.wait_for_nic(&message, now, sent);
+                    found.map(Event::Arrived)
+                }
+                // Other answers too, unless they had to wait for a receive, which the CPU posts.
+                Some(asked) => {
+                    now = message.posted.min(sent);
+                    self.wait_for_nic(&message, now, sent);
+                    let found = self.traffic.find(asked, now, now)?;
+                    match found {
+                        Some(asked) => Some(Event::Arrived(asked)),
+                        None => self.beside_the_cpu(message.from, now, ranks)?,
+                    }
+                }
+                None => {
+                    now = message.posted.min(sent);
+                    self.leave(&message, now, sent, ranks)?;
+                    match message.of_collective {
+                        true => self.beside_the_cpu(message.from, now, ranks)?,
+                        false => None,
+                    }
+                }
             };
             match before {
                 Some(before) => event = before,
-                None => return Ok((rank, posted)),
+                None => return Ok((message.from, now)),
             }
         }
     }
 
-    /// Adds the time from when a message was let go until now.
-    fn cross(&mut self, message: &Message, now: u64) -> Result<(), M::Error> {
+    /// What happened now and let a message go, if the CPU of the rank did not: it was in the middle of something
+    /// else.
+    fn beside_the_cpu<S>(
+        &mut self,
+        rank: u32,
+        now: u64,
+        ranks: &mut Ranks<S>,
+    ) -> Result<Option<Event>, M::Error>
+    where
+        S: Groups<Row = Span, Error = M::Error>,
+    {
+        match ranks.at(rank, now)? {
+            Some(span) if span.end > now => self.traffic.released(rank, now),
+            _ => Ok(None),
+        }
+    }
+
+    /// Adds the time from when the CPU came to a message until it was sent: overhead, and then the NIC's gap.
+    fn leave<S>(
+        &mut self,
+        message: &Message,
+        posted: u64,
+        sent: u64,
+        ranks: &mut Ranks<S>,
+    ) -> Result<(), M::Error>
+    where
+        S: Groups<Row = Span, Error = M::Error>,
+    {
+        if posted == sent {
+            return Ok(());
+        }
+        let rank = message.from;
+        let paid = ranks
+            .at(rank, posted + 1)?
+            .filter(|span| span.state == State::Overhead);
+        let (left, call) = paid.map_or((posted, None), |span| (span.end.min(sent), span.activity));
+        self.wait_for_nic(message, left, sent);
+        self.path.push(posted, left, What::Overhead { rank, call });
+        Ok(())
+    }
+
+    /// Adds the time that a message waited for the NIC to take it.
+    fn wait_for_nic(&mut self, message: &Message, begin: u64, end: u64) {
+        let (leg, at) = (Leg::of(message), Held::Gap);
+        self.path.push(begin, end, What::Wait { leg, at });
+    }
+
+    /// Adds the time in which a message crossed network or memory until now.
+    fn cross(&mut self, message: &Message, sent: u64, now: u64) -> Result<(), M::Error> {
         self.path.messages += 1;
-        let leg = Leg {
-            from: message.from,
-            to: message.to,
-            part: message.part,
-            number: message.number,
-        };
-        let sent = message.sent.clamp(message.posted, now);
+        let leg = Leg::of(message);
         let mut stays = match message.number {
             Some(number) => self.stays(message.from_host, number, sent, now)?,
             None => Vec::new(),
@@ -328,54 +400,69 @@ where
                     at: Held::Link { link, cause },
                 },
             };
-            self.path.steps.push(Step {
-                begin: piece.begin,
-                end: piece.end,
-                what,
-            });
-        }
-        if message.posted < sent {
-            self.path.steps.push(Step {
-                begin: message.posted,
-                end: sent,
-                what: What::Wait { leg, at: Held::Gap },
-            });
+            self.path.push(piece.begin, piece.end, what);
         }
         Ok(())
     }
 
     /// Where packets of a message waited until they started, between `begin` and `end`.
     fn stays(&mut self, host: u32, number: u32, begin: u64, end: u64) -> Result<Vec<Stay>, M::Error> {
-        // Of a packet at a link, by when it came: parts of a wait have that in common.
-        let mut stays: BTreeMap<(u32, u64, u64), Stay> = BTreeMap::new();
-        let serialization = self.serialization;
+        let mut waits = Vec::new();
         self.waits.down_to(begin + 1, |wait| {
-            if (wait.from_host, wait.number) != (host, number) || wait.end > end {
-                return;
+            if (wait.from_host, wait.number) == (host, number) && wait.end <= end {
+                waits.push(wait);
             }
-            let stay = stays
-                .entry((wait.link, wait.since, wait.start))
-                .or_insert_with(|| Stay {
-                    link: wait.link,
-                    begin: wait.since,
-                    end: wait.start,
-                    serialization: serialization(wait.link, wait.bytes),
-                    parts: Vec::new(),
-                });
-            let cause = Cause {
-                reason: wait.reason,
-                holder: wait.holder,
-            };
-            stay.parts.push((cause, wait.end - wait.begin));
         })?;
-        // Rows came backwards.
-        Ok(stays
-            .into_values()
-            .map(|mut stay| {
-                stay.parts.reverse();
-                stay
-            })
-            .collect())
+        Ok(stays(waits, self.serialization))
+    }
+}
+
+/// Puts the parts of waits together.
+fn stays(mut waits: Vec<Wait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<Stay> {
+    waits.sort_by_key(|wait| (wait.link, wait.vc, wait.begin, wait.end, wait.part));
+    let mut stays: Vec<Stay> = Vec::new();
+    // Those that may go on, by link, VC, end and number of the next part.
+    let mut open: HashMap<(u32, u8, u64, u8), usize> = HashMap::new();
+    for wait in waits {
+        let at = (wait.link, wait.vc, wait.begin, wait.part);
+        let before = open.remove(&at).filter(|_| wait.part > 0);
+        let index = before.unwrap_or_else(|| {
+            stays.push(Stay {
+                link: wait.link,
+                begin: wait.begin,
+                end: wait.begin,
+                serialization: serialization(wait.link, wait.bytes),
+                parts: Vec::new(),
+            });
+            stays.len() - 1
+        });
+        let (reason, holder) = (wait.reason, wait.holder);
+        stays[index]
+            .parts
+            .push((Cause { reason, holder }, wait.end - wait.begin));
+        stays[index].end = wait.end;
+        open.insert((wait.link, wait.vc, wait.end, wait.part.saturating_add(1)), index);
+    }
+    stays
+}
+
+impl Leg {
+    fn of(message: &Message) -> Leg {
+        Leg {
+            from: message.from,
+            to: message.to,
+            part: message.part,
+            number: message.number,
+        }
+    }
+}
+
+impl Path {
+    /// Adds a step, unless it takes no time.
+    fn push(&mut self, begin: u64, end: u64, what: What) {
+        if begin < end {
+            self.steps.push(Step { begin, end, what });
+        }
     }
 }
 

@@ -25,8 +25,9 @@ const MESSAGE: Message = Message {
     of_collective: false,
     posted: 0,
     sent: 0,
+    sequence: 0,
     injected: None,
-    arrived: None,
+    arrived: 0,
 };
 
 impl Told {
@@ -77,7 +78,7 @@ impl Told {
             posted,
             sent: posted,
             injected: Some((posted + arrived) / 2),
-            arrived: Some(arrived),
+            arrived,
             ..MESSAGE
         })
     }
@@ -97,8 +98,8 @@ impl Told {
             link,
             begin,
             end,
-            since: begin,
-            start: end,
+            vc: 0,
+            part: 0,
             reason: self.names.number(reason),
             holder: Some(self.names.number(holder)),
             bytes: 10,
@@ -235,7 +236,7 @@ fn late_receiver_of_a_rendezvous() {
         [
             "0-100 compute 1",
             "100-120 clear-to-send 1 to 0",
-            "120-150 data 0 to 1",
+            "120-150 rendezvous 0 to 1",
             "150-500 compute 0"
         ]
     );
@@ -265,7 +266,7 @@ fn late_sender_of_a_rendezvous() {
             "90-100 overhead 0",
             "100-120 request-to-send 0 to 1",
             "120-140 clear-to-send 1 to 0",
-            "140-180 data 0 to 1",
+            "140-180 rendezvous 0 to 1",
             "180-190 overhead 1",
         ]
     );
@@ -361,7 +362,7 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
             of_collective: true,
             posted: 90,
             sent: 90,
-            arrived: Some(120),
+            arrived: 120,
             ..MESSAGE
         });
     assert_eq!(
@@ -416,17 +417,18 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
     );
 }
 
+/// The tables have the begin of the overhead of a send; behind it the message may wait for the NIC, and not the CPU.
 #[test]
 fn the_gap_of_the_nic_is_a_wait() {
     let told = Told::new()
-        .rank(0, &[("compute", 10), ("overhead", 20)])
+        .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 90)])
         .rank(1, &[("MPI_Recv", 100)])
         .any(Message {
             from: 0,
             to: 1,
-            posted: 20,
+            posted: 10,
             sent: 45,
-            arrived: Some(100),
+            arrived: 100,
             ..MESSAGE
         });
     assert_eq!(
@@ -440,6 +442,74 @@ fn the_gap_of_the_nic_is_a_wait() {
     );
 }
 
+/// The same for the messages of a rendezvous, each of which waits for the NIC.
+#[test]
+fn the_gap_holds_up_a_handshake_as_well() {
+    let of = |part, (from, to), posted, sent, arrived| Message {
+        part,
+        from,
+        to,
+        from_host: from,
+        posted,
+        sent,
+        arrived,
+        ..MESSAGE
+    };
+    let told = Told::new()
+        .rank(0, &[("compute", 10), ("overhead", 20), ("MPI_Send", 100)])
+        .rank(1, &[("compute", 5), ("MPI_Recv", 100), ("overhead", 110)])
+        .any(of(Part::RequestToSend, (0, 1), 10, 25, 30))
+        .any(of(Part::ClearToSend, (1, 0), 30, 35, 40))
+        .any(of(Part::Data, (0, 1), 10, 50, 100));
+    assert_eq!(
+        told.path(),
+        [
+            "0-10 compute 0",
+            "10-20 overhead 0",
+            "20-25 request-to-send 0 to 1: gap",
+            "25-30 request-to-send 0 to 1",
+            "30-35 clear-to-send 1 to 0: gap",
+            "35-40 clear-to-send 1 to 0",
+            "40-50 rendezvous 0 to 1: gap",
+            "50-100 rendezvous 0 to 1",
+            "100-110 overhead 1",
+        ]
+    );
+}
+
+#[test]
+fn parts_of_a_wait_are_put_together() {
+    let mut names = Names::default();
+    let mut part = |link, (begin, end), reason: &str, part| Wait {
+        from_host: 0,
+        number: 0,
+        link,
+        vc: 0,
+        begin,
+        end,
+        part,
+        reason: names.number(reason),
+        holder: None,
+        bytes: 10,
+    };
+    let waits = vec![
+        part(1, (10, 20), "room", 0),
+        // Another packet came when that one left, and waits as well.
+        part(1, (30, 45), "wire", 0),
+        part(1, (20, 25), "wire", 1),
+        part(1, (25, 30), "wire", 2),
+        part(2, (30, 35), "wire", 1),
+    ];
+    let stays = stays(waits, &|_, bytes| u64::from(bytes));
+    let shown = stays
+        .iter()
+        .map(|stay| (stay.link, stay.begin, stay.end, stay.parts.len()));
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [(1, 10, 30, 3), (1, 30, 45, 1), (2, 30, 35, 1)]
+    );
+}
+
 /// Two ranks of one host; the data of the rendezvous are there when they have left.
 #[test]
 fn messages_through_memory() {
@@ -450,7 +520,7 @@ fn messages_through_memory() {
         number: None,
         posted,
         sent: posted,
-        arrived: Some(arrived),
+        arrived,
         ..MESSAGE
     };
     let told = Told::new()
@@ -474,7 +544,7 @@ fn messages_through_memory() {
             "10-20 overhead 0",
             "20-30 request-to-send 0 to 1",
             "30-40 clear-to-send 1 to 0",
-            "40-60 data 0 to 1",
+            "40-60 rendezvous 0 to 1",
             "60-100 compute 0",
         ]
     );

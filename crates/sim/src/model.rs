@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{input_queued, packet};
+use fabric::{InputQueuedDiaryUndo, RouterDiaryUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
@@ -22,11 +23,15 @@ pub struct Simulation {
     pub network: Arc<Network>,
     pub jobs: Arc<[Job]>,
     pub seats: Seats,
-    pub numbering: Numbering,
+    pub numbering: Arc<Numbering>,
     pub warmup: Time,
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
+    /// Whether ranks and NICs tell of the ranks' timelines and messages.
+    pub timeline: bool,
+    /// Whether NICs and routers tell which packets wait for whom.
+    pub waits: bool,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -50,6 +55,10 @@ pub enum Undo {
     Hearsay(HearsayUndo),
     /// Of a host.
     Host(HostUndo),
+    /// Of the diary of a router.
+    Diary(RouterDiaryUndo),
+    /// Of that of a router of the model `input-queued`.
+    InputQueuedDiary(InputQueuedDiaryUndo),
     /// Of the overseer: what it was.
     Overseer(Box<Overseer>),
 }
@@ -64,9 +73,11 @@ impl Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
             seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
-            numbering: Numbering::new(&experiment.network),
+            numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
+            timeline: experiment.collect.timeline,
+            waits: experiment.collect.waits,
         }
     }
 
@@ -90,7 +101,7 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
 impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
-    type Record = RankDone;
+    type Record = Record;
     type Undo = Undo;
     type Error = Error;
 

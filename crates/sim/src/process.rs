@@ -3,14 +3,18 @@
 use des::{Context, Journal, Time};
 use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
-use fabric::{LinkUse, Packet};
-use routing::Random;
+use fabric::{
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
+    Wait, Waits,
+};
+use routing::{Entry, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::experiment::RouterModel;
-use crate::fact::Fact;
+use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
 use crate::model::{self, Simulation, Undo};
+use crate::told::Told;
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
@@ -21,6 +25,16 @@ pub struct RouterProcess {
     wires: Box<[Option<Wire>]>,
     /// What it has been told of loads elsewhere, if its routing asks for that.
     hearsay: Option<Box<Hearsay>>,
+    /// Who waits for whom, where that is told.
+    diary: Option<Box<Diary>>,
+}
+
+/// The diary of a router of one of the models.
+pub enum Diary {
+    /// `packet`.
+    Packet(RouterDiary),
+    /// `input-queued`.
+    InputQueued(InputQueuedDiary),
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -39,6 +53,9 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
+    diary: Option<&'a mut Diary>,
+    /// Parts told of the wait of the packet that departs next.
+    told: u8,
     context: &'a mut C,
 }
 
@@ -81,6 +98,9 @@ impl RouterProcess {
                 .routing
                 .reports()
                 .map(|reports| Box::new(Hearsay::new(reports))),
+            diary: simulation
+                .waits
+                .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
         }
     }
 
@@ -103,6 +123,8 @@ impl RouterProcess {
         }
         let cables = Cables {
             wires: &self.wires,
+            diary: self.diary.as_deref_mut(),
+            told: 0,
             context,
         };
         self.switch.handle(simulation, &[], fact, cables);
@@ -120,6 +142,7 @@ impl RouterProcess {
             switch,
             wires,
             hearsay,
+            diary,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -133,6 +156,8 @@ impl RouterProcess {
             _ => {
                 let cables = Cables {
                     wires,
+                    diary: diary.as_deref_mut(),
+                    told: 0,
                     context: &mut *context,
                 };
                 switch.handle(simulation, hearsay.told(), fact, cables);
@@ -146,6 +171,16 @@ impl RouterProcess {
     pub fn undo(&mut self, step: Undo) {
         match (step, &mut self.hearsay) {
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
+            (Undo::Diary(step), _) => {
+                if let Some(Diary::Packet(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
+            (Undo::InputQueuedDiary(step), _) => {
+                if let Some(Diary::InputQueued(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
             (step, _) => self.switch.undo(step),
         }
     }
@@ -154,6 +189,11 @@ impl RouterProcess {
     pub fn save(&self, bytes: &mut Vec<u8>) {
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
+        }
+        match self.diary.as_deref() {
+            Some(Diary::Packet(diary)) => model::write(diary, bytes),
+            Some(Diary::InputQueued(diary)) => model::write(diary, bytes),
+            None => {}
         }
         self.switch.save(bytes);
     }
@@ -167,6 +207,9 @@ impl RouterProcess {
             let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
             hearsay.restore(saved)?;
             bytes = rest;
+        }
+        if let Some(diary) = &mut self.diary {
+            bytes = diary.restore(bytes)?;
         }
         self.switch.restore(bytes)
     }
@@ -234,6 +277,35 @@ fn handle_input_queued<C: Context<Simulation>>(
         Fact::SwitchDue => router.due(now, guide, &mut cables),
         Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
         _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
+    }
+}
+
+impl Diary {
+    fn new(model: RouterModel, ports: usize, vcs: u8) -> Diary {
+        match model {
+            RouterModel::Packet => Diary::Packet(RouterDiary::new(ports, vcs)),
+            RouterModel::InputQueued { .. } => Diary::InputQueued(InputQueuedDiary::new(ports, vcs)),
+        }
+    }
+
+    /// Takes over a saved one; gives the bytes behind it.
+    fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let (fits, rest) = match self {
+            Diary::Packet(diary) => {
+                let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+            Diary::InputQueued(diary) => {
+                let (saved, rest): (InputQueuedDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+        };
+        fits.then_some(rest)
+            .ok_or_else(|| "its diary of waits is that of another router".into())
     }
 }
 
@@ -375,9 +447,109 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     }
 }
 
+/// The diary of a router, about one packet.
+struct Page<'a, C> {
+    port: u16,
+    vc: u8,
+    packet: &'a Packet,
+    /// Parts told of its wait.
+    told: &'a mut u8,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: RouterDiaryUndo) {
+        self.context.undo(Undo::Diary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<InputQueuedDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: InputQueuedDiaryUndo) {
+        self.context.undo(Undo::InputQueuedDiary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<InputQueuedDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Page<'_, C> {
+    fn tell(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            bytes,
+            ..
+        } = *self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: self.port,
+            vc: self.vc,
+            bytes,
+            part: *self.told,
+            wait,
+        }));
+        *self.told = self.told.saturating_add(1);
+    }
+}
+
+impl<C: Context<Simulation>> Cables<'_, C> {
+    /// Writes about a packet for a port and VC into the diary, if there is one.
+    #[inline(never)]
+    fn write(
+        &mut self,
+        (port, vc): (u16, u8),
+        packet: &Packet,
+        line: impl FnOnce(&mut Diary, Time, &mut Page<'_, C>),
+    ) {
+        let Some(diary) = &mut self.diary else { return };
+        let now = self.context.now();
+        let mut page = Page {
+            port,
+            vc,
+            packet,
+            told: &mut self.told,
+            context: &mut *self.context,
+        };
+        line(diary, now, &mut page);
+    }
+}
+
+fn lane(ready: &Ready) -> Lane {
+    Lane {
+        output: ready.output,
+        vc: ready.output_vc,
+        entering: ready.entry == Entry::Bubble,
+    }
+}
+
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        if self.diary.is_some() {
+            self.write((port, vc), &packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+                }
+            });
+            self.told = 0;
+        }
         self.depart_after(port, vc, packet, wait, serialization);
     }
 
@@ -397,6 +569,30 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);
+    }
+
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.queued(now, lane(ready), page);
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.left(now, lane(ready), page);
+                }
+            });
+        }
     }
 }
 
@@ -425,5 +621,27 @@ impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
 
     fn due(&mut self, after: Time) {
         self.context.send(self.context.lp(), after, Fact::SwitchDue);
+    }
+
+    #[inline]
+    fn keeps_diary(&self) -> bool {
+        self.diary.is_some()
+    }
+
+    fn came(&mut self, packet: &Packet) {
+        self.write((0, 0), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.arrived(now, page);
+            }
+        });
+    }
+
+    fn passes(&mut self, packet: &Packet, passage: Passage) {
+        self.write((passage.output, passage.output_vc), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.sent(now, passage, page);
+            }
+        });
+        self.told = 0;
     }
 }
