@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use results::rows::CriticalPathRow;
+use results::rows::{CriticalPathRow, Row};
 use results::{
     CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, Job, PathLink, PathRank, PathReason, PathWait, Summary,
 };
@@ -30,29 +30,30 @@ const NAMED_SHARE: f64 = 0.95;
 /// The folder is no result, or of a run that did not collect what is needed; there is no such job; tables are
 /// damaged.
 pub fn explain(folder: &Path, job: Option<&str>) -> Result<(CriticalPaths, Vec<CriticalPathRow>), Error> {
+    let mut rows = Vec::new();
+    let paths = find(folder, job, &mut |row| rows.push(row))?;
+    Ok((paths, rows))
+}
+
+/// Finds the paths, and gives out their steps row by row.
+fn find(
+    folder: &Path,
+    job: Option<&str>,
+    see: &mut impl FnMut(CriticalPathRow),
+) -> Result<CriticalPaths, Error> {
     let summary = Summary::load(folder)?;
     let jobs = chosen(folder, &summary, job)?;
-    let missing: Vec<&'static str> = ["timeline", "messages", "waits"]
-        .into_iter()
-        .filter(|table| !folder.join(format!("{table}.parquet")).exists())
-        .collect();
-    if !missing.is_empty() {
-        return Err(Error::NotCollected {
-            folder: folder.into(),
-            tables: missing,
-        });
-    }
+    were_collected(folder, &summary)?;
     let bandwidths = Bandwidths::read(folder)?;
-    let (mut paths, mut rows) = (Vec::new(), Vec::new());
+    let mut paths = Vec::new();
     for job in jobs {
-        paths.push(explain_job(folder, job, &bandwidths, &mut rows)?);
+        paths.push(explain_job(folder, job, &bandwidths, see)?);
     }
-    let paths = CriticalPaths {
+    Ok(CriticalPaths {
         schema: CRITICAL_PATH_SCHEMA.into(),
         digest: summary.digest,
         jobs: paths,
-    };
-    Ok((paths, rows))
+    })
 }
 
 /// [`explain`], with what it finds written into the folder: `critical_path.parquet` and `critical_path.json`.
@@ -60,9 +61,32 @@ pub fn explain(folder: &Path, job: Option<&str>) -> Result<(CriticalPaths, Vec<C
 /// # Errors
 /// As [`explain`], or the folder cannot be written.
 pub fn write(folder: &Path, job: Option<&str>) -> Result<CriticalPaths, Error> {
-    let (paths, rows) = explain(folder, job)?;
-    paths.write(folder, &results::rows::critical_path(rows))?;
+    let mut columns = CriticalPathRow::columns();
+    let paths = find(folder, job, &mut |row| row.push(&mut columns))?;
+    paths.write(folder, &CriticalPathRow::table(&mut columns))?;
     Ok(paths)
+}
+
+/// Whether the run has written what is needed: what has no rows has no file.
+fn were_collected(folder: &Path, summary: &Summary) -> Result<(), Error> {
+    let asked = |key: &str| summary.experiment["collect"][key] == true;
+    let tables = [
+        ("timeline", "timeline"),
+        ("messages", "timeline"),
+        ("waits", "waits"),
+    ];
+    let missing: Vec<&'static str> = tables
+        .into_iter()
+        .filter(|(table, key)| !asked(key) && !folder.join(format!("{table}.parquet")).exists())
+        .map(|(table, _)| table)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::NotCollected {
+        folder: folder.into(),
+        tables: missing,
+    })
 }
 
 fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result<Vec<&'a Job>, Error> {
@@ -97,11 +121,11 @@ fn explain_job(
     folder: &Path,
     job: &Job,
     bandwidths: &Bandwidths,
-    rows: &mut Vec<CriticalPathRow>,
+    see: &mut impl FnMut(CriticalPathRow),
 ) -> Result<CriticalPath, Error> {
     let names = Rc::new(RefCell::new(Names::default()));
     let own = names.borrow_mut().number(&job.name);
-    let path = walk(History {
+    let mut path = walk(History {
         spans: open(folder, job, &names)?,
         messages: open(folder, job, &names)?,
         waits: open(folder, job, &names)?,
@@ -109,6 +133,7 @@ fn explain_job(
         own,
     })?;
     let names = names.borrow();
+    add_what_was_cut_off(job, &mut path);
     check(folder, job, &path)?;
     let told = Told {
         links: places::links(folder, &path.steps.iter().filter_map(link_of).collect())?,
@@ -116,13 +141,9 @@ fn explain_job(
         path: &path,
     };
     let name: Arc<str> = job.name.as_str().into();
-    rows.extend(
-        path.steps
-            .iter()
-            .rev()
-            .zip(0..)
-            .map(|(step, number)| told.row(&name, number, step)),
-    );
+    for (step, number) in path.steps.iter().rev().zip(0..) {
+        see(told.row(&name, number, step));
+    }
     Ok(told.summary(job))
 }
 
@@ -134,10 +155,32 @@ fn open<R: Readable>(
     Ok(Backwards::new(Stored::open(folder, &job.name, names)?))
 }
 
-/// The path of a job that has ended is as long as the job.
+/// What the ranks of a job that was cut off were doing in the end has no rows.
+fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
+    let begin = path.steps.last().map_or(0, |first| first.begin);
+    let (known, end) = (path.end.unwrap_or(begin), begin + picoseconds(job));
+    if !job.finished && known < end {
+        let what = What::Unknown {
+            rank: path.rank,
+            call: None,
+        };
+        let rest = Step {
+            begin: known,
+            end,
+            what,
+        };
+        path.steps.insert(0, rest);
+    }
+}
+
+fn picoseconds(job: &Job) -> u64 {
+    (job.time_ns * 1000.0).round() as u64
+}
+
+/// The path is as long as the job.
 fn check(folder: &Path, job: &Job, path: &JobPath) -> Result<(), Error> {
     let length: u64 = path.steps.iter().map(|step| step.end - step.begin).sum();
-    let time_ps = (job.time_ns * 1000.0).round() as u64;
+    let time_ps = picoseconds(job);
     if length == time_ps {
         return Ok(());
     }

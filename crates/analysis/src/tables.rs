@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -13,6 +14,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use results::ReadError;
 
@@ -167,8 +169,8 @@ pub(crate) trait Readable: Timed + Sized {
     const TABLE: &'static str;
     /// Columns that are read.
     const COLUMNS: &'static [&'static str];
-    /// Columns whose largest value is the latest time of a row.
-    const TIMES: &'static [&'static str];
+    /// The one with the time of a row.
+    const TIME: &'static str;
 
     /// Appends those rows that belong to the job.
     fn rows(
@@ -183,7 +185,7 @@ impl Readable for Span {
     const TABLE: &'static str = "timeline";
     const COLUMNS: &'static [&'static str] =
         &["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
-    const TIMES: &'static [&'static str] = &["end_ps"];
+    const TIME: &'static str = "end_ps";
 
     fn rows(
         columns: &Columns<'_>,
@@ -238,7 +240,7 @@ impl Readable for Message {
         "injected_ps",
         "arrived_ps",
     ];
-    const TIMES: &'static [&'static str] = &["arrived_ps"];
+    const TIME: &'static str = "arrived_ps";
 
     fn rows(
         columns: &Columns<'_>,
@@ -297,7 +299,7 @@ impl Readable for Wait {
         "holder",
         "bytes",
     ];
-    const TIMES: &'static [&'static str] = &["end_ps"];
+    const TIME: &'static str = "end_ps";
 
     fn rows(
         columns: &Columns<'_>,
@@ -332,30 +334,31 @@ impl Readable for Wait {
 /// A table of a result folder, as far as it concerns one job.
 pub(crate) struct Stored<R> {
     path: PathBuf,
-    file: File,
-    metadata: ArrowReaderMetadata,
+    /// None: there is no such file, as there are no rows.
+    file: Option<(File, ArrowReaderMetadata)>,
     job: String,
     names: Rc<RefCell<Names>>,
-    row: std::marker::PhantomData<R>,
+    row: PhantomData<R>,
 }
 
 impl<R: Readable> Stored<R> {
-    /// Opens the table; `names` will know the texts in it. A table that has no file has no rows: tables without
-    /// rows are not written.
+    /// Opens the table; `names` will know the texts in it.
     pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<Names>>) -> Result<Stored<R>, Error> {
         let path = folder.join(format!("{}.parquet", R::TABLE));
-        let opened = File::open(&path).and_then(|file| {
-            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
-            Ok((file, metadata.map_err(as_io)?))
-        });
-        let (file, metadata) = opened.map_err(|source| unreadable(&path, source))?;
+        let file = match File::open(&path) {
+            Ok(file) => {
+                let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
+                Some((file, metadata.map_err(|e| unreadable(&path, as_io(e)))?))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(unreadable(&path, source)),
+        };
         Ok(Stored {
             path,
             file,
-            metadata,
             job: job.into(),
             names: names.clone(),
-            row: std::marker::PhantomData,
+            row: PhantomData,
         })
     }
 }
@@ -365,30 +368,31 @@ impl<R: Readable> Groups for Stored<R> {
     type Error = Error;
 
     fn latest(&self) -> Vec<u64> {
-        let metadata = self.metadata.metadata();
+        let Some((_, metadata)) = &self.file else {
+            return Vec::new();
+        };
+        let metadata = metadata.metadata();
         let schema = metadata.file_metadata().schema_descr();
-        let times: Vec<usize> = (0..schema.num_columns())
-            .filter(|column| R::TIMES.contains(&schema.column(*column).name()))
-            .collect();
-        let latest = |group: &parquet::file::metadata::RowGroupMetaData| {
-            let largest = times
-                .iter()
-                .map(|column| match group.column(*column).statistics() {
-                    // Unsigned integers are stored as signed ones of the same bits.
-                    Some(Statistics::Int64(numbers)) => numbers.max_opt().map(|latest| *latest as u64),
-                    _ => None,
-                });
-            // Without statistics the group may hold any time. A column of empty cells has none either, but then
-            // another one counts.
-            largest.flatten().max().unwrap_or(u64::MAX)
+        let time = (0..schema.num_columns()).find(|column| schema.column(*column).name() == R::TIME);
+        let latest = |group: &RowGroupMetaData| {
+            let largest = match time.and_then(|column| group.column(column).statistics()) {
+                // Unsigned integers are stored as signed ones of the same bits.
+                Some(Statistics::Int64(numbers)) => numbers.max_opt().map(|latest| *latest as u64),
+                _ => None,
+            };
+            // Without statistics the group may hold any time.
+            largest.unwrap_or(u64::MAX)
         };
         metadata.row_groups().iter().map(latest).collect()
     }
 
     fn read(&mut self, group: usize, rows: &mut Vec<R>) -> Result<(), Error> {
         let failed = |source| unreadable(&self.path, source);
-        let file = self.file.try_clone().map_err(failed)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let Some((file, metadata)) = &self.file else {
+            return Ok(());
+        };
+        let file = file.try_clone().map_err(failed)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
         let mask = ProjectionMask::columns(builder.parquet_schema(), R::COLUMNS.iter().copied());
         let reader = builder.with_row_groups(vec![group]).with_projection(mask).build();
         for batch in reader.map_err(|e| failed(as_io(e)))? {

@@ -24,6 +24,9 @@ pub(crate) struct Step {
     pub what: What,
 }
 
+// A path may have many.
+const _: () = assert!(size_of::<Step>() <= 64);
+
 /// What took the time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
@@ -65,6 +68,10 @@ pub(crate) struct Path {
     pub steps: Vec<Step>,
     /// Messages on it.
     pub messages: u64,
+    /// The rank that it ends on.
+    pub rank: u32,
+    /// When; none: there are no rows.
+    pub end: Option<u64>,
 }
 
 /// Rows of the three tables about one job, and what is known about links.
@@ -100,6 +107,7 @@ where
         return Ok(walk.path);
     };
     ranks.current.insert(last.rank, last);
+    (walk.path.rank, walk.path.end) = (last.rank, Some(last.end));
     let (mut rank, mut now) = (last.rank, last.end);
     while let Some(span) = ranks.at(rank, now)? {
         let step = |what| Step {

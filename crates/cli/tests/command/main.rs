@@ -2,5 +2,6 @@
 
 mod bench;
 mod checkpoints;
+mod explain;
 mod right_input;
 mod wrong_input;

@@ -7,6 +7,7 @@ mod applications;
 mod bounds;
 mod checkpoints;
 mod corpus;
+mod critical_path;
 mod deadlock;
 mod jobs;
 mod mpi_semantics;

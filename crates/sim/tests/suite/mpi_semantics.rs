@@ -38,7 +38,7 @@ fn blocking(collective: Collective, bytes: u64) -> Operation {
 }
 
 /// A program of each rank of six, of which two share a host.
-fn programs() -> Vec<Vec<Operation>> {
+pub fn programs() -> Vec<Vec<Operation>> {
     let program = |rank: u32| {
         let (next, last) = ((rank + 1) % 6, (rank + 5) % 6);
         let fence = Operation::Fence {

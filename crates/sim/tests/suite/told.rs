@@ -12,7 +12,7 @@ use crate::support::{
     table,
 };
 
-const ALL: &str = "\n[collect]\ntimeline = true\nwaits = true\n";
+pub const ALL: &str = "\n[collect]\ntimeline = true\nwaits = true\n";
 
 fn all() -> Vec<(String, String)> {
     let on = |key: &str| (format!("collect.{key}"), "true".to_string());
@@ -20,7 +20,7 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Experiments of the corpus with ranks, with everything collected.
-fn with_ranks() -> Vec<(String, Experiment)> {
+pub fn with_ranks() -> Vec<(String, Experiment)> {
     let names = [
         "goal-ring.toml",
         "incast-dumpi-hyperx.toml",
