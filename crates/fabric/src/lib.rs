@@ -24,7 +24,7 @@ pub mod router;
 mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
-pub use link::LinkUse;
+pub use link::{Flow, LinkUse};
 pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;

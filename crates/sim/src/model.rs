@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+use crate::collect::{Plan, RouterSamplerUndo};
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
@@ -28,6 +29,8 @@ pub struct Simulation {
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
+    /// What is collected.
+    pub plan: Plan,
     /// Whether ranks and NICs tell of the ranks' timelines and messages.
     pub timeline: bool,
     /// Whether NICs and routers tell which packets wait for whom.
@@ -53,6 +56,8 @@ pub enum Undo {
     InputQueued(input_queued::Undo),
     /// Of what a router has been told.
     Hearsay(HearsayUndo),
+    /// Of what samples a router.
+    RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
     /// Of the diary of a router.
@@ -76,6 +81,7 @@ impl Simulation {
             numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
+            plan: Plan::new(&experiment.collect, &experiment.network),
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
         }
@@ -149,8 +155,8 @@ impl Model for Simulation {
 
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
-            (Process::Router(router), step) => router.undo(step),
-            (Process::Host(host), Undo::Host(step)) => host.undo(step),
+            (Process::Router(router), step) => router.undo(self, step),
+            (Process::Host(host), Undo::Host(step)) => host.undo(self, step),
             (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
             _ => unreachable!("a process takes back its own steps"),
         }
@@ -166,7 +172,7 @@ impl Model for Simulation {
 
     fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.restore(bytes),
+            Process::Router(router) => router.restore(self, bytes),
             Process::Host(host) => host.restore(self, read(bytes)?, purpose),
             Process::Overseer(overseer) => {
                 *overseer = read(bytes)?;

@@ -4,4 +4,5 @@ mod bench;
 mod checkpoints;
 mod explain;
 mod right_input;
+mod running;
 mod wrong_input;

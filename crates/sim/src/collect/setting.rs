@@ -67,10 +67,11 @@ impl Series {
 }
 
 impl CollectSetting {
-    /// Nothing is collected.
-    pub fn off() -> CollectSetting {
+    /// This is sampled, of all routers, and nothing else is collected; bins begin with 1 us, and grow. For programs
+    /// that have no file.
+    pub fn of(series: Series) -> CollectSetting {
         CollectSetting {
-            series: Series::Off,
+            series,
             bins: Bins::growing(Time(FIRST_PS)),
             routers: None,
             timeline: false,
@@ -119,7 +120,12 @@ impl CollectSetting {
         }
     }
 
-    /// Sets what is sampled, for programs that have no file.
+    /// Sets whether ranks tell of their timelines and messages, and packets of their waits.
+    pub fn set_told(&mut self, timeline: bool, waits: bool) {
+        (self.timeline, self.waits) = (timeline, waits);
+    }
+
+    /// Sets what is sampled.
     pub fn set_series(&mut self, series: Series) {
         self.series = series;
     }
