@@ -94,7 +94,7 @@ impl Links {
             of_link.push(index);
             links.before.push(before);
             let sum = before.map_or(0, |before| links.wire[before]);
-            links.wire.push(sum + stay.serialization);
+            links.wire.push(sum.saturating_add(stay.serialization));
         }
         links
     }
@@ -105,7 +105,7 @@ impl Links {
             return 0;
         };
         let started = |index: usize| stays[index].end;
-        let gone = |index: usize| started(index) + stays[index].serialization;
+        let gone = |index: usize| started(index).saturating_add(stays[index].serialization);
         let of_link = &self.stays[&stay.link];
         let Some(first) = of_link.get(of_link.partition_point(|index| gone(*index) <= stay.begin)) else {
             return 0;
@@ -113,12 +113,12 @@ impl Links {
         if *first >= at {
             return 0;
         }
-        let whole = self.wire[last] - self.wire[*first] + stays[*first].serialization;
+        let whole = (self.wire[last] - self.wire[*first]).saturating_add(stays[*first].serialization);
         let (early, late) = (
             stay.begin.saturating_sub(started(*first)),
             gone(last).saturating_sub(stay.end),
         );
-        whole.saturating_sub(early + late)
+        whole.saturating_sub(early.saturating_add(late))
     }
 }
 
@@ -152,7 +152,7 @@ impl Chain {
     fn at_link(&mut self, stays: &[Stay], links: &Links, mut at: usize, own: Name) -> usize {
         loop {
             let stay = &stays[at];
-            let gone = |other: usize| stays[other].end + stays[other].serialization;
+            let gone = |other: usize| stays[other].end.saturating_add(stays[other].serialization);
             let Some(before) = links.before[at].filter(|before| gone(*before) > stay.begin) else {
                 self.wait(stay, stay.begin, 0, own);
                 return at;

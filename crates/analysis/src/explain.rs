@@ -158,7 +158,7 @@ fn open<R: Readable>(
 /// What the ranks of a job that was cut off were doing in the end has no rows.
 fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
     let begin = path.steps.last().map_or(0, |first| first.begin);
-    let (known, end) = (path.end.unwrap_or(begin), begin + picoseconds(job));
+    let (known, end) = (path.end.unwrap_or(begin), begin.saturating_add(picoseconds(job)));
     if !job.finished && known < end {
         let what = What::Unknown {
             rank: path.rank,

@@ -447,7 +447,7 @@ fn stays(mut waits: Vec<Wait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<S
         let (reason, holder) = (wait.reason, wait.holder);
         stays[index]
             .parts
-            .push((Cause { reason, holder }, wait.end - wait.begin));
+            .push((Cause { reason, holder }, wait.end.saturating_sub(wait.begin)));
         stays[index].end = wait.end;
         open.insert((wait.link, wait.vc, wait.end, wait.part.saturating_add(1)), index);
     }
