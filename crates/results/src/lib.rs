@@ -6,6 +6,7 @@
 
 mod bounds;
 mod compare;
+mod critical_path;
 mod digest;
 mod folder;
 mod histogram;
@@ -13,12 +14,18 @@ mod interference;
 mod outcome;
 mod report;
 pub mod rows;
+mod running;
 mod show;
+pub mod stream;
 mod summary;
 mod table;
 
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
+pub use critical_path::{
+    CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
+    PathWait,
+};
 pub use digest::{Chain, Digest, hash};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
@@ -27,5 +34,9 @@ pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;
-pub use summary::{Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds};
+pub use running::{RUNNING, Running, RunningFolder};
+pub use stream::{Collected, Shelf, Stream, StreamState};
+pub use summary::{
+    Collect, CollectedTable, Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds,
+};
 pub use table::Table;

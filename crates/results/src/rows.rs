@@ -8,6 +8,23 @@ use std::sync::Arc;
 
 use crate::table::{Cell, Table};
 
+/// What a row of a table holds, and how its columns are collected.
+pub trait Row: Sized {
+    /// Name of the table.
+    const TABLE: &'static str;
+    /// Cells of all columns.
+    type Columns: Send;
+
+    /// No rows yet.
+    fn columns() -> Self::Columns;
+    /// Puts a row at the end.
+    fn push(self, columns: &mut Self::Columns);
+    /// The table of all rows, which are taken out.
+    fn table(columns: &mut Self::Columns) -> Table;
+    /// The columns of a table again; none if it is another one.
+    fn restore(table: &Table) -> Option<Self::Columns>;
+}
+
 macro_rules! table {
     (
         $(#[$doc:meta])* $row:ident, $table:ident {
@@ -20,16 +37,41 @@ macro_rules! table {
             $( $(#[$column_doc])* pub $column: $type, )*
         }
 
+        impl Row for $row {
+            const TABLE: &'static str = stringify!($table);
+            type Columns = ( $( <$type as Cell>::Cells, )* );
+
+            fn columns() -> Self::Columns {
+                ( $( <$type as Cell>::Cells::default(), )* )
+            }
+
+            #[inline]
+            fn push(self, columns: &mut Self::Columns) {
+                let ( $( $column, )* ) = columns;
+                $( <$type as Cell>::push(self.$column, $column); )*
+            }
+
+            fn table(columns: &mut Self::Columns) -> Table {
+                let ( $( $column, )* ) = columns;
+                Table::new(
+                    stringify!($table),
+                    vec![$( (stringify!($column), <$type>::NULLABLE, <$type as Cell>::array($column)) ),*],
+                )
+            }
+
+            fn restore(table: &Table) -> Option<Self::Columns> {
+                let batch = table.batch();
+                Some(( $( <$type as Cell>::restore(batch.column_by_name(stringify!($column))?)?, )* ))
+            }
+        }
+
         #[doc = concat!("The table `", stringify!($table), "` of these rows, in the order given.")]
         pub fn $table(rows: impl IntoIterator<Item = $row>) -> Table {
-            $( let mut $column = <$type as Cell>::Cells::default(); )*
+            let mut columns = $row::columns();
             for row in rows {
-                $( Cell::push(row.$column, &mut $column); )*
+                row.push(&mut columns);
             }
-            Table::new(
-                stringify!($table),
-                vec![$( (stringify!($column), <$type>::NULLABLE, <$type as Cell>::array($column)) ),*],
-            )
+            $row::table(&mut columns)
         }
     };
 }
@@ -169,6 +211,255 @@ table! {
     }
 }
 
+table! {
+    /// What the links of one class did in one bin of time. Of a bin in which none of them did anything there is
+    /// no row, nor in the other tables of series.
+    ClassSeriesRow, class_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Links of this class, also those that did nothing.
+        links: u64,
+        /// Bytes of the packets begun in the bin, all links together.
+        bytes: u64,
+        /// Those packets.
+        packets: u64,
+        /// Time in which bits were on the wire, all links together, in picoseconds.
+        busy_ps: u64,
+        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, all links
+        /// together, in picoseconds.
+        buffer_full_ps: u64,
+    }
+}
+
+table! {
+    /// What one link did in one bin of time.
+    LinkSeriesRow, link_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link, as in the table `links`.
+        link: u32,
+        /// Bytes of the packets begun in the bin.
+        bytes: u64,
+        /// Those packets.
+        packets: u64,
+        /// Time in which bits were on the wire, in picoseconds.
+        busy_ps: u64,
+        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, in picoseconds.
+        buffer_full_ps: u64,
+        /// Packets that wait for the link at the end of the bin; of an injection link, as many as the bytes in the
+        /// queue of the NIC make at least.
+        waiting_packets: u32,
+        /// Bytes that wait for the link at the end of the bin.
+        waiting_bytes: u64,
+    }
+}
+
+table! {
+    /// Room taken in a buffer at the end of a bin of time, where it has changed.
+    VcSeriesRow, vc_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link that leads to the buffer, as in the table `links`.
+        link: u32,
+        /// Virtual channel.
+        vc: u8,
+        /// Bytes taken, as the sender knows it: until the credit for them is back.
+        used_bytes: u32,
+        /// Bytes of the buffer.
+        capacity_bytes: u32,
+    }
+}
+
+table! {
+    /// What one host did in one bin of time.
+    HostSeriesRow, host_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Host.
+        host: u32,
+        /// Packets begun in the bin.
+        packets_sent: u64,
+        /// Packets that came in whole in the bin.
+        packets_received: u64,
+        /// Bytes of the packets begun.
+        bytes_sent: u64,
+        /// Bytes of the packets that came in.
+        bytes_received: u64,
+        /// Bytes that wait in the queues of its NIC at the end of the bin.
+        nic_queue_bytes: u64,
+    }
+}
+
+table! {
+    /// What one router did in one bin of time.
+    RouterSeriesRow, router_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Router.
+        router: u32,
+        /// Packets that began to leave it in the bin.
+        packets_sent: u64,
+        /// Packets whose head came in, and through the pipeline, in the bin.
+        packets_received: u64,
+    }
+}
+
+table! {
+    /// What one job did in one bin of time.
+    JobSeriesRow, job_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Name of the job.
+        job: Arc<str>,
+        /// Messages handed to NICs or to memory, those of protocols included.
+        messages_sent: u64,
+        /// Their bytes on the wire.
+        bytes_sent: u64,
+        /// Messages that came in whole; of synthetic traffic, which nobody waits for, 0.
+        messages_received: u64,
+        /// Bytes of those; of synthetic traffic, of the packets.
+        bytes_received: u64,
+        /// Packets that came in whole.
+        packets_delivered: u64,
+        /// Ranks that reached the end of their programs.
+        ranks_finished: u64,
+    }
+}
+
+table! {
+    /// What one rank did, from one operation of its program to the next; a call in which it waited, from one begin or
+    /// end of a wait to the next.
+    TimelineRow, timeline {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Rank.
+        rank: u32,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// `compute`, or the MPI call.
+        state: Cow<'static, str>,
+        /// Whether it waited in the call, its CPU idle, until a message let it go on.
+        blocked: bool,
+        /// Part of the application's code that it computed in, if that is known.
+        region: Option<Arc<str>>,
+    }
+}
+
+table! {
+    /// One message between two ranks, those of protocols included, that has come to its end.
+    MessageRow, messages {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Sending rank.
+        from_rank: u32,
+        /// Receiving rank.
+        to_rank: u32,
+        /// What the messages about one MPI message have in common: its place in the order of sender and receiver;
+        /// of one-sided communication, the request of who began it.
+        sequence: u32,
+        /// Number that its packets carry, among the messages of the sending host; none: it went through memory.
+        number: Option<u32>,
+        /// Host of the sending rank.
+        from_host: u32,
+        /// Host of the receiving rank.
+        to_host: u32,
+        /// Payload of the MPI message in bytes.
+        bytes: u64,
+        /// Tag; none of collectives and one-sided communication.
+        tag: Option<i32>,
+        /// The collective that it is a message of, and its algorithm.
+        collective: Option<Cow<'static, str>>,
+        /// Its part in its protocol.
+        protocol: Cow<'static, str>,
+        /// When the sender's call, or the round of its collective, came to it, in picoseconds; of an answer that
+        /// its protocol gives, when that was given.
+        posted_ps: u64,
+        /// When it was handed to the NIC or to memory, in picoseconds.
+        sent_ps: u64,
+        /// When its last byte had left the NIC, in picoseconds; none: it went through memory.
+        injected_ps: Option<u64>,
+        /// When its last byte had come in, in picoseconds.
+        arrived_ps: u64,
+        /// When a receive had taken it, in picoseconds; where none has to, when it came in.
+        matched_ps: u64,
+    }
+}
+
+table! {
+    /// A wait of one packet for a link, as far as one job held the link.
+    WaitRow, waits {
+        /// Name of the packet's job.
+        job: Arc<str>,
+        /// Host that it comes from.
+        from_host: u32,
+        /// Number of its message among those of that host.
+        number: u32,
+        /// Link that it waited for, as in the table `links`.
+        link: u32,
+        /// Virtual channel at the far end of the link.
+        vc: u8,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// What for: `wire`, `room`, `nic` and so on.
+        reason: Cow<'static, str>,
+        /// Name of the job that held the link; none: not known.
+        holder: Option<Arc<str>>,
+        /// Number of the row, from 0, among those of one wait: that of one packet at one link until it starts.
+        part: u8,
+        /// Bytes of the packet.
+        bytes: u32,
+    }
+}
+
+table! {
+    /// A step of a job's critical path: what took the time from its begin to its end. The steps of a job follow
+    /// each other without gap from its start to its end.
+    CriticalPathRow, critical_path {
+        /// Job.
+        job: Arc<str>,
+        /// Number of the step, from the start.
+        step: u32,
+        /// `compute`, `overhead`, `network`, `wait` or `unknown`.
+        kind: Cow<'static, str>,
+        /// Rank that it happens on; of a message the one that sends it.
+        rank: u32,
+        /// Rank that a message goes to.
+        to_rank: Option<u32>,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// Region of computation, MPI call, or what a message is for, as in the other tables.
+        activity: Option<Arc<str>>,
+        /// Link that packets of the message waited for.
+        link: Option<u32>,
+        /// What they waited for.
+        reason: Option<Arc<str>>,
+        /// Job whose packets held it.
+        holder: Option<Arc<str>>,
+        /// Number of the message at its sending host; empty through memory.
+        message: Option<u32>,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +474,16 @@ mod tests {
             links([]),
             latency_histogram([]),
             hops_histogram([]),
+            class_series([]),
+            link_series([]),
+            vc_series([]),
+            host_series([]),
+            router_series([]),
+            job_series([]),
+            timeline([]),
+            messages([]),
+            waits([]),
+            critical_path([]),
         ] {
             let heading = format!("## `{}`", table.name());
             let section = page

@@ -4,18 +4,23 @@
 use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
-use fabric::{Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, Outgoing, Packet};
-use mpi::{Action, Changes, Message, Rank, RankState};
+use fabric::{
+    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicDiary, NicDiaryUndo, NicOutputs, NicState, NicUndo,
+    Outgoing, Packet, Wait, Waits,
+};
+use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 use workload::{Operation, Program, TraceError};
 
 use crate::Error;
+use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
 use crate::counts::{CountsUndo, JobCounts, counts_of};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
+use crate::told::{MessageKey, Told};
 use crate::wiring::Wire;
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
@@ -43,6 +48,10 @@ pub struct Host {
     /// When the NIC takes the next message of a rank at the earliest.
     next_handover: Time,
     actions: Vec<Action>,
+    /// Samples it, if anything is sampled.
+    sampler: HostSampler,
+    /// What it tells of itself; none: nothing.
+    teller: Option<Box<Teller>>,
 }
 
 /// One port of the NIC.
@@ -59,6 +68,14 @@ struct MoreRails {
     turn: u8,
     /// Messages that several rails carry and a rank wants to know the end of: how many still have some of it.
     divided: BTreeMap<Injected, u8>,
+}
+
+/// What a host remembers to tell of itself.
+struct Teller {
+    /// Whether it tells of its ranks and their messages.
+    timeline: bool,
+    /// Of each rail, if it tells for whom packets wait.
+    diaries: Box<[NicDiary]>,
 }
 
 /// A rank on this host.
@@ -105,6 +122,10 @@ pub enum HostUndo {
     },
     /// A message for one of its ranks has come.
     MessageReceived,
+    /// It was sampled.
+    Sampled(Box<HostSamples>),
+    /// Of the diary of one port of its NIC.
+    Diary { rail: u8, step: NicDiaryUndo },
     /// The NIC keeps its distance from another message.
     HandedOver {
         /// When it would have taken the next one before.
@@ -128,6 +149,9 @@ pub struct HostState {
     counts: Vec<JobCounts>,
     under_way: u32,
     next_handover: Time,
+    samples: Option<HostSamples>,
+    /// Of each rail, if diaries are kept.
+    diaries: Vec<NicDiary>,
 }
 
 /// Where the outputs of a port of the NIC go: into events.
@@ -135,6 +159,7 @@ struct Cable<'a, C> {
     rail: u8,
     wire: Wire,
     counts: &'a mut Vec<JobCounts>,
+    teller: Option<&'a mut Teller>,
     context: &'a mut C,
 }
 
@@ -170,6 +195,8 @@ impl Host {
             under_way: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
+            sampler: HostSampler::new(simulation, id),
+            teller: Teller::new(simulation).map(Box::new),
         }
     }
 
@@ -222,6 +249,9 @@ impl Host {
     #[inline]
     pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
         let now = context.now();
+        if self.sampler.is_due(now) {
+            self.sample(simulation, context);
+        }
         match *fact {
             Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
             Fact::CreditReturned { port, bytes, .. } => {
@@ -245,6 +275,10 @@ impl Host {
             Fact::MessageDue { job, number, message } => {
                 let seats = &simulation.seats;
                 let slot = seats.slot(&simulation.jobs[usize::from(job)], message.from);
+                if simulation.timeline {
+                    let key = MessageKey::new(job, &message);
+                    context.emit(Record::Told(Told::Handed { key }));
+                }
                 self.hand_over(simulation, (slot, job), number, message, context);
             }
             Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
@@ -272,6 +306,32 @@ impl Host {
         }
     }
 
+    /// Notes what has been in the bins before the one that begins.
+    #[cold]
+    #[inline(never)]
+    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+        let now = context.now();
+        let Host {
+            id,
+            first,
+            more,
+            counts,
+            sampler,
+            ..
+        } = self;
+        let seen = seen(*id, first, more.as_deref(), counts);
+        let emit = &mut |record| context.emit(record);
+        if let Some(before) = sampler.sample(simulation, &seen, now, C::REVERSIBLE, emit) {
+            context.undo(Undo::Host(HostUndo::Sampled(before)));
+        }
+    }
+
+    /// The last samples, of a host to which nothing will happen any more.
+    pub fn finish(&self, simulation: &Simulation, end: Time, emit: &mut impl FnMut(Record)) {
+        let seen = seen(self.id, &self.first, self.more.as_deref(), &self.counts);
+        self.sampler.finish(simulation, &seen, end, emit);
+    }
+
     #[inline]
     fn nic<'a, C>(&'a mut self, rail: u8, context: &'a mut C) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
         let port = match (rail, &mut self.more) {
@@ -282,6 +342,7 @@ impl Host {
             rail,
             wire: port.injection,
             counts: &mut self.counts,
+            teller: self.teller.as_deref_mut(),
             context,
         };
         (&mut port.nic, cable)
@@ -301,6 +362,7 @@ impl Host {
         // Hosts with one rail have the number of their end point.
         let now = context.now();
         let (nic, mut cable) = self.nic(0, context);
+        cable.take(now);
         nic.send(now, message, &mut cable);
     }
 
@@ -353,6 +415,7 @@ impl Host {
                 ..message
             };
             let (nic, mut cable) = self.nic(rail, context);
+            cable.take(now);
             nic.send(now, part, &mut cable);
         }
     }
@@ -444,10 +507,18 @@ impl Host {
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageReceived));
         }
+        if simulation.timeline {
+            let key = MessageKey::new(job, &message);
+            context.emit(Record::Told(Told::Arrived { key }));
+        }
         let now = context.now();
-        let slot = simulation
-            .seats
-            .slot(&simulation.jobs[usize::from(job)], message.to);
+        let of = &simulation.jobs[usize::from(job)];
+        if let JobKind::Ranks(ranks) = &of.kind {
+            let bytes = wire_bytes(&message, &ranks.mpi.settings);
+            let notes = &mut Notes(context);
+            counts_of(&mut self.counts, job, notes).received(bytes, notes);
+        }
+        let slot = simulation.seats.slot(of, message.to);
         self.with_rank(simulation, slot, context, |rank, actions| {
             rank.arrived(now, message, actions)
         });
@@ -476,7 +547,11 @@ impl Host {
             unreachable!("only jobs with ranks have seats")
         };
         match ranks.workload.program(seat.rank) {
-            Ok(program) => seat.state = Some(Rank::new(ranks.mpi.clone(), seat.rank, program)),
+            Ok(program) => {
+                let mut rank = Rank::new(ranks.mpi.clone(), seat.rank, program);
+                rank.keep_notes(simulation.timeline);
+                seat.state = Some(rank);
+            }
             Err(error) => return context.fail(error.into()),
         }
         if C::REVERSIBLE {
@@ -514,18 +589,38 @@ impl Host {
             let job = simulation.jobs[usize::from(job)].name.clone();
             context.fail(Error::Replay { job, source });
         }
+        let mut asked = None;
         for action in actions.drain(..) {
             match action {
-                Action::Send(message) => self.send(simulation, slot, job, message, context),
+                Action::Send(message) => {
+                    self.send(simulation, (slot, job), message, asked.take(), context);
+                }
                 Action::ResumeAt(time) => {
                     let delay = time - context.now();
                     context.send(context.lp(), delay, Fact::RankResumed { slot });
                 }
                 Action::Finished => {
-                    let time = context.now();
-                    context.emit(RankDone { job, rank, time });
+                    context.emit(Record::RankDone { job, rank });
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
+                }
+                Action::Note(Note::Did {
+                    what,
+                    since,
+                    until,
+                    blocked,
+                }) => context.emit(Record::Told(Told::Did {
+                    job,
+                    rank,
+                    since,
+                    until,
+                    what: what.into(),
+                    blocked,
+                })),
+                Action::Note(Note::Asked { at, algorithm }) => asked = Some((at, algorithm)),
+                Action::Note(Note::Matched(message)) => {
+                    let key = MessageKey::new(job, &message);
+                    context.emit(Record::Told(Told::Matched { key }));
                 }
             }
         }
@@ -533,13 +628,13 @@ impl Host {
     }
 
     /// Sends a rank's message: through the NIC when it is its turn, or through memory if its receiver is on this
-    /// host.
+    /// host. `asked`: when it came to it, and by which algorithm of a collective, where that is told.
     fn send<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
-        slot: u16,
-        job: u16,
+        (slot, job): (u16, u16),
         message: Message,
+        asked: Option<(Time, Option<u16>)>,
         context: &mut C,
     ) {
         let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
@@ -553,6 +648,10 @@ impl Host {
         self.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageSent { numbered }));
+        }
+        if simulation.timeline {
+            let number = numbered.then_some(number);
+            tell_asked(job, &message, number, asked, context);
         }
         let request = message.request;
         if !numbered {
@@ -615,8 +714,9 @@ impl Host {
     }
 
     /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: HostUndo) {
+    pub fn undo(&mut self, simulation: &Simulation, step: HostUndo) {
         match step {
+            HostUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
             HostUndo::Nic { rail, step } => match (rail, &mut self.more) {
                 (1.., Some(more)) => more.others[usize::from(rail) - 1].nic.undo(step),
                 _ => self.first.nic.undo(step),
@@ -649,6 +749,12 @@ impl Host {
             }
             HostUndo::HandedOver { before } => self.next_handover = before,
             HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
+            HostUndo::Diary { rail, step } => {
+                let diaries = self.teller.as_mut().map(|teller| &mut teller.diaries);
+                if let Some(diary) = diaries.and_then(|diaries| diaries.get_mut(usize::from(rail))) {
+                    diary.undo(step);
+                }
+            }
         }
     }
 
@@ -672,6 +778,8 @@ impl Host {
             counts: self.counts.clone(),
             under_way: self.under_way,
             next_handover: self.next_handover,
+            samples: self.sampler.state(),
+            diaries: self.diaries().to_vec(),
         }
     }
 
@@ -689,6 +797,12 @@ impl Host {
             return Err("it has other ranks or sources of traffic".into());
         }
         self.restore_rails(state.nics, state.turn, state.divided)?;
+        if state.diaries.len() != self.diaries().len() {
+            return Err("it keeps other diaries of waits".into());
+        }
+        if let Some(teller) = &mut self.teller {
+            teller.diaries = state.diaries.into();
+        }
         self.next_message = state.next_message;
         self.inbox.restore(state.inbox)?;
         for (seat, saved) in self.ranks.iter_mut().zip(state.ranks) {
@@ -702,7 +816,7 @@ impl Host {
         self.counts = state.counts;
         self.under_way = state.under_way;
         self.next_handover = state.next_handover;
-        Ok(())
+        self.sampler.restore(simulation.plan.bins(), state.samples)
     }
 
     /// Its ranks.
@@ -713,6 +827,10 @@ impl Host {
     /// What a job has sent and received here.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         self.counts.iter().find(|counts| usize::from(counts.job) == job)
+    }
+
+    fn diaries(&self) -> &[NicDiary] {
+        self.teller.as_ref().map_or(&[], |teller| &teller.diaries)
     }
 
     fn rails(&self) -> impl Iterator<Item = &Rail> {
@@ -776,6 +894,21 @@ impl Rail {
     }
 }
 
+impl Teller {
+    /// None: nothing is to be told.
+    fn new(simulation: &Simulation) -> Option<Teller> {
+        let rails = if simulation.waits {
+            simulation.network.rails.count()
+        } else {
+            0
+        };
+        (simulation.timeline || simulation.waits).then(|| Teller {
+            timeline: simulation.timeline,
+            diaries: vec![NicDiary::default(); rails as usize].into(),
+        })
+    }
+}
+
 impl MoreRails {
     /// So many rails have some left of a message.
     fn note_divided<C: Context<Simulation>>(&mut self, message: Injected, left: u8, context: &mut C) {
@@ -795,6 +928,33 @@ impl MoreRails {
     }
 }
 
+/// What is sampled of a host.
+fn seen<'a>(
+    id: HostId,
+    first: &'a Rail,
+    more: Option<&'a MoreRails>,
+    counts: &'a [JobCounts],
+) -> HostSeen<'a, impl Fn(u32, Time) -> RailSeen + use<'a>> {
+    let rail = move |rail: u32, time| {
+        let nic = match (rail, more) {
+            (1.., Some(more)) => &more.others[rail as usize - 1].nic,
+            _ => &first.nic,
+        };
+        RailSeen {
+            flow: nic.used(time).total,
+            backlog: nic.backlog(),
+            credits: nic.credits(),
+            is_active: nic.is_active(time),
+        }
+    };
+    HostSeen {
+        id,
+        rail,
+        rails: 1 + more.map_or(0, |more| more.others.len() as u32),
+        counts,
+    }
+}
+
 /// Memory of a host with so many rails, in bytes.
 pub fn bytes_with(rails: u32) -> u64 {
     let more = match rails {
@@ -802,6 +962,26 @@ pub fn bytes_with(rails: u32) -> u64 {
         _ => size_of::<MoreRails>() + (rails as usize - 1) * size_of::<Rail>(),
     };
     (size_of::<Host>() + more) as u64
+}
+
+/// Tells of a message that a rank wants to be sent; an answer that its protocol gives is wanted now.
+fn tell_asked(
+    job: u16,
+    message: &Message,
+    number: Option<u32>,
+    asked: Option<(Time, Option<u16>)>,
+    context: &mut impl Context<Simulation>,
+) {
+    let (at, algorithm) = asked.unwrap_or((context.now(), None));
+    let key = MessageKey::new(job, message);
+    let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+    context.emit(Record::Told(Told::Asked { key, number, at }));
+    context.emit(Record::Told(Told::Described {
+        key,
+        bytes: message.bytes,
+        tag: of_program.then_some(message.tag),
+        algorithm,
+    }));
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
@@ -824,7 +1004,10 @@ fn restore_rank(
         Purpose::GoOn => workload.program(rank).map_err(|error| error.to_string())?,
         Purpose::Read => Box::new(Unread),
     };
-    Rank::restore(mpi.clone(), rank, program, saved).map_err(|error| error.to_string())
+    let rank = Rank::restore(mpi.clone(), rank, program, saved);
+    let mut rank = rank.map_err(|error| error.to_string())?;
+    rank.keep_notes(simulation.timeline);
+    Ok(rank)
 }
 
 /// Stands for a program that nobody will read any more.
@@ -883,9 +1066,105 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
     }
 }
 
+/// The diary of a port of the NIC, when it gives a packet to the wire.
+struct Page<'a, C> {
+    rail: u8,
+    packet: Packet,
+    /// Parts told of its wait.
+    told: u8,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: NicDiaryUndo) {
+        let rail = self.rail;
+        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<NicDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            bytes,
+            ..
+        } = self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: u16::from(self.rail),
+            vc: 0,
+            bytes,
+            part: self.told,
+            wait,
+        }));
+        self.told = self.told.saturating_add(1);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Cable<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: NicDiaryUndo) {
+        let rail = self.rail;
+        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+    }
+}
+
+impl<C: Context<Simulation>> Cable<'_, C> {
+    /// The NIC is about to take a message.
+    #[inline]
+    fn take(&mut self, now: Time) {
+        if self.teller.is_some() {
+            self.tell_taken(now);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_taken(&mut self, now: Time) {
+        let Some(teller) = self.teller.take() else { return };
+        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
+            diary.taken(now, self);
+        }
+        self.teller = Some(teller);
+    }
+
+    /// A packet starts onto the link.
+    #[inline(never)]
+    fn tell_departure(&mut self, packet: Packet, serialization: Time, last: bool) {
+        let Some(teller) = &mut self.teller else { return };
+        let now = self.context.now();
+        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
+            let mut page = Page {
+                rail: self.rail,
+                packet,
+                told: 0,
+                context: &mut *self.context,
+            };
+            diary.departed(now, packet.job, serialization, last, &mut page);
+        }
+        if teller.timeline && last && !packet.alone {
+            self.context.emit(Record::Told(Told::Injected {
+                source: packet.source,
+                number: packet.message,
+                at: now + serialization,
+            }));
+        }
+    }
+}
+
 impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, _serialization: Time) {
+    fn depart(&mut self, packet: Packet, serialization: Time, last: bool) {
+        if self.teller.is_some() {
+            self.tell_departure(packet, serialization, last);
+        }
         let notes = &mut Notes(&mut *self.context);
         counts_of(self.counts, packet.job, notes).injected(notes);
         let fact = Fact::PacketArrived {

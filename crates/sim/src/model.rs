@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{input_queued, packet};
+use fabric::{InputQueuedDiaryUndo, RouterDiaryUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+use crate::collect::{Plan, RouterSamplerUndo};
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
@@ -22,11 +24,17 @@ pub struct Simulation {
     pub network: Arc<Network>,
     pub jobs: Arc<[Job]>,
     pub seats: Seats,
-    pub numbering: Numbering,
+    pub numbering: Arc<Numbering>,
     pub warmup: Time,
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
+    /// What is collected.
+    pub plan: Plan,
+    /// Whether ranks and NICs tell of the ranks' timelines and messages.
+    pub timeline: bool,
+    /// Whether NICs and routers tell which packets wait for whom.
+    pub waits: bool,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -48,8 +56,14 @@ pub enum Undo {
     InputQueued(input_queued::Undo),
     /// Of what a router has been told.
     Hearsay(HearsayUndo),
+    /// Of what samples a router.
+    RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
+    /// Of the diary of a router.
+    Diary(RouterDiaryUndo),
+    /// Of that of a router of the model `input-queued`.
+    InputQueuedDiary(InputQueuedDiaryUndo),
     /// Of the overseer: what it was.
     Overseer(Box<Overseer>),
 }
@@ -64,9 +78,12 @@ impl Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
             seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
-            numbering: Numbering::new(&experiment.network),
+            numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
+            plan: Plan::new(&experiment.collect, &experiment.network),
+            timeline: experiment.collect.timeline,
+            waits: experiment.collect.waits,
         }
     }
 
@@ -90,7 +107,7 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
 impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
-    type Record = RankDone;
+    type Record = Record;
     type Undo = Undo;
     type Error = Error;
 
@@ -147,8 +164,8 @@ impl Model for Simulation {
 
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
-            (Process::Router(router), step) => router.undo(step),
-            (Process::Host(host), Undo::Host(step)) => host.undo(step),
+            (Process::Router(router), step) => router.undo(self, step),
+            (Process::Host(host), Undo::Host(step)) => host.undo(self, step),
             (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
             _ => unreachable!("a process takes back its own steps"),
         }
@@ -164,7 +181,7 @@ impl Model for Simulation {
 
     fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.restore(bytes),
+            Process::Router(router) => router.restore(self, bytes),
             Process::Host(host) => host.restore(self, read(bytes)?, purpose),
             Process::Overseer(overseer) => {
                 *overseer = read(bytes)?;

@@ -4,14 +4,19 @@ use des::{Context, Journal, Time};
 use fabric::router::input_queued::Arrival;
 use fabric::router::packet::{self, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
-use fabric::{LinkUse, Packet};
-use routing::Random;
+use fabric::{
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
+    Wait, Waits,
+};
+use routing::{Entry, Random};
 use topology::{Peer, Port, RouterId};
 
+use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::experiment::RouterModel;
-use crate::fact::Fact;
+use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
 use crate::model::{self, Simulation, Undo};
+use crate::told::Told;
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
@@ -22,6 +27,18 @@ pub struct RouterProcess {
     wires: Box<[Option<Wire>]>,
     /// What it has been told of loads elsewhere, if its routing asks for that.
     hearsay: Option<Box<Hearsay>>,
+    /// Samples it, if anything is sampled.
+    pub sampler: RouterSampler,
+    /// Who waits for whom, where that is told.
+    diary: Option<Box<Diary>>,
+}
+
+/// The diary of a router of one of the models.
+pub enum Diary {
+    /// `packet`.
+    Packet(RouterDiary),
+    /// `input-queued`.
+    InputQueued(InputQueuedDiary),
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -40,6 +57,11 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
+    plan: &'a Plan,
+    sampler: &'a mut RouterSampler,
+    diary: Option<&'a mut Diary>,
+    /// Parts told of the wait of the packet that departs next.
+    told: u8,
     context: &'a mut C,
 }
 
@@ -82,6 +104,10 @@ impl RouterProcess {
                 .routing
                 .reports()
                 .map(|reports| Box::new(Hearsay::new(reports))),
+            sampler: RouterSampler::new(simulation, router),
+            diary: simulation
+                .waits
+                .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
         }
     }
 
@@ -107,14 +133,40 @@ impl RouterProcess {
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+        if self.sampler.is_due(context.now()) {
+            self.sample(simulation, context);
+        }
+        if let Fact::PacketArrived { .. } = fact
+            && self.sampler.receive()
+        {
+            context.undo(Undo::RouterSampler(RouterSamplerUndo::Received));
+        }
         if self.hearsay.is_some() {
             return self.handle_informed(simulation, fact, context);
         }
         let cables = Cables {
             wires: &self.wires,
+            plan: &simulation.plan,
+            sampler: &mut self.sampler,
+            diary: self.diary.as_deref_mut(),
+            told: 0,
             context,
         };
         self.switch.handle(simulation, &[], fact, cables);
+    }
+
+    /// Notes what has been in the bins before the one that begins.
+    #[cold]
+    #[inline(never)]
+    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+        let now = context.now();
+        let emit = &mut |record| context.emit(record);
+        let before = self
+            .sampler
+            .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
+        if let Some(before) = before {
+            context.undo(Undo::RouterSampler(RouterSamplerUndo::Sampled(before)));
+        }
     }
 
     /// The same where routers tell each other of their loads.
@@ -129,6 +181,8 @@ impl RouterProcess {
             switch,
             wires,
             hearsay,
+            sampler,
+            diary,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -142,6 +196,10 @@ impl RouterProcess {
             _ => {
                 let cables = Cables {
                     wires,
+                    plan: &simulation.plan,
+                    sampler,
+                    diary: diary.as_deref_mut(),
+                    told: 0,
                     context: &mut *context,
                 };
                 switch.handle(simulation, hearsay.told(), fact, cables);
@@ -152,9 +210,20 @@ impl RouterProcess {
 
     /// Takes back one step.
     #[inline]
-    pub fn undo(&mut self, step: Undo) {
+    pub fn undo(&mut self, simulation: &Simulation, step: Undo) {
         match (step, &mut self.hearsay) {
+            (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
+            (Undo::Diary(step), _) => {
+                if let Some(Diary::Packet(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
+            (Undo::InputQueuedDiary(step), _) => {
+                if let Some(Diary::InputQueued(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
             (step, _) => self.switch.undo(step),
         }
     }
@@ -164,6 +233,14 @@ impl RouterProcess {
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
         }
+        if let Some(samples) = self.sampler.state() {
+            model::write(&samples, bytes);
+        }
+        match self.diary.as_deref() {
+            Some(Diary::Packet(diary)) => model::write(diary, bytes),
+            Some(Diary::InputQueued(diary)) => model::write(diary, bytes),
+            None => {}
+        }
         self.switch.save(bytes);
     }
 
@@ -171,11 +248,19 @@ impl RouterProcess {
     ///
     /// # Errors
     /// The bytes are no state of such a router.
-    pub fn restore(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+    pub fn restore(&mut self, simulation: &Simulation, mut bytes: &[u8]) -> Result<(), String> {
         if let Some(hearsay) = &mut self.hearsay {
             let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
             hearsay.restore(saved)?;
             bytes = rest;
+        }
+        if self.sampler.samples() {
+            let ((received, samples), rest): ((u64, RouterSamples), _) = model::read_first(bytes)?;
+            self.sampler.restore(&simulation.plan, received, samples)?;
+            bytes = rest;
+        }
+        if let Some(diary) = &mut self.diary {
+            bytes = diary.restore(bytes)?;
         }
         self.switch.restore(bytes)
     }
@@ -242,6 +327,35 @@ fn handle_input_queued<C: Context<Simulation>>(
     }
 }
 
+impl Diary {
+    fn new(model: RouterModel, ports: usize, vcs: u8) -> Diary {
+        match model {
+            RouterModel::Packet => Diary::Packet(RouterDiary::new(ports, vcs)),
+            RouterModel::InputQueued { .. } => Diary::InputQueued(InputQueuedDiary::new(ports, vcs)),
+        }
+    }
+
+    /// Takes over a saved one; gives the bytes behind it.
+    fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let (fits, rest) = match self {
+            Diary::Packet(diary) => {
+                let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+            Diary::InputQueued(diary) => {
+                let (saved, rest): (InputQueuedDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+        };
+        fits.then_some(rest)
+            .ok_or_else(|| "its diary of waits is that of another router".into())
+    }
+}
+
 impl Switch {
     #[inline(always)]
     fn handle<C: Context<Simulation>>(
@@ -261,8 +375,24 @@ impl Switch {
         }
     }
 
+    /// Packets that wait for a port.
+    pub fn waiting_at(&self, port: u16) -> u32 {
+        match self {
+            Switch::Packet(router) => router.waiting_at(port),
+            Switch::InputQueued(router) => router.waiting_at(port),
+        }
+    }
+
+    /// Whether the link at a port goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, port: u16, time: Time) -> bool {
+        match self {
+            Switch::Packet(router) => router.is_active(port, time),
+            Switch::InputQueued(router) => router.is_active(port, time),
+        }
+    }
+
     /// Bytes that wait for a port, are under way there, or whose credit is not back.
-    fn load(&self, port: Port) -> u64 {
+    pub fn load(&self, port: Port) -> u64 {
         match self {
             Switch::Packet(router) => router.load(port.0),
             Switch::InputQueued(router) => router.load(port.0),
@@ -358,6 +488,10 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
 impl<C: Context<Simulation>> Cables<'_, C> {
     #[inline]
     fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        let start = self.context.now() + wait;
+        if self.sampler.is_later(start) {
+            self.note_later(port, start, packet.bytes);
+        }
         let wire = self.wire(port);
         let delay = wait + wire.delay(serialization);
         let fact = Fact::PacketArrived {
@@ -366,6 +500,17 @@ impl<C: Context<Simulation>> Cables<'_, C> {
             packet,
         };
         self.context.send(wire.lp, delay, fact);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_later(&mut self, port: u16, start: Time, bytes: u32) {
+        if let Some(bin) = self.sampler.note_later(self.plan, port, start, bytes)
+            && C::REVERSIBLE
+        {
+            let step = RouterSamplerUndo::Later { port, bytes, bin };
+            self.context.undo(Undo::RouterSampler(step));
+        }
     }
 
     #[inline]
@@ -380,9 +525,109 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     }
 }
 
+/// The diary of a router, about one packet.
+struct Page<'a, C> {
+    port: u16,
+    vc: u8,
+    packet: &'a Packet,
+    /// Parts told of its wait.
+    told: &'a mut u8,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: RouterDiaryUndo) {
+        self.context.undo(Undo::Diary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<InputQueuedDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: InputQueuedDiaryUndo) {
+        self.context.undo(Undo::InputQueuedDiary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<InputQueuedDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Page<'_, C> {
+    fn tell(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            bytes,
+            ..
+        } = *self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: self.port,
+            vc: self.vc,
+            bytes,
+            part: *self.told,
+            wait,
+        }));
+        *self.told = self.told.saturating_add(1);
+    }
+}
+
+impl<C: Context<Simulation>> Cables<'_, C> {
+    /// Writes about a packet for a port and VC into the diary, if there is one.
+    #[inline(never)]
+    fn write(
+        &mut self,
+        (port, vc): (u16, u8),
+        packet: &Packet,
+        line: impl FnOnce(&mut Diary, Time, &mut Page<'_, C>),
+    ) {
+        let Some(diary) = &mut self.diary else { return };
+        let now = self.context.now();
+        let mut page = Page {
+            port,
+            vc,
+            packet,
+            told: &mut self.told,
+            context: &mut *self.context,
+        };
+        line(diary, now, &mut page);
+    }
+}
+
+fn lane(ready: &Ready) -> Lane {
+    Lane {
+        output: ready.output,
+        vc: ready.output_vc,
+        entering: ready.entry == Entry::Bubble,
+    }
+}
+
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        if self.diary.is_some() {
+            self.write((port, vc), &packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+                }
+            });
+            self.told = 0;
+        }
         self.depart_after(port, vc, packet, wait, serialization);
     }
 
@@ -402,6 +647,30 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);
+    }
+
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.queued(now, lane(ready), page);
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.left(now, lane(ready), page);
+                }
+            });
+        }
     }
 }
 
@@ -430,5 +699,27 @@ impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
 
     fn due(&mut self, after: Time) {
         self.context.send(self.context.lp(), after, Fact::SwitchDue);
+    }
+
+    #[inline]
+    fn keeps_diary(&self) -> bool {
+        self.diary.is_some()
+    }
+
+    fn came(&mut self, packet: &Packet) {
+        self.write((0, 0), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.arrived(now, page);
+            }
+        });
+    }
+
+    fn passes(&mut self, packet: &Packet, passage: Passage) {
+        self.write((passage.output, passage.output_vc), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.sent(now, passage, page);
+            }
+        });
+        self.told = 0;
     }
 }

@@ -54,6 +54,16 @@ pub trait Outputs: Journal<Undo> {
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::ready`] is to be called with this packet after this span.
     fn ready(&mut self, ready: Ready, after: Time);
+    /// A packet waits for room from now on. For those who write a diary.
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        let _ = ready;
+    }
+    /// A packet has waited for room and leaves its queue, to depart now.
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        let _ = ready;
+    }
 }
 
 /// One step back of a router, for [`Router::undo`].
@@ -505,6 +515,7 @@ impl Router {
             }
             output.idle_since = now.max(output.busy_until);
         }
+        out.waits(ready);
         self.enqueue(lane, ready, out);
     }
 
@@ -565,6 +576,7 @@ impl Router {
             ..
         } = self.pool[index].ready;
         self.lanes[lane].credits -= bytes.max(self.slot);
+        out.has_room(&self.pool[index].ready);
         let span = self.take_turn(now, output, output_vc, bytes, out);
         // Only now: while it waited, the wire's idle time was the time of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
@@ -876,6 +888,17 @@ impl Router {
             held.unblock(output.idle_since, end, self.warmup);
         }
         LinkUse::new(output.carried, held, end, output.busy_until)
+    }
+
+    /// Packets that wait for room behind `port`.
+    pub fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].waiting
+    }
+
+    /// Whether the link at `port` goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, port: u16, time: Time) -> bool {
+        let output = &self.outputs[usize::from(port)];
+        output.busy_until > time || output.waiting > 0
     }
 
     /// All that changes; equal where no input can tell two routers apart.
