@@ -100,7 +100,7 @@ impl Outcome {
                 told.started_at.get_or_insert(since);
                 at = Some(*now);
                 match what {
-                    Doing::Compute(_) => told.compute = told.compute + (*now - since),
+                    Doing::Compute(_) => told.compute += *now - since,
                     Doing::Call(call) => {
                         let (count, time) = calls.entry(call).or_default();
                         (*count, *time) = (*count + 1, *time + (*now - since));
