@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sim::{Control, Experiment, Way};
 use tempfile::TempDir;
 use testkit::mpirun::{mpirun, mpirun_with};
@@ -148,7 +148,11 @@ fn every_experiment_of_the_corpus_has_the_digest_on_record() {
             let digests: BTreeMap<String, String> = stdout.lines().filter_map(digest).collect();
             assert_eq!(digests.len(), record.len(), "{what}: {stdout}");
             for (name, expected) in &record {
-                assert_eq!(expected["digest"], digests[name], "{name}, {what}");
+                let (digest, collected) = digests[name].split_once(' ').expect("two of them");
+                assert_eq!(expected["digest"], digest, "{name}, {what}");
+                if let Some(expected) = expected.get("collected") {
+                    assert_eq!(expected, collected, "{name}, {what}");
+                }
             }
         }
     }
@@ -166,17 +170,21 @@ fn a_process_of_the_corpus() {
         let experiment = Experiment::load(Path::new(&corpus(name)), &set).unwrap_or_else(|e| panic!("{e}"));
         let way = Way {
             processes: &processes,
-            checkpoints: None,
-            from: None,
-            partition: None,
+            ..Way::default()
         };
         let result =
             sim::run_in(&experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{name}: {e}"));
         // The first process has it.
         if let Some(result) = result {
-            println!("\ndigest of {name}: {}", result.summary.digest);
+            let collected = result.summary.collect.expect("it is always there").digest;
+            println!("\ndigest of {name}: {} {collected}", result.summary.digest);
         }
     }
+}
+
+/// Of the results, and of what was collected.
+fn digests(summary: &Value) -> Value {
+    json!([summary["digest"], summary["collect"]])
 }
 
 fn same_result(experiment: &str, further: &[&str]) {
@@ -200,9 +208,9 @@ fn same_result(experiment: &str, further: &[&str]) {
             let names = fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(names, 1, "{what}: nothing is left beside the result");
             match &reference {
-                None => reference = Some((summary["digest"].clone(), tables)),
+                None => reference = Some((digests(&summary), tables)),
                 Some(reference) => {
-                    assert_eq!(reference.0, summary["digest"], "{what}");
+                    assert_eq!(reference.0, digests(&summary), "{what}");
                     assert!(
                         reference.1 == tables && tables.len() >= 4,
                         "{what}: tables differ"
@@ -216,6 +224,7 @@ fn same_result(experiment: &str, further: &[&str]) {
 #[test]
 fn any_number_of_processes_has_the_same_result() {
     same_result(&corpus("dragonfly-ugal.toml"), &[]);
+    same_result(&corpus("collect-vcs-slim-fly.toml"), &[]);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Records on their way to the results, in the total order.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
@@ -17,19 +15,30 @@ pub(crate) struct Emitted<R> {
 
 /// Puts the records of all threads and processes into the total order.
 pub(crate) struct Committer<R> {
-    /// Records that others may still precede.
-    early: VecDeque<Emitted<R>>,
+    /// Records that others may still precede. Those of one event are together, in their order.
+    early: Vec<Emitted<R>>,
+    /// Where the records of each event are among them: far fewer than records, and smaller, so that they are what
+    /// is sorted.
+    events: Vec<Emission>,
+}
+
+/// The records of one event.
+#[derive(Clone, Copy)]
+struct Emission {
+    key: Key,
+    first: usize,
 }
 
 impl<R: Copy> Committer<R> {
     pub(crate) fn new() -> Self {
         Committer {
-            early: VecDeque::new(),
+            early: Vec::new(),
+            events: Vec::new(),
         }
     }
 
     pub(crate) fn take(&mut self, records: &mut Vec<Emitted<R>>) {
-        self.early.extend(records.drain(..));
+        self.early.append(records);
     }
 
     /// Hands over what lies before `bound`, a time that all threads have passed.
@@ -41,12 +50,93 @@ impl<R: Copy> Committer<R> {
         if self.early.is_empty() {
             return;
         }
-        self.early
-            .make_contiguous()
-            .sort_unstable_by_key(|e| (e.key, e.index));
-        while self.early.front().is_some_and(|e| e.key.time < bound) {
-            let emitted = self.early.pop_front().expect("just seen");
-            observer.commit(emitted.key.time, emitted.record);
+        self.events.clear();
+        let mut last = None;
+        for (first, emitted) in self.early.iter().enumerate() {
+            let key = emitted.key;
+            if key.time < bound && last != Some(key) {
+                self.events.push(Emission { key, first });
+            }
+            last = Some(key);
         }
+        self.events.sort_unstable_by_key(|event| event.key);
+        for Emission { key, first } in &self.events {
+            let of_event = self.early[*first..].iter().take_while(|e| e.key == *key);
+            for emitted in of_event {
+                observer.commit(key.time, emitted.record);
+            }
+        }
+        self.early.retain(|e| e.key.time >= bound);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LpId;
+
+    /// Whose events carry nothing, and whose records are numbers.
+    struct Silent;
+
+    impl Model for Silent {
+        type Payload = ();
+        type Lp = ();
+        type Record = u32;
+        type Undo = ();
+        type Error = ();
+
+        fn lps(&self) -> u32 {
+            0
+        }
+        fn lookahead(&self) -> Time {
+            Time(1)
+        }
+        fn create(&self, _: LpId) {}
+        fn start(&self, (): &mut (), _: &mut impl crate::Context<Self>) {}
+        fn handle(&self, (): &mut (), _: &crate::Event<()>, _: &mut impl crate::Context<Self>) {}
+        fn undo(&self, (): &mut (), (): ()) {}
+        fn save(&self, (): &(), _: &mut Vec<u8>) {}
+        fn restore(&self, (): &mut (), _: &[u8], _: crate::Purpose) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn records_come_out_in_the_total_order_and_in_that_of_their_event() {
+        let mut committer = Committer::new();
+        let emitted = |time, source, index| Emitted {
+            key: Key::new(Time(time), LpId(source), 3),
+            index,
+            record: time as u32 * 100 + source * 10 + index,
+        };
+        let mut seen = Vec::new();
+        let mut observer = |time: Time, record: u32| seen.push((time.0, record));
+        let observer: &mut dyn Observer<Silent> = &mut observer;
+        // One thread after the other.
+        committer.take(&mut vec![
+            emitted(5, 1, 0),
+            emitted(5, 1, 1),
+            emitted(2, 1, 0),
+            emitted(2, 1, 1),
+        ]);
+        committer.take(&mut vec![emitted(2, 0, 0), emitted(7, 0, 0), emitted(7, 0, 1)]);
+        committer.commit_before(Time(2), observer);
+        committer.commit_before(Time(5), observer);
+        committer.take(&mut vec![emitted(5, 0, 0), emitted(6, 2, 0)]);
+        committer.commit_before(Time(7), observer);
+        committer.commit_before(Time::MAX, observer);
+        committer.commit_before(Time::MAX, observer);
+        let expected = [
+            (2, 200),
+            (2, 210),
+            (2, 211),
+            (5, 500),
+            (5, 510),
+            (5, 511),
+            (6, 620),
+            (7, 700),
+            (7, 701),
+        ];
+        assert_eq!(seen, expected);
     }
 }

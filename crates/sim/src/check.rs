@@ -10,6 +10,7 @@ use topology::RouterId;
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
+use crate::collect::{Plan, bytes_of_samples};
 use crate::experiment::{Experiment, RouterModel};
 use crate::job::JobKind;
 
@@ -117,12 +118,16 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
     };
     let wire = size_of::<Option<crate::wiring::Wire>>() as u64;
+    let plan = Plan::new(&experiment.collect, &experiment.network);
+    let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
-        .map(|ports| ports * (port(ports) + wire))
+        .map(|ports| ports * (port(ports) + wire) + samples(true, ports))
         .sum();
     let router = size_of::<crate::process::RouterProcess>() as u64;
-    let host = crate::host::bytes_with(experiment.network.rails.count()) + 8 * experiment.jobs.len() as u64;
+    let rails = experiment.network.rails.count();
+    let host = crate::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
+    let host = host + samples(false, u64::from(rails));
     // The kernel's own: identity, numbering, list heads, counters.
     let process = 64;
     let ranks: u64 = experiment

@@ -107,7 +107,7 @@ impl Outcome {
                 told.started_at.get_or_insert(since);
                 at = Some(until);
                 match what {
-                    Doing::Compute(_) => told.compute = told.compute + (until - since),
+                    Doing::Compute(_) => told.compute += until - since,
                     Doing::Call(call) => {
                         let (count, time) = calls.entry(call).or_default();
                         (*count, *time) = (*count + 1, *time + (until - since));

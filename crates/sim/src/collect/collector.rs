@@ -53,6 +53,12 @@ macro_rules! tables {
                 vec![ $( self.$field.state(), )* ]
             }
 
+            /// But for what is not final.
+            fn write_tails(&mut self) -> io::Result<()> {
+                $( self.$field.write_tail([])?; )*
+                Ok(())
+            }
+
             fn finish(self) -> io::Result<Vec<Collected>> {
                 let all = [ $( self.$field.finish()?, )* ];
                 Ok(all.into_iter().flatten().collect())
@@ -101,6 +107,15 @@ struct JobSum {
     ranks_finished: u64,
 }
 
+/// A bin with its sums.
+#[derive(Default)]
+struct Bin {
+    number: u32,
+    begin_ps: u64,
+    end_ps: u64,
+    sums: Sums,
+}
+
 /// Bins of which sums are kept.
 const OPEN_BINS: usize = 4096;
 
@@ -120,7 +135,9 @@ struct Names {
 pub struct Collector {
     setting: CollectSetting,
     names: Names,
-    /// By bin.
+    /// The bin of the latest record, and its sums: nearly always that of the next one, too.
+    bin: Bin,
+    /// By bin, those of other bins.
     sums: BTreeMap<u32, Sums>,
     /// The digest of the records that belong to the results, whatever is collected.
     records: Chain,
@@ -166,6 +183,7 @@ impl Collector {
         Collector {
             setting: setting.clone(),
             names,
+            bin: Bin::default(),
             sums: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&shelf),
@@ -174,6 +192,13 @@ impl Collector {
             shown: Instant::now(),
             pause: FIRST_PAUSE,
         }
+        .opened()
+    }
+
+    /// With the first bin at hand.
+    fn opened(mut self) -> Collector {
+        self.open(0);
+        self
     }
 
     /// Goes on from a state that [`Collector::state`] gave.
@@ -192,13 +217,14 @@ impl Collector {
             return Err(Error::Collect(io::Error::other(message)));
         }
         let tables = Tables::restored(&shelf, state.tables).map_err(Error::Collect)?;
-        Ok(Collector {
+        let restored = Collector {
             records: state.records,
             sums: state.sums,
             tables,
             chronicler: Chronicler::new(simulation, state.lives),
             ..Collector::new(simulation, setting, shelf)
-        })
+        };
+        Ok(restored.opened())
     }
 
     /// What is needed to go on.
@@ -206,10 +232,19 @@ impl Collector {
         CollectorState {
             setting: format!("{:?}", self.setting),
             records: self.records,
-            sums: self.sums.clone(),
+            sums: self.all_sums(),
             tables: self.tables.states(),
             lives: self.chronicler.lives().clone(),
         }
+    }
+
+    /// The sums of all bins that may still grow.
+    fn all_sums(&self) -> BTreeMap<u32, Sums> {
+        let mut sums = self.sums.clone();
+        if self.bin.sums != Sums::default() {
+            sums.insert(self.bin.number, self.bin.sums.clone());
+        }
+        sums
     }
 
     /// Takes a record that is certain, in the total order.
@@ -222,11 +257,14 @@ impl Collector {
                 let numbers = [time.ps(), u64::from(job), u64::from(rank)];
                 self.records.integers("rank done", &numbers);
                 if self.setting.series > Series::Off {
-                    let bin = self.names.bins.of(time) as u32;
-                    self.sum_of_job(bin, job)?.ranks_finished += 1;
+                    self.turn_to(self.names.bins.of(time) as u32)?;
+                    self.sum_of_job(job).ranks_finished += 1;
                 }
             }
-            Record::ClassSample { bin, class, flow } => self.sum_up(bin, class, flow)?,
+            Record::ClassSample { bin, class, flow } => {
+                self.turn_to(bin)?;
+                self.sum_up(class, flow);
+            }
             Record::LinkSample {
                 bin,
                 link,
@@ -235,7 +273,8 @@ impl Collector {
                 waiting_packets,
                 waiting_bytes,
             } => {
-                let (begin_ps, end_ps) = self.names.span(bin);
+                self.turn_to(bin)?;
+                let Bin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.link_series.push(LinkSeriesRow {
                     begin_ps,
                     end_ps,
@@ -247,7 +286,7 @@ impl Collector {
                     waiting_packets,
                     waiting_bytes,
                 })?;
-                self.sum_up(bin, class, flow)?;
+                self.sum_up(class, flow);
             }
             Record::VcSample {
                 bin,
@@ -256,7 +295,8 @@ impl Collector {
                 changed,
                 used,
             } => {
-                let (begin_ps, end_ps) = self.names.span(bin);
+                self.turn_to(bin)?;
+                let Bin { begin_ps, end_ps, .. } = self.bin;
                 for (index, used_bytes) in (0..).zip(used).filter(|(index, _)| changed >> index & 1 == 1) {
                     self.tables.vc_series.push(VcSeriesRow {
                         begin_ps,
@@ -277,7 +317,8 @@ impl Collector {
                 bytes_received,
                 queue_bytes,
             } => {
-                let (begin_ps, end_ps) = self.names.span(bin);
+                self.turn_to(bin)?;
+                let Bin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.host_series.push(HostSeriesRow {
                     begin_ps,
                     end_ps,
@@ -295,7 +336,8 @@ impl Collector {
                 packets_sent,
                 packets_received,
             } => {
-                let (begin_ps, end_ps) = self.names.span(bin);
+                self.turn_to(bin)?;
+                let Bin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.router_series.push(RouterSeriesRow {
                     begin_ps,
                     end_ps,
@@ -313,7 +355,8 @@ impl Collector {
                 bytes_sent,
                 bytes_received,
             } => {
-                let sum = self.sum_of_job(bin, job)?;
+                self.turn_to(bin)?;
+                let sum = self.sum_of_job(job);
                 sum.messages_sent += u64::from(messages_sent);
                 sum.messages_received += u64::from(messages_received);
                 sum.packets_delivered += u64::from(packets_delivered);
@@ -334,34 +377,59 @@ impl Collector {
         Ok(())
     }
 
-    /// The sums of a bin.
-    fn sums_of(&mut self, bin: u32) -> io::Result<&mut Sums> {
-        if self.sums.len() == OPEN_BINS && !self.sums.contains_key(&bin) {
-            let first = self.sums.pop_first();
-            if let Some((bin, sums)) = first {
+    /// Turns to a bin.
+    #[inline]
+    fn turn_to(&mut self, bin: u32) -> io::Result<()> {
+        if self.bin.number != bin {
+            self.put_away()?;
+            self.open(bin);
+        }
+        Ok(())
+    }
+
+    /// Puts the sums at hand to the others.
+    fn put_away(&mut self) -> io::Result<()> {
+        let sums = std::mem::take(&mut self.bin.sums);
+        if sums != Sums::default() {
+            self.sums.insert(self.bin.number, sums);
+        }
+        while self.sums.len() > OPEN_BINS {
+            if let Some((bin, sums)) = self.sums.pop_first() {
                 self.write_sums(bin, &sums)?;
             }
         }
-        Ok(self.sums.entry(bin).or_default())
+        Ok(())
     }
 
-    fn sum_of_job(&mut self, bin: u32, job: u16) -> io::Result<&mut JobSum> {
-        let jobs = self.names.jobs.len();
-        let sums = self.sums_of(bin)?;
-        sums.jobs.resize(jobs, JobSum::default());
-        Ok(&mut sums.jobs[usize::from(job)])
+    fn open(&mut self, bin: u32) {
+        let (begin_ps, end_ps) = self.names.span(bin);
+        self.bin = Bin {
+            number: bin,
+            begin_ps,
+            end_ps,
+            sums: self.sums.remove(&bin).unwrap_or_default(),
+        };
     }
 
-    fn sum_up(&mut self, bin: u32, class: u8, flow: BriefFlow) -> io::Result<()> {
-        let classes = self.names.classes.len();
-        let sums = self.sums_of(bin)?;
-        sums.classes.resize(classes, ClassSum::default());
-        let sum = &mut sums.classes[usize::from(class)];
+    fn sum_of_job(&mut self, job: u16) -> &mut JobSum {
+        let jobs = &mut self.bin.sums.jobs;
+        if jobs.is_empty() {
+            jobs.resize(self.names.jobs.len(), JobSum::default());
+        }
+        &mut jobs[usize::from(job)]
+    }
+
+    #[inline]
+    fn sum_up(&mut self, class: u8, flow: BriefFlow) {
+        let classes = &mut self.bin.sums.classes;
+        if classes.is_empty() {
+            classes.resize(self.names.classes.len(), ClassSum::default());
+        }
+        let sum = &mut classes[usize::from(class)];
         sum.bytes += flow.bytes;
         sum.packets += u64::from(flow.packets);
         sum.busy_ps += flow.busy_ps;
         sum.buffer_full_ps += flow.buffer_full_ps;
-        Ok(())
     }
 
     fn write_sums(&mut self, bin: u32, sums: &Sums) -> io::Result<()> {
@@ -380,15 +448,13 @@ impl Collector {
         if self.shown.elapsed() < self.pause {
             return Ok(());
         }
-        let (names, sums, tables) = (&self.names, &self.sums, &mut self.tables);
+        let sums = self.all_sums();
+        let (names, tables) = (&self.names, &mut self.tables);
+        tables.write_tails()?;
         let classes = sums.iter().flat_map(|(bin, sums)| names.class_rows(*bin, sums));
         tables.class_series.write_tail(classes)?;
         let jobs = sums.iter().flat_map(|(bin, sums)| names.job_rows(*bin, sums));
         tables.job_series.write_tail(jobs)?;
-        tables.host_series.write_tail([])?;
-        tables.link_series.write_tail([])?;
-        tables.router_series.write_tail([])?;
-        tables.vc_series.write_tail([])?;
         self.shown = Instant::now();
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())
@@ -411,6 +477,9 @@ impl Collector {
         not_begun: &NotBegun,
     ) -> io::Result<Vec<Collected>> {
         self.names.end = end;
+        // Its end is known now.
+        self.put_away()?;
+        self.open(self.bin.number);
         let mut taken = Ok(());
         for process in processes {
             let emit = &mut |record| {
@@ -428,6 +497,7 @@ impl Collector {
             }
         }
         taken?;
+        self.put_away()?;
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
         }

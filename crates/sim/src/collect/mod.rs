@@ -16,5 +16,6 @@ pub use collector::{COLLECTED, Collector, CollectorState};
 pub use plan::Plan;
 pub use sampler::{
     HostSampler, HostSamples, HostSeen, RailSeen, RouterSampler, RouterSamplerUndo, RouterSamples,
+    bytes_of_samples,
 };
 pub use setting::{CollectSetting, Series};

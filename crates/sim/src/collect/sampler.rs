@@ -582,6 +582,22 @@ pub struct HostSampler {
     of: Option<Box<HostSamples>>,
 }
 
+/// Memory that sampling one router or host takes, with so many ports or rails, in bytes.
+pub fn bytes_of_samples(plan: &Plan, router: bool, links: u64, vcs: u64) -> u64 {
+    if !plan.samples() {
+        return 0;
+    }
+    let details = plan.setting.series >= super::Series::Links;
+    // Classes that a router has links of, or so.
+    let slots = if details { links } else { links.min(3) };
+    let rooms = if plan.vcs() { links * vcs } else { 0 };
+    let of = match router {
+        true => size_of::<(RouterPlaces, RouterSamples)>() as u64 + 2 * links,
+        false => (size_of::<HostSamples>() + size_of::<JobCounted>()) as u64,
+    };
+    of + slots * size_of::<Slot>() as u64 + rooms * 4
+}
+
 /// What is seen of one rail.
 pub struct RailSeen {
     /// What its link has carried up to the end of the bin.

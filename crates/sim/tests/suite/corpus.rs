@@ -13,6 +13,9 @@ use crate::support::{otf2_is_available, root, run, run_everywhere};
 /// Writes the record anew instead of comparing with it.
 const UPDATE: &str = "UPDATE_EXPECTED";
 
+/// Runs those experiments only whose names contain it.
+const ONLY: &str = "CORPUS_ONLY";
+
 /// Examples that are cut short here: file, end, end of the warm-up.
 const SHORTENED: &[(&str, &str, &str)] = &[
     ("halo3d-26.toml", "25 us", "0 us"),
@@ -119,6 +122,7 @@ fn experiments(folder: &Path) -> Vec<PathBuf> {
 
 fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) -> Vec<(String, String)>) {
     let update = std::env::var_os(UPDATE).is_some();
+    let only = std::env::var(ONLY).unwrap_or_default();
     let mut expected: BTreeMap<String, Value> = match std::fs::read_to_string(record) {
         Ok(text) => serde_json::from_str(&text).expect("the record is JSON"),
         Err(_) if update => BTreeMap::new(),
@@ -128,7 +132,7 @@ fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) ->
     let files = experiments(folder);
     for path in &files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !can_be_read(path) {
+        if !name.contains(&only) || !can_be_read(path) {
             continue;
         }
         let experiment = Experiment::load(path, &overrides(&name));
@@ -171,7 +175,7 @@ fn key_numbers(result: &RunResult) -> Value {
         .iter()
         .map(|job| json!({"name": job.name, "time_ns": job.time_ns, "messages": job.messages, "bytes": job.bytes}))
         .collect();
-    json!({
+    let mut numbers = json!({
         "digest": result.summary.digest,
         "packets_injected": network.packets_injected,
         "packets_delivered": network.packets_delivered,
@@ -180,5 +184,17 @@ fn key_numbers(result: &RunResult) -> Value {
         "latency_ns": {"mean": network.latency_ns.mean, "max": network.latency_ns.max},
         "accepted_load": network.accepted_load,
         "jobs": jobs,
-    })
+    });
+    // Of those that are about it.
+    if result.summary.experiment["collect"]["series"] != "auto" {
+        numbers["collected"] = json!(
+            result
+                .summary
+                .collect
+                .as_ref()
+                .expect("it is always there")
+                .digest
+        );
+    }
+    numbers
 }

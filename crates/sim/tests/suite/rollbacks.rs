@@ -67,12 +67,14 @@ fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
     (0..ranks).map(program).collect()
 }
 
-/// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are.
+/// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are. All is told of them and
+/// of packets.
 fn watched(network: &str, settings: &mpi::Settings) -> Experiment {
     let hosts = [0, 6, 2, 8, 4, 10];
     let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
     let mut experiment = job_beside_traffic(network, 0.4, ranks);
     experiment.run.watchdog = Time::from_ns(20);
+    experiment.collect.set_told(true, true);
     experiment.run.executor = Executor::Sequential;
     experiment
 }

@@ -384,7 +384,7 @@ fn link_between_routers(result: &RunResult) -> u32 {
 #[test]
 fn two_jobs_through_one_link_wait_for_each_other() {
     // Both packets reach the router at 10 ns; that of the host with the smaller number is first.
-    let jobs = vec![
+    let jobs = [
         job(
             "a",
             vec![vec![send(1, 1000)], vec![receive(0, 1000)]],
