@@ -272,7 +272,7 @@ impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Failure {
         let status = match error {
             sim::Error::Elsewhere => return Failure::silent(FAILED),
-            sim::Error::Audit(_) | sim::Error::Checkpoint { .. } => FAILED,
+            sim::Error::Audit(_) | sim::Error::Checkpoint { .. } | sim::Error::Collect(_) => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,
         };

@@ -16,6 +16,9 @@ use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table, report};
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
 
+/// Rows of the longest table that the page of a result is made of.
+const REPORT_ROWS: u64 = 1_000_000;
+
 /// Name of the checkpoint of a run that has no result yet, in the folder of its result to come.
 pub const CHECKPOINT: &str = "checkpoint.fabricsim";
 
@@ -171,6 +174,19 @@ impl RunResult {
         })
     }
 
+    /// The tables that the page is made of: all but those that are too long for it.
+    fn tables_of_report(&self) -> io::Result<Vec<Table>> {
+        let is_short = |rows: u64| rows <= REPORT_ROWS;
+        let tables = self.tables.iter().filter(|table| is_short(table.rows() as u64));
+        let mut tables: Vec<Table> = tables.cloned().collect();
+        let on_disk = self.collected.iter().filter(|table| table.in_memory().is_none());
+        for table in on_disk.filter(|table| is_short(table.rows())) {
+            tables.push(table.table()?);
+        }
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(tables)
+    }
+
     fn write_files(&self, folder: &Path) -> Result<(), WriteError> {
         let failed = |path: &Path, source| WriteError::Io {
             path: path.into(),
@@ -186,7 +202,8 @@ impl RunResult {
         }
         let mut summary = serde_json::to_string_pretty(&self.summary).expect("a summary is plain data");
         summary.push('\n');
-        for (name, text) in [(REPORT, report(&self.summary, &self.tables)), (SUMMARY, summary)] {
+        let tables = self.tables_of_report().map_err(|e| failed(folder, e))?;
+        for (name, text) in [(REPORT, report(&self.summary, &tables)), (SUMMARY, summary)] {
             let path = folder.join(name);
             write_text(&path, &text).map_err(|e| failed(&path, e))?;
         }
@@ -226,7 +243,8 @@ pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
         source,
     };
     let mut page = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    page.write_all(report(&result.summary, &result.tables).as_bytes())
+    let tables = result.tables_of_report().map_err(failed)?;
+    page.write_all(report(&result.summary, &tables).as_bytes())
         .map_err(failed)?;
     // The permissions that a new file gets here, not the private ones of a temporary file.
     if let Ok(metadata) = fs::metadata(folder.join(SUMMARY)) {

@@ -109,10 +109,6 @@ impl RunningFolder {
             .map(Path::to_path_buf)
             .collect();
         let parts = folder.join(PARTS);
-        if !goes_on && parts.exists() {
-            fs::remove_dir_all(&parts).map_err(failed(&parts))?;
-        }
-        fs::create_dir_all(&parts).map_err(failed(&parts))?;
         let running = Running {
             schema: SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -127,10 +123,14 @@ impl RunningFolder {
             made,
             ended: false,
         };
-        let (path, hidden) = (folder.join(RUNNING), parts.join(RUNNING));
-        fs::write(&hidden, text)
-            .and_then(|()| fs::rename(&hidden, &path))
-            .map_err(failed(&path))?;
+        let path = folder.join(RUNNING);
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        // First: a folder of parts without it is nobody's.
+        fs::write(&path, text).map_err(failed(&path))?;
+        if !goes_on && parts.exists() {
+            fs::remove_dir_all(&parts).map_err(failed(&parts))?;
+        }
+        fs::create_dir_all(&parts).map_err(failed(&parts))?;
         Ok(of)
     }
 

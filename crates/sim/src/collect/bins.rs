@@ -5,6 +5,9 @@ use des::Time;
 /// Bins of one width, after which it doubles.
 pub const PER_WIDTH: u64 = 128;
 
+/// The last bin, which has no end: numbers of bins fit 32 bits.
+const LAST: u64 = u32::MAX as u64;
+
 /// How time is cut into bins. Bin 0 begins with the run, and each where the one before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bins {
@@ -45,7 +48,7 @@ impl Bins {
     pub fn of(self, time: Time) -> u64 {
         let (time, first) = (time.ps(), self.first.ps());
         if !self.grow {
-            return time / first;
+            return (time / first).min(LAST);
         }
         // Bins of the widths before this one take (2^doublings - 1) * PER_WIDTH * first.
         let doublings = (time / first / PER_WIDTH + 1).ilog2();
@@ -72,6 +75,9 @@ impl Bins {
 
     /// Where a bin ends.
     pub fn end(self, bin: u64) -> Time {
+        if bin == LAST {
+            return Time(u64::MAX - 1);
+        }
         self.begin(bin + 1)
     }
 }
@@ -99,6 +105,7 @@ mod tests {
         fn every_time_is_in_its_bin(first in 1u64..1 << 40, time in 0u64..1 << 62, grow: bool) {
             let bins = Bins { first: Time(first), grow };
             let bin = bins.of(Time(time));
+            prop_assert!(u32::try_from(bin).is_ok());
             prop_assert!(bins.begin(bin) <= Time(time) && Time(time) < bins.end(bin));
         }
     }
