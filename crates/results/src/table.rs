@@ -11,7 +11,9 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, RecordBatch, UInt32Array, UInt64Array,
+};
 use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -51,6 +53,18 @@ impl Table {
     /// The columns as Arrow holds them.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
+    }
+
+    /// The table less some columns.
+    pub(crate) fn without(&self, columns: &[&str]) -> Table {
+        let schema = self.batch.schema();
+        let kept = schema.fields().iter().enumerate();
+        let kept = kept.filter(|(_, field)| !columns.contains(&field.name().as_str()));
+        let kept: Vec<usize> = kept.map(|(index, _)| index).collect();
+        Table {
+            name: self.name.clone(),
+            batch: self.batch.project(&kept).expect("the columns are there"),
+        }
     }
 
     /// Number of rows.
@@ -176,6 +190,7 @@ macro_rules! plain_cell {
 
 plain_cell!(u32, UInt32Array);
 plain_cell!(u64, UInt64Array);
+plain_cell!(f32, Float32Array);
 plain_cell!(f64, Float64Array);
 plain_cell!(bool, BooleanArray);
 
@@ -205,6 +220,17 @@ impl Cell for Option<Arc<str>> {
     }
     fn array(mut cells: Self::Cells) -> ArrayRef {
         Arc::new(cells.finish())
+    }
+}
+
+impl Cell for Option<u32> {
+    const NULLABLE: bool = true;
+    type Cells = Vec<Option<u32>>;
+    fn push(self, cells: &mut Self::Cells) {
+        cells.push(self);
+    }
+    fn array(cells: Self::Cells) -> ArrayRef {
+        Arc::new(UInt32Array::from(cells))
     }
 }
 
