@@ -24,7 +24,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
-    ("cli", &["cluster", "config", "results", "sim", "workload"]),
+    ("view", &["results"]),
+    (
+        "cli",
+        &["cluster", "config", "results", "sim", "view", "workload"],
+    ),
     ("py", &["cli", "config", "results", "sim", "workload"]),
     ("testkit", &["des"]),
 ];
