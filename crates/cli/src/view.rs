@@ -10,7 +10,7 @@ pub(crate) fn view(arguments: &ViewArguments) -> Result<(), Failure> {
     let opened = View::open(&arguments.folders).map_err(Failure::wrong_input)?;
     let view = opened.listen(arguments.port).map_err(Failure::failed)?;
     let stop = view.stop();
-    // In Python a handler may be there already: then its own way of ending it remains.
+    // Fails where a process has set one before, which then remains.
     let _ = ctrlc::set_handler(move || stop.stop());
     let url = view.url();
     if arguments.json {

@@ -113,7 +113,8 @@ impl Drawing {
         let (dx, dy) = if self.hosts_below {
             ((share - 0.5) * 0.9, 0.6)
         } else {
-            let angle = TAU * share;
+            // A little aside of the directions in which grids have their links.
+            let angle = TAU * (share + 0.07);
             (0.38 * angle.sin(), -0.38 * angle.cos())
         };
         (x + self.room * dx as f32, y + self.room * dy as f32)

@@ -11,7 +11,7 @@ layout(location = 0) in vec4 ends;
 layout(location = 1) in vec2 form;
 layout(location = 2) in float load;
 uniform vec2 canvas, centre;
-uniform float zoom, segments, lane, extra, least;
+uniform float zoom, segments, lane, extra, least, most;
 out float shade;
 void main() {
   vec2 a = (ends.xy - centre) * zoom, b = (ends.zw - centre) * zoom;
@@ -23,7 +23,7 @@ void main() {
   vec2 p = mix(mix(a, c, t), mix(c, b, t), t);
   vec2 d = mix(c - a, b - c, t);
   vec2 n = length(d) > 0.0 ? normalize(vec2(-d.y, d.x)) : vec2(0.0);
-  float width = (load < 0.0 ? 1.0 : mix(least, least + 2.6, clamp(load, 0.0, 1.0))) + extra;
+  float width = (load < 0.0 ? least : mix(least, most, clamp(load, 0.0, 1.0))) + extra;
   float edge = (gl_VertexID % 2 == 0 ? -0.5 : 0.5) * width;
   p += n * (form.y * lane + edge);
   // What has more load lies on top.
@@ -44,7 +44,7 @@ void main() {
 }`;
 
 const LINE_COLOUR = `#version 300 es
-precision mediump float;
+precision highp float;
 in float shade;
 uniform sampler2D colours;
 uniform vec4 fixed_colour;
@@ -56,7 +56,7 @@ void main() {
 }`;
 
 const DOT_COLOUR = `#version 300 es
-precision mediump float;
+precision highp float;
 in float shade;
 uniform sampler2D colours;
 uniform vec4 fixed_colour;
@@ -92,10 +92,19 @@ function program(gl, vertex, fragment) {
   return { made, uniforms };
 }
 
+/** Whether there is no graphics processor: then smooth edges would cost more than half of the time. */
+function drawnBySoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const names = gl?.getExtension("WEBGL_debug_renderer_info");
+  const software = names && /swiftshader|llvmpipe|software/i.test(gl.getParameter(names.UNMASKED_RENDERER_WEBGL));
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return Boolean(software);
+}
+
 /** A canvas with WebGL2, or an error that says that there is none. */
 export class Drawing {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
+    const gl = canvas.getContext("webgl2", { antialias: !drawnBySoftware(), alpha: false });
     if (!gl) throw new Error("This browser has no WebGL2, so the network cannot be drawn. Plots, tables and ranks work without it.");
     this.gl = gl;
     this.line = program(gl, LINE, LINE_COLOUR);
@@ -147,13 +156,14 @@ export class Drawing {
     gl.uniform4fv(uniforms.fixed_colour, colour ?? [0, 0, 0, 0]);
   }
 
-  drawLines(lines, { lane = 1, extra = 0, least = 1.2, colour = null, above = false } = {}) {
+  drawLines(lines, { lane = 1, extra = 0, least = 1.2, most = 3.6, colour = null, above = false } = {}) {
     const { gl, view } = this;
     this.use(this.line, colour);
     const { uniforms } = this.line;
     gl.uniform1f(uniforms.lane, LANE * lane * view.pixels);
     gl.uniform1f(uniforms.extra, extra * view.pixels);
     gl.uniform1f(uniforms.least, least * view.pixels);
+    gl.uniform1f(uniforms.most, most * view.pixels);
     if (above) gl.depthFunc(gl.ALWAYS);
     for (const [first, count, segments] of [[0, lines.straight, 1], [lines.straight, lines.count - lines.straight, 10]]) {
       if (count === 0) continue;

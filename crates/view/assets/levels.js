@@ -3,7 +3,7 @@
 // what is congested is seen from far away.
 
 /** Cells along the unit square, from fine to coarse. */
-export const GRIDS = [1024, 512, 256, 128, 64, 32];
+export const GRIDS = [1024, 512, 256, 128, 64, 32, 20, 12];
 
 /**
  * Edges are sorted: straight ones first. `members` are rows of links; those of edge e are
@@ -48,6 +48,30 @@ class Level {
     for (const row of this.inside) raise(this.nodeOf[links.from_id[row]], loads[row]);
   }
 
+  /** Edges that may be seen in a box [left, right, top, bottom], copied out as what is drawn. */
+  within([left, right, top, bottom]) {
+    const found = this.found ?? (this.found = new Uint32Array(this.count));
+    let [count, straight] = [0, 0];
+    for (let e = 0; e < this.count; e++) {
+      const at = 4 * e;
+      const [ax, ay, bx, by] = [this.ends[at], this.ends[at + 1], this.ends[at + 2], this.ends[at + 3]];
+      const reach = Math.abs(this.form[2 * e]) * (Math.abs(ax - bx) + Math.abs(ay - by));
+      if (Math.max(ax, bx) + reach < left || Math.min(ax, bx) - reach > right) continue;
+      if (Math.max(ay, by) + reach < top || Math.min(ay, by) - reach > bottom) continue;
+      found[count++] = e;
+      if (e < this.straight) straight = count;
+    }
+    const [ends, form, loads] = [new Float32Array(4 * count), new Float32Array(2 * count), new Float32Array(count)];
+    for (let i = 0; i < count; i++) {
+      const e = found[i];
+      for (let k = 0; k < 4; k++) ends[4 * i + k] = this.ends[4 * e + k];
+      form[2 * i] = this.form[2 * e];
+      form[2 * i + 1] = this.form[2 * e + 1];
+      loads[i] = this.edgeLoads[e];
+    }
+    return { count, straight, ends, form, loads };
+  }
+
   /** The row of the most loaded link of an edge; the first of several. */
   hottest(edge, loads) {
     let best = this.members[this.start[edge]];
@@ -61,6 +85,7 @@ class Level {
 export function exact(network) {
   const { routers, links } = network;
   const crossed = crossings(routers);
+  const inward = towardsMiddle(network);
   const lanes = new Map();
   const edges = [];
   for (const row of network.between) {
@@ -68,7 +93,7 @@ export function exact(network) {
     const pair = a * 4294967296 + b;
     const lane = lanes.get(pair) ?? 0;
     lanes.set(pair, lane + 1);
-    edges.push({ a, b, members: [row], lane: lane + 0.5, bend: crossed(a, b) ? 0.16 : 0 });
+    edges.push({ a, b, members: [row], lane: lane + 0.5, bend: crossed(a, b) ? 0.16 : inward(a, b) });
   }
   const nodeOf = Uint32Array.from({ length: routers.rows }, (_, router) => router);
   return new Level({ x: routers.x, y: routers.y }, nodeOf, edges, [], network);
@@ -105,6 +130,24 @@ export function coarse(network, grid) {
     else edges.set(pair, { a, b, members: [row], lane: 0, bend: 0 });
   }
   return new Level(nodes, nodeOf, [...edges.values()], Uint32Array.from(inside), network);
+}
+
+/** Lines that more do not bend: they are looked at from near or not one by one. */
+const BENT = 20000;
+
+/** How much links between groups in a ring bend towards the middle, away from the groups on their way. */
+function towardsMiddle({ routers, between }) {
+  const groups = new Set(routers.group);
+  if (groups.size < 4 || between.length > BENT) return () => 0;
+  let [x, y] = [0, 0];
+  for (let router = 0; router < routers.rows; router++) [x, y] = [x + routers.x[router], y + routers.y[router]];
+  [x, y] = [x / routers.rows, y / routers.rows];
+  return (a, b) => {
+    if (routers.group[a] === routers.group[b]) return 0;
+    const along = [routers.x[b] - routers.x[a], routers.y[b] - routers.y[a]];
+    const inwards = [x - (routers.x[a] + routers.x[b]) / 2, y - (routers.y[a] + routers.y[b]) / 2];
+    return (0.4 * (inwards[1] * along[0] - inwards[0] * along[1])) / (along[0] ** 2 + along[1] ** 2 || 1) / 2;
+  };
 }
 
 /** Whether the straight line between two routers leads along a row or column over a third one. */

@@ -40,7 +40,7 @@ class Panel {
     const damaged = Object.entries(result.damaged);
     if (damaged.length > 0) this.banner(`Damaged, and left out: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
     if (!result.has("link_series"))
-      this.banner("No series of single links was collected: links have their loads over the whole run (collect.series = \"links\" in the experiment).");
+      this.banner("Loads over the whole run only: no series of single links was collected (collect.series).");
   }
 
   missing(stage, words) {

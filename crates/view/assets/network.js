@@ -7,6 +7,13 @@ import { GRIDS, coarse, exact } from "./levels.js";
 const FEW = 6000;
 /** Lines of a coarser level, at most. */
 const MANY = 30000;
+/** While something moves, frames slower than this make the next ones coarser, faster ones finer. In milliseconds. */
+const SLOW = 45;
+const FAST = 22;
+/** Fewest lines that are drawn for the sake of speed. */
+const LEAST = 1500;
+/** How long nothing has to move until all is drawn. In milliseconds. */
+const REST = 180;
 /** Hosts that are drawn, at most: those of the routers in sight. */
 const HOSTS = 20000;
 const BLUE = [0, 0.447, 0.698, 1];
@@ -30,6 +37,7 @@ export class NetworkView {
     this.spacing = this.routerSpacing();
     this.view = { x: 0.5, y: 0.5, zoom: 1, pixels: 1 };
     this.fitted = true;
+    this.budget = MANY;
     this.listen();
     new ResizeObserver(() => this.resized()).observe(stage);
     this.resized();
@@ -92,15 +100,63 @@ export class NetworkView {
 
   /** The level for this zoom: exact where few are drawn or routers are apart, else the finest that is not too much. */
   levelInSight() {
-    if (this.network.between.length <= FEW || this.spacing * this.view.zoom > 9) return "exact";
+    const most = this.moving ? this.budget : MANY;
+    const few = this.network.between.length <= (this.moving ? Math.min(FEW, most) : FEW);
+    const near = this.spacing * this.view.zoom > 9;
+    if (few || (near && (!this.moving || this.inSight("exact").count <= most))) return "exact";
     const names = GRIDS.filter((grid) => grid <= this.view.zoom / 3);
-    for (const grid of names) if (this.level(grid).count <= MANY) return grid;
-    return names.at(-1) ?? GRIDS.at(-1);
+    for (const grid of names) if (this.level(grid).count <= most) return grid;
+    return GRIDS.at(-1);
+  }
+
+  /** What is seen of a level's lines: all of them, or those in the picture where that is less to draw. */
+  inSight(name) {
+    const level = this.level(name);
+    if (level.loads !== this.loads) {
+      level.update(this.loads);
+      level.loads = this.loads;
+      level.seen = null;
+      this.drawing.refill(level.lines.loads, level.edgeLoads);
+      this.drawing.refill(level.dots.loads, level.nodeLoads);
+    }
+    if (this.fitted || level.count <= FEW) return level.lines;
+    const { x, y, zoom } = this.view;
+    const [w, h] = [this.canvas.clientWidth / 2 / zoom, this.canvas.clientHeight / 2 / zoom];
+    const box = [x - w, x + w, y - h, y + h];
+    if (level.seen?.box.every((side, i) => side === box[i])) return level.part;
+    const seen = level.within(box);
+    const part = level.part ?? (level.part = this.drawing.lines(seen.ends, seen.form, seen.loads, 0));
+    for (const kind of ["ends", "form", "loads"]) this.drawing.refill(part[kind], seen[kind]);
+    Object.assign(part, { count: seen.count, straight: seen.straight });
+    level.seen = { box };
+    return part;
+  }
+
+  /** Something moves: what follows has to be quick, and all is drawn when it rests. */
+  move() {
+    this.moving = true;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.moving = false;
+      this.last = null;
+      this.redraw();
+    }, REST);
+    this.redraw();
+  }
+
+  /** Learns from how long the last frame took what this machine can draw. */
+  learn() {
+    const now = performance.now();
+    const took = this.moving && this.last ? now - this.last : null;
+    this.last = this.moving ? now : null;
+    if (took === null || took > 2000) return;
+    if (took > SLOW) this.budget = Math.max(LEAST, Math.min(this.budget, 2 * this.drawn.lines) / 2);
+    else if (took < FAST) this.budget = Math.min(MANY, this.budget * 1.1);
   }
 
   setLoads(loads) {
     this.loads = loads;
-    this.redraw();
+    this.move();
   }
 
   setChosen(thing) {
@@ -125,31 +181,30 @@ export class NetworkView {
   draw() {
     const begin = performance.now();
     if (this.canvas.width === 0) return;
+    this.learn();
     const name = this.levelInSight();
     const level = this.level(name);
-    if (level.loads !== this.loads) {
-      level.update(this.loads);
-      level.loads = this.loads;
-      this.drawing.refill(level.lines.loads, level.edgeLoads);
-      this.drawing.refill(level.dots.loads, level.nodeLoads);
-    }
+    const lines = this.inSight(name);
     const px = this.spacing * this.view.zoom;
     this.lane = name === "exact" ? Math.max(0.15, Math.min(1.2, px / 26)) : 0;
-    const least = name === "exact" ? Math.max(0.7, Math.min(1.6, px / 14)) : 1;
+    // Thin where much is drawn in little room.
+    const widths = name === "exact"
+      ? { least: Math.max(0.5, Math.min(1.6, px / 24)), most: Math.max(1.1, Math.min(4.2, px / 9)) }
+      : { least: 0.6, most: 2 };
     this.drawing.begin(this.view);
-    this.drawing.drawLines(level.lines, { lane: this.lane, least });
-    const hosts = this.drawHosts(px, least);
+    this.drawing.drawLines(lines, { lane: this.lane, ...widths });
+    const hosts = this.drawHosts(px, widths);
     const size = Math.max(name === "exact" ? 4 : 5, Math.min(20, px * 0.42));
     this.dotSize = size;
     this.drawing.drawDots(level.dots, { size });
-    this.drawMarks(size, least);
-    this.drawn = { level: name, lines: level.count, dots: level.nodes.x.length, hosts, milliseconds: performance.now() - begin };
+    this.drawMarks(size, widths);
+    this.drawn = { level: name, lines: lines.count, dots: level.nodes.x.length, hosts, milliseconds: performance.now() - begin };
     const detail = name === "exact" ? "each direction of each cable" : "links of near routers together, the most loaded one shows";
-    this.status.textContent = `${level.count.toLocaleString("en")} lines: ${detail}`;
+    this.status.textContent = `${lines.count.toLocaleString("en")} lines: ${detail}`;
   }
 
   /** Hosts in sight with their links, where there is room for them. */
-  drawHosts(px, least) {
+  drawHosts(px, widths) {
     this.hostsInSight = [];
     const { hosts, links, injection, ejection, routers } = this.network;
     if (px < 22 || hosts.rows === 0) return 0;
@@ -185,7 +240,7 @@ export class NetworkView {
       this.drawing.refill(buffer, data);
     made.lines.count = made.lines.straight = rows.length;
     made.dots.count = this.hostsInSight.length;
-    this.drawing.drawLines(made.lines, { lane: this.lane, least });
+    this.drawing.drawLines(made.lines, { lane: this.lane, ...widths });
     this.drawing.drawDots(made.dots, { size: Math.max(3, Math.min(11, px * 0.16)), round: true });
     return this.hostsInSight.length;
   }
@@ -217,17 +272,17 @@ export class NetworkView {
     return { ends, form };
   }
 
-  mark(rows, colour, least) {
+  mark(rows, colour, widths) {
     const all = rows.map((row) => this.geometry(row));
     all.sort((a, b) => (a.form[0] === 0 ? 0 : 1) - (b.form[0] === 0 ? 0 : 1));
     const lines = this.drawing.lines(Float32Array.from(all.flatMap((l) => l.ends)), Float32Array.from(all.flatMap((l) => l.form)), new Float32Array(all.length), all.filter((l) => l.form[0] === 0).length);
-    this.drawing.drawLines(lines, { lane: this.lane, least, extra: 2.5, colour, above: true });
+    this.drawing.drawLines(lines, { lane: this.lane, ...widths, extra: 2.5, colour, above: true });
     for (const buffer of [lines.ends, lines.form, lines.loads]) this.drawing.gl.deleteBuffer(buffer);
   }
 
-  drawMarks(size, least) {
-    if (this.critical.length > 0) this.mark(this.critical, GREEN, least);
-    if (this.chosen?.kind === "link") this.mark([this.chosen.id], BLUE, least);
+  drawMarks(size, widths) {
+    if (this.critical.length > 0) this.mark(this.critical, GREEN, widths);
+    if (this.chosen?.kind === "link") this.mark([this.chosen.id], BLUE, widths);
     if (this.chosen?.kind === "router" || this.chosen?.kind === "host") {
       const all = this.chosen.kind === "router" ? this.network.routers : this.network.hosts;
       const dots = this.drawing.dots(Float32Array.of(all.x[this.chosen.id], all.y[this.chosen.id]), Float32Array.of(0));
@@ -302,7 +357,7 @@ export class NetworkView {
         view.y -= dy / view.zoom;
         Object.assign(drag, { x: event.offsetX, y: event.offsetY, moved: true });
         this.fitted = false;
-        this.redraw();
+        this.move();
         return;
       }
       // At most once per frame.
@@ -336,7 +391,7 @@ export class NetworkView {
       event.preventDefault();
       if (event.key !== "0") this.fitted = false;
       keys[event.key]();
-      this.redraw();
+      this.move();
     });
   }
 
@@ -348,13 +403,14 @@ export class NetworkView {
     view.y += dy / view.zoom - dy / zoom;
     view.zoom = zoom;
     this.fitted = false;
-    this.redraw();
+    this.move();
   }
 
-  /** Milliseconds of each of so many frames, until all is drawn. */
+  /** Milliseconds of each of so many frames, until all is drawn; the picture moves a little from each to the next. */
   measure(frames) {
     const taken = [];
     for (let i = 0; i < frames; i++) {
+      this.view.x += (i % 2 ? 1 : -1) / this.view.zoom;
       const begin = performance.now();
       this.draw();
       this.drawing.finish();

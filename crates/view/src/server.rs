@@ -2,22 +2,30 @@
 //!
 //! Any page in any browser of this machine can send requests to the loopback interface. Those whose `Host` is not
 //! a name of this server are refused, which is what a page has that made its own name point here (DNS rebinding);
-//! other pages cannot read answers, as none allows other origins to. Only GET is answered.
+//! other pages cannot read answers, as none allows other origins to. Only GET is answered. A connection carries
+//! one request, and has a thread.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
-use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::folder::{Folder, OpenError};
 use crate::page::ASSETS;
 use crate::slice::{self, Cells, Rows, Slice, SliceError, Span};
 use crate::{timeline, wire};
 
-/// Threads that answer: a page asks for a few things at once.
-const THREADS: usize = 4;
+/// How long a client may say nothing. Browsers open connections before they need them.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a client may go on after its answer.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Bytes of a request, at most.
+const LONGEST_REQUEST: usize = 16 * 1024;
+const MOST_HEADERS: usize = 100;
 /// Rows in one answer, at most.
 const MOST_ROWS: usize = 4_000_000;
 
@@ -31,12 +39,13 @@ pub struct BindError {
 
 /// Result folders, being served.
 pub struct View {
-    shared: Arc<Shared>,
+    listener: TcpListener,
     address: SocketAddr,
+    stopped: Arc<AtomicBool>,
+    shared: Arc<Shared>,
 }
 
 struct Shared {
-    server: Server,
     folders: Vec<Folder>,
     /// What `Host` may say.
     hosts: [String; 2],
@@ -44,14 +53,17 @@ struct Shared {
 
 /// Ends the serving of a view.
 #[derive(Clone)]
-pub struct Stop(Arc<Shared>);
+pub struct Stop {
+    address: SocketAddr,
+    stopped: Arc<AtomicBool>,
+}
 
 impl Stop {
     /// Ends it.
     pub fn stop(&self) {
-        for _ in 0..THREADS {
-            self.0.server.unblock();
-        }
+        self.stopped.store(true, Ordering::SeqCst);
+        // Wakes up who waits for a connection.
+        let _ = TcpStream::connect(self.address);
     }
 }
 
@@ -66,6 +78,22 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const BINARY: &str = "application/octet-stream";
 
+/// What every answer says.
+const HEADERS: &[(&str, &str)] = &[
+    ("Connection", "close"),
+    ("Allow", "GET"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cache-Control", "no-store"),
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+];
+
 impl Answer {
     fn refused(status: u16, why: impl ToString) -> Answer {
         Answer {
@@ -73,6 +101,30 @@ impl Answer {
             kind: TEXT,
             body: why.to_string().into_bytes(),
         }
+    }
+
+    fn write(&self, stream: &mut TcpStream) -> io::Result<()> {
+        let reason = match self.status {
+            200 => "OK",
+            400 => "Bad Request",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            421 => "Misdirected Request",
+            431 => "Request Header Fields Too Large",
+            _ => "Internal Server Error",
+        };
+        let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
+        let length = self.body.len().to_string();
+        for (name, value) in [("Content-Type", self.kind), ("Content-Length", &length)]
+            .iter()
+            .chain(HEADERS)
+        {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += "\r\n";
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(&self.body)?;
+        stream.flush()
     }
 
     fn json(value: &serde_json::Value) -> Answer {
@@ -113,21 +165,25 @@ impl View {
 
     /// What ends [`View::serve`], from another thread.
     pub fn stop(&self) -> Stop {
-        Stop(self.shared.clone())
+        Stop {
+            address: self.address,
+            stopped: self.stopped.clone(),
+        }
     }
 
-    /// Answers until it is stopped.
+    /// Answers until it is stopped. What is being answered then is not waited for.
     pub fn serve(&self) {
-        std::thread::scope(|scope| {
-            for _ in 0..THREADS {
-                // Ends with the first error: that the server was stopped.
-                scope.spawn(|| {
-                    while let Ok(request) = self.shared.server.recv() {
-                        self.shared.answer(request);
-                    }
-                });
+        for stream in self.listener.incoming() {
+            if self.stopped.load(Ordering::SeqCst) {
+                return;
             }
-        });
+            // Without a free descriptor or thread this client is not served; the next one may be.
+            let Ok(stream) = stream else { continue };
+            let shared = self.shared.clone();
+            // The client may go away at any time, which is its affair.
+            let answer = move || drop(shared.converse(stream));
+            let _ = std::thread::Builder::new().spawn(answer);
+        }
     }
 }
 
@@ -140,55 +196,77 @@ impl Opened {
     /// # Errors
     /// The port is taken, or the system refuses.
     pub fn listen(self, port: u16) -> Result<View, BindError> {
-        let failed = |why: String| BindError { port, why };
-        let server = Server::http((Ipv4Addr::LOCALHOST, port)).map_err(|e| failed(e.to_string()))?;
-        let address = server.server_addr().to_ip();
-        let address = address.ok_or_else(|| failed("it is no address".into()))?;
+        let failed = |why: io::Error| BindError {
+            port,
+            why: why.to_string(),
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port()));
         Ok(View {
+            listener,
+            address,
+            stopped: Arc::new(AtomicBool::new(false)),
             shared: Arc::new(Shared {
-                server,
                 folders: self.0,
                 hosts,
             }),
-            address,
         })
     }
 }
 
 impl Shared {
-    fn answer(&self, request: Request) {
-        let host = request.headers().iter().find(|h| h.field.equiv("Host"));
-        let host = host.map(|h| h.value.as_str().to_ascii_lowercase());
-        let answer = if !host.is_some_and(|host| self.hosts.contains(&host)) {
+    /// One request and its answer.
+    fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let (mut head, mut piece) = (Vec::new(), [0; 4096]);
+        let answer = loop {
+            let read = stream.read(&mut piece)?;
+            if read == 0 {
+                return Ok(());
+            }
+            head.extend_from_slice(&piece[..read]);
+            if let Some(answer) = self.answer(&head) {
+                break answer;
+            }
+            if head.len() > LONGEST_REQUEST {
+                break Answer::refused(431, "the request is too long");
+            }
+        };
+        answer.write(&mut stream)?;
+        stream.shutdown(Shutdown::Write)?;
+        // What is still unread would make the system cut off the answer.
+        stream.set_read_timeout(Some(FAREWELL))?;
+        while stream.read(&mut piece)? > 0 {}
+        Ok(())
+    }
+
+    /// The answer to a request, if it is there as a whole.
+    fn answer(&self, head: &[u8]) -> Option<Answer> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(head) {
+            Ok(httparse::Status::Complete(_)) => {}
+            Ok(httparse::Status::Partial) => return None,
+            Err(error) => return Some(Answer::refused(400, error)),
+        }
+        let host = request
+            .headers
+            .iter()
+            .find(|h| h.name.eq_ignore_ascii_case("host"));
+        let host = host.map(|h| h.value.to_ascii_lowercase());
+        let is_ours = |host: Vec<u8>| self.hosts.iter().any(|own| own.as_bytes() == host);
+        Some(if !host.is_some_and(is_ours) {
             Answer::refused(
                 421,
                 format!("this server is http://{}/ and nothing else", self.hosts[0]),
             )
-        } else if request.method() != &Method::Get {
+        } else if request.method != Some("GET") {
             Answer::refused(405, "only GET is answered")
         } else {
-            self.get(request.url())
-        };
-        let mut response = Response::from_data(answer.body).with_status_code(answer.status);
-        for (name, value) in [
-            ("Content-Type", answer.kind),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Cross-Origin-Resource-Policy", "same-origin"),
-            ("Cross-Origin-Opener-Policy", "same-origin"),
-            ("Referrer-Policy", "no-referrer"),
-            ("Cache-Control", "no-store"),
-            (
-                "Content-Security-Policy",
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                 frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-            ),
-        ] {
-            let header = Header::from_bytes(name, value).expect("plain ASCII");
-            response.add_header(header);
-        }
-        // The page may be gone.
-        let _ = request.respond(response);
+            self.get(request.path.unwrap_or("/"))
+        })
     }
 
     fn get(&self, url: &str) -> Answer {
