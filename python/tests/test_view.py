@@ -353,12 +353,16 @@ def test_a_hundred_thousand_links_are_drawn_by_levels(
         page.mouse.down()
         for step in range(40):
             page.mouse.move(box["x"] + 300 + 3 * step, box["y"] + 200)
-        moving = page.evaluate("() => { const { drawn, budget } = fabricsim.state.panels[0].view; return { ...drawn, budget }; }")
+        moving = page.evaluate(
+            "() => { const { drawn, budget } = fabricsim.state.panels[0].view; return { ...drawn, budget }; }"
+        )
         page.mouse.up()
         print(f"while it is dragged: {moving}")
         page.wait_for_function("() => !fabricsim.state.panels[0].view.moving")
         settle(page)
-        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == whole["lines"], "all of it again"
+        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == whole["lines"], (
+            "all of it again"
+        )
 
 
 def test_a_killed_run_is_shown_as_such(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
@@ -374,7 +378,9 @@ def test_a_killed_run_is_shown_as_such(browser: Any, folders: dict[str, Path], t
         assert "Mean load by kind of link" in page.inner_text("#detail")
 
 
-def test_damaged_tables_are_named_and_left_out(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
+def test_damaged_tables_are_named_and_left_out(
+    browser: Any, folders: dict[str, Path], tmp_path: Path
+) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(folders["full"], damaged)
     file = damaged / "link_series.parquet"
@@ -438,7 +444,13 @@ def test_only_what_was_found_is_given_out(served: Served, folders: dict[str, Pat
 def test_only_pages_of_its_own_are_answered(served: Served) -> None:
     assert served.ask("/")[0] == 200
     assert served.ask("/", host=f"localhost:{served.port}")[0] == 200
-    for host in ["evil.example", f"evil.example:{served.port}", "127.0.0.1", f"127.0.0.1.evil.example:{served.port}", ""]:
+    for host in [
+        "evil.example",
+        f"evil.example:{served.port}",
+        "127.0.0.1",
+        f"127.0.0.1.evil.example:{served.port}",
+        "",
+    ]:
         status, body = served.ask("/data/results", host=host)
         assert status == 421, host
         assert b"summary" not in body

@@ -156,7 +156,9 @@ def large(folder: Path, like: Path, routers: int, links_per_router: int) -> None
     pq.write_table(pa.table(places), folder / "routers.parquet")
     count = routers * links_per_router
     begins = [link // links_per_router for link in range(count)]
-    ends = [(r + (1, side, 7, 3 * side + 5)[link % 4] * (1 + link % 3)) % routers for link, r in enumerate(begins)]
+    ends = [
+        (r + (1, side, 7, 3 * side + 5)[link % 4] * (1 + link % 3)) % routers for link, r in enumerate(begins)
+    ]
     numbers = {
         "link": (range(count), pa.uint32()),
         "from_id": (begins, pa.uint32()),

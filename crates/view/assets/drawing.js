@@ -3,6 +3,9 @@
 import { scale } from "./colours.js";
 
 const LANE = 2.6;
+/** Pieces of a bent line, and corners of the strip that a line is. */
+const PIECES = 8;
+const CORNERS = { straight: 4, bent: 2 * (PIECES + 1) };
 const COLOURS = 256;
 
 // A line is a strip along a quadratic curve, its width and its distance from the middle in pixels.
@@ -12,23 +15,29 @@ layout(location = 1) in vec2 form;
 layout(location = 2) in float load;
 uniform vec2 canvas, centre;
 uniform float zoom, segments, lane, extra, least, most;
-out float shade;
+uniform sampler2D colours;
+uniform vec4 fixed_colour;
+flat out vec4 tint;
 void main() {
   vec2 a = (ends.xy - centre) * zoom, b = (ends.zw - centre) * zoom;
   vec2 along = b - a;
   vec2 side = vec2(-along.y, along.x);
   // Both directions bend to their own right, as they lie.
   vec2 c = (a + b) * 0.5 + side * form.x * 2.0;
-  float t = float(gl_VertexID / 2) / segments;
+  int corner = gl_VertexID % (2 * (int(segments) + 1));
+  float t = float(corner / 2) / segments;
   vec2 p = mix(mix(a, c, t), mix(c, b, t), t);
   vec2 d = mix(c - a, b - c, t);
   vec2 n = length(d) > 0.0 ? normalize(vec2(-d.y, d.x)) : vec2(0.0);
   float width = (load < 0.0 ? least : mix(least, most, clamp(load, 0.0, 1.0))) + extra;
-  float edge = (gl_VertexID % 2 == 0 ? -0.5 : 0.5) * width;
+  float edge = (corner % 2 == 0 ? -0.5 : 0.5) * width;
   p += n * (form.y * lane + edge);
   // What has more load lies on top.
   gl_Position = vec4(p / canvas * vec2(2.0, -2.0), 0.9 - 0.8 * clamp(load, 0.0, 1.0), 1.0);
-  shade = load;
+  // Once for each corner: there are many more pixels.
+  if (fixed_colour.a > 0.0) tint = fixed_colour;
+  else if (load < 0.0) tint = vec4(0.80, 0.83, 0.86, 1.0);
+  else tint = texture(colours, vec2(clamp(load, 0.002, 0.998), 0.5));
 }`;
 
 const DOT = `#version 300 es
@@ -44,15 +53,11 @@ void main() {
 }`;
 
 const LINE_COLOUR = `#version 300 es
-precision highp float;
-in float shade;
-uniform sampler2D colours;
-uniform vec4 fixed_colour;
+precision mediump float;
+flat in vec4 tint;
 out vec4 colour;
 void main() {
-  if (fixed_colour.a > 0.0) colour = fixed_colour;
-  else if (shade < 0.0) colour = vec4(0.80, 0.83, 0.86, 1.0);
-  else colour = texture(colours, vec2(clamp(shade, 0.002, 0.998), 0.5));
+  colour = tint;
 }`;
 
 const DOT_COLOUR = `#version 300 es
@@ -132,7 +137,43 @@ export class Drawing {
 
   /** Lines: `ends` has four numbers each, `form` bend and lane; the first `straight` are not bent. */
   lines(ends, form, loads, straight) {
-    return { count: ends.length / 4, straight, ends: this.buffer(ends), form: this.buffer(form), loads: this.buffer(loads, this.gl.DYNAMIC_DRAW) };
+    const { gl } = this;
+    const made = { ends: gl.createBuffer(), form: gl.createBuffer(), loads: gl.createBuffer() };
+    this.setLines(made, ends, form, loads, straight);
+    return made;
+  }
+
+  setLines(made, ends, form, loads, straight) {
+    Object.assign(made, { count: loads.length, straight });
+    this.refill(made.ends, corners(ends, 4, made));
+    this.refill(made.form, corners(form, 2, made));
+    this.setLoads(made, loads);
+  }
+
+  setLoads(made, loads) {
+    this.refill(made.loads, corners(loads, 1, made));
+  }
+
+  removeLines(made) {
+    for (const buffer of [made.ends, made.form, made.loads]) this.gl.deleteBuffer(buffer);
+  }
+
+  /** Binds the triangles of so many lines of one kind. */
+  bindTriangles(kind, lines) {
+    const { gl } = this;
+    this.triangles = this.triangles ?? {};
+    const known = this.triangles[kind] ?? (this.triangles[kind] = { buffer: gl.createBuffer(), lines: 0 });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, known.buffer);
+    const each = CORNERS[kind] - 2;
+    if (known.lines < lines) {
+      known.lines = Math.max(lines, 2 * known.lines);
+      const indices = new Uint32Array(3 * each * known.lines);
+      let at = 0;
+      for (let line = 0; line < known.lines; line++)
+        for (let i = 0; i < each; i++) for (let corner = 0; corner < 3; corner++) indices[at++] = line * CORNERS[kind] + i + corner;
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, indices, gl.STATIC_DRAW);
+    }
+    return 3 * each * lines;
   }
 
   dots(at, loads) {
@@ -165,16 +206,16 @@ export class Drawing {
     gl.uniform1f(uniforms.least, least * view.pixels);
     gl.uniform1f(uniforms.most, most * view.pixels);
     if (above) gl.depthFunc(gl.ALWAYS);
-    for (const [first, count, segments] of [[0, lines.straight, 1], [lines.straight, lines.count - lines.straight, 10]]) {
+    const bent = lines.count - lines.straight;
+    for (const [kind, count, first, segments] of [["straight", lines.straight, 0, 1], ["bent", bent, CORNERS.straight * lines.straight, PIECES]]) {
       if (count === 0) continue;
       gl.uniform1f(uniforms.segments, segments);
       for (const [place, buffer, size] of [[0, lines.ends, 4], [1, lines.form, 2], [2, lines.loads, 1]]) {
         gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
         gl.enableVertexAttribArray(place);
         gl.vertexAttribPointer(place, size, gl.FLOAT, false, 0, 4 * size * first);
-        gl.vertexAttribDivisor(place, 1);
       }
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 2 * (segments + 1), count);
+      gl.drawElements(gl.TRIANGLES, this.bindTriangles(kind, count), gl.UNSIGNED_INT, 0);
     }
     gl.depthFunc(gl.LEQUAL);
   }
@@ -189,7 +230,6 @@ export class Drawing {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       gl.enableVertexAttribArray(place);
       gl.vertexAttribPointer(place, width, gl.FLOAT, false, 0, 0);
-      gl.vertexAttribDivisor(place, 0);
     }
     gl.disableVertexAttribArray(2);
     gl.drawArrays(gl.POINTS, 0, dots.count);
@@ -200,6 +240,20 @@ export class Drawing {
   finish() {
     this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
+}
+
+/**
+ * Numbers of lines, repeated for each of their corners. (One instance for each line would need no repetition, but
+ * instances of a few corners are slow, on processors that draw in software by a factor of ten.)
+ */
+function corners(numbers, size, { count, straight }) {
+  const all = new Float32Array(size * (CORNERS.straight * straight + CORNERS.bent * (count - straight)));
+  let at = 0;
+  for (let line = 0; line < count; line++) {
+    const repeat = line < straight ? CORNERS.straight : CORNERS.bent;
+    for (let i = 0; i < repeat; i++) for (let k = 0; k < size; k++) all[at++] = numbers[size * line + k];
+  }
+  return all;
 }
 
 /** Distance in pixels from one line to a point, all as `drawLines` draws them. */
@@ -214,7 +268,7 @@ export function lineDistance(ends, form, at, view, lane) {
   if (at[0] < Math.min(a[0], b[0]) - reach || at[0] > Math.max(a[0], b[0]) + reach) return Infinity;
   if (at[1] < Math.min(a[1], b[1]) - reach || at[1] > Math.max(a[1], b[1]) + reach) return Infinity;
   const c = [(a[0] + b[0]) / 2 - along[1] * bend * 2, (a[1] + b[1]) / 2 + along[0] * bend * 2];
-  const steps = bend === 0 ? 1 : 10;
+  const steps = bend === 0 ? 1 : PIECES;
   const point = (t) => {
     const of = (i) => (1 - t) * (1 - t) * a[i] + 2 * t * (1 - t) * c[i] + t * t * b[i];
     const slope = (i) => (1 - t) * (c[i] - a[i]) + t * (b[i] - c[i]);

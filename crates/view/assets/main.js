@@ -12,6 +12,9 @@ const at = (id) => document.getElementById(id);
 const state = { tab: "network", panels: [], times: [], index: 0, metric: "busy", whole: true, playing: false, chosen: null, span: null, names: [] };
 const detail = new Detail(at("detail"), choose);
 
+/** Links of a network that a page has the memory for. */
+const MOST_LINKS = 1_500_000;
+
 /** What one result shows. */
 class Panel {
   constructor(result) {
@@ -49,7 +52,8 @@ class Panel {
 
   async open() {
     const { result } = this;
-    this.network = await network(result);
+    const links = result.tables.links ?? 0;
+    this.network = links <= MOST_LINKS ? await network(result) : null;
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
     const { summary } = result;
     const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
@@ -57,7 +61,9 @@ class Panel {
     this.jobs = (summary.jobs ?? []).filter((job) => job.ranks > 0);
     if (this.jobs.length === 0 && result.has("timeline")) this.jobs = await jobsOf(result);
     if (!this.network) {
-      this.missing(this.networkStage, "The network cannot be drawn: this folder has no table of routers. Results of older versions and runs that have not ended lack it.");
+      this.missing(this.networkStage, links > MOST_LINKS
+        ? `This network has ${number(links)} links; up to ${number(MOST_LINKS)} are drawn. What is known by kind of link is at the side.`
+        : "The network cannot be drawn: this folder has no table of routers. Results of older versions and runs that have not ended lack it.");
       return;
     }
     try {

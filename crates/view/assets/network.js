@@ -87,10 +87,9 @@ export class NetworkView {
   level(name) {
     if (!this.levels.has(name)) {
       const level = name === "exact" ? exact(this.network) : coarse(this.network, name);
-      const { nodes, ends, form, edgeLoads, nodeLoads, straight } = level;
+      const { nodes, nodeLoads } = level;
       const at = new Float32Array(2 * nodes.x.length);
       for (let i = 0; i < nodes.x.length; i++) at.set([nodes.x[i], nodes.y[i]], 2 * i);
-      level.lines = this.drawing.lines(ends, form, edgeLoads, straight);
       level.dots = this.drawing.dots(at, nodeLoads);
       level.loads = null;
       this.levels.set(name, level);
@@ -116,20 +115,23 @@ export class NetworkView {
       level.update(this.loads);
       level.loads = this.loads;
       level.seen = null;
-      this.drawing.refill(level.lines.loads, level.edgeLoads);
       this.drawing.refill(level.dots.loads, level.nodeLoads);
     }
-    if (this.fitted || level.count <= FEW) return level.lines;
+    if (this.fitted || level.count <= FEW) {
+      level.lines = level.lines ?? this.drawing.lines(level.ends, level.form, level.edgeLoads, level.straight);
+      if (level.drawnLoads !== this.loads) this.drawing.setLoads(level.lines, level.edgeLoads);
+      level.drawnLoads = this.loads;
+      return level.lines;
+    }
     const { x, y, zoom } = this.view;
     const [w, h] = [this.canvas.clientWidth / 2 / zoom, this.canvas.clientHeight / 2 / zoom];
     const box = [x - w, x + w, y - h, y + h];
     if (level.seen?.box.every((side, i) => side === box[i])) return level.part;
     const seen = level.within(box);
-    const part = level.part ?? (level.part = this.drawing.lines(seen.ends, seen.form, seen.loads, 0));
-    for (const kind of ["ends", "form", "loads"]) this.drawing.refill(part[kind], seen[kind]);
-    Object.assign(part, { count: seen.count, straight: seen.straight });
+    if (level.part) this.drawing.setLines(level.part, seen.ends, seen.form, seen.loads, seen.straight);
+    else level.part = this.drawing.lines(seen.ends, seen.form, seen.loads, seen.straight);
     level.seen = { box };
-    return part;
+    return level.part;
   }
 
   /** Something moves: what follows has to be quick, and all is drawn when it rests. */
@@ -236,9 +238,9 @@ export class NetworkView {
     }
     this.hostLines = { ends: Float32Array.from(ends), form: Float32Array.from(form), rows };
     const made = this.hostBuffers ?? (this.hostBuffers = { lines: this.drawing.lines(new Float32Array(0), new Float32Array(0), new Float32Array(0), 0), dots: this.drawing.dots(new Float32Array(0), new Float32Array(0)) });
-    for (const [buffer, data] of [[made.lines.ends, this.hostLines.ends], [made.lines.form, this.hostLines.form], [made.lines.loads, Float32Array.from(loads)], [made.dots.at, Float32Array.from(at)], [made.dots.loads, Float32Array.from(zero)]])
-      this.drawing.refill(buffer, data);
-    made.lines.count = made.lines.straight = rows.length;
+    this.drawing.setLines(made.lines, this.hostLines.ends, this.hostLines.form, Float32Array.from(loads), rows.length);
+    this.drawing.refill(made.dots.at, Float32Array.from(at));
+    this.drawing.refill(made.dots.loads, Float32Array.from(zero));
     made.dots.count = this.hostsInSight.length;
     this.drawing.drawLines(made.lines, { lane: this.lane, ...widths });
     this.drawing.drawDots(made.dots, { size: Math.max(3, Math.min(11, px * 0.16)), round: true });
@@ -277,7 +279,7 @@ export class NetworkView {
     all.sort((a, b) => (a.form[0] === 0 ? 0 : 1) - (b.form[0] === 0 ? 0 : 1));
     const lines = this.drawing.lines(Float32Array.from(all.flatMap((l) => l.ends)), Float32Array.from(all.flatMap((l) => l.form)), new Float32Array(all.length), all.filter((l) => l.form[0] === 0).length);
     this.drawing.drawLines(lines, { lane: this.lane, ...widths, extra: 2.5, colour, above: true });
-    for (const buffer of [lines.ends, lines.form, lines.loads]) this.drawing.gl.deleteBuffer(buffer);
+    this.drawing.removeLines(lines);
   }
 
   drawMarks(size, widths) {
