@@ -221,7 +221,8 @@ def click_link(page: Any, link: int) -> None:
             const along = [b[0] - a[0], b[1] - a[1]];
             const length = Math.hypot(...along);
             const away = form[1] * view.lane * 2.6;
-            const middle = [0, 1].map(i => (a[i] + b[i]) / 2 + [-along[1], along[0]][i] * (form[0] + away / length));
+            const side = [-along[1], along[0]];
+            const middle = [0, 1].map(i => (a[i] + b[i]) / 2 + side[i] * (form[0] + away / length));
             const box = view.canvas.getBoundingClientRect();
             return [box.left + middle[0], box.top + middle[1]];
         }""",
@@ -232,7 +233,8 @@ def click_link(page: Any, link: int) -> None:
 
 def test_a_click_opens_the_right_link(page: Any) -> None:
     links = page.evaluate(
-        "() => { const { network } = fabricsim.state.panels[0]; return [...network.between].map(r => network.links.link[r]); }"
+        """() => { const { network } = fabricsim.state.panels[0];
+                   return [...network.between].map(row => network.links.link[row]); }"""
     )
     for link in links[:: len(links) // 6]:
         # Near enough to tell both directions of a cable.
@@ -344,8 +346,11 @@ def test_a_hundred_thousand_links_are_drawn_by_levels(
         near = page.evaluate("() => fabricsim.state.panels[0].view.drawn")
         assert near["level"] == "exact" and 0 < near["lines"] < 30_000, "those in the picture"
         print(f"{near['lines']} lines from near: {page.evaluate(frames):.1f} ms a frame")
-        update = """() => { const { view } = fabricsim.state.panels[0]; const begin = performance.now();
-                            view.setLoads(view.loads.slice()); view.draw(); return performance.now() - begin; }"""
+        update = """() => { const { view } = fabricsim.state.panels[0];
+                            const begin = performance.now();
+                            view.setLoads(view.loads.slice());
+                            view.draw();
+                            return performance.now() - begin; }"""
         print(f"other loads: {page.evaluate(update):.1f} ms")
         page.click("#fit")
         box = page.locator(NETWORK).bounding_box()

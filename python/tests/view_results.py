@@ -1,4 +1,4 @@
-"""Result folders for the tests of `fabricsim view`: a small run, with series and timelines written by hand."""
+"""Result folders for the tests of `fabricsim view`: a small run, series and timelines written by hand."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use bytes::Bytes;

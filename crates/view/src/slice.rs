@@ -471,7 +471,7 @@ pub(crate) mod tests {
     fn every_type_comes_out_as_it_is() {
         let (_folder, path) = table();
         let slice = cut(
-            &[path.clone()],
+            std::slice::from_ref(&path),
             &columns(&["link", "end_ps", "done", "group", "job"]),
             &all(),
         )
@@ -500,11 +500,12 @@ pub(crate) mod tests {
     #[test]
     fn rows_are_those_of_a_span_and_of_values() {
         let (_folder, path) = table();
-        let of = |rows: Rows| match cut(&[path.clone()], &columns(&["share"]), &rows).unwrap() {
-            Slice { columns, .. } => match &columns[0].1 {
+        let of = |rows: Rows| {
+            let slice = cut(std::slice::from_ref(&path), &columns(&["share"]), &rows).unwrap();
+            match &slice.columns[0].1 {
                 Cells::F64(all) => all.clone(),
                 _ => panic!("fractions"),
-            },
+            }
         };
         assert_eq!(
             of(Rows {
@@ -546,7 +547,7 @@ pub(crate) mod tests {
             limit: 4,
             ..Rows::default()
         };
-        let slice = cut(&[path.clone()], &columns(&["link"]), &rows).unwrap();
+        let slice = cut(std::slice::from_ref(&path), &columns(&["link"]), &rows).unwrap();
         assert_eq!((slice.rows, slice.matching), (4, 10));
         assert_eq!(slice.columns[0].1, Cells::U32(vec![0, 1, 2, 3]));
     }
@@ -555,7 +556,7 @@ pub(crate) mod tests {
     fn what_is_not_there_is_named() {
         let (_folder, path) = table();
         let told = |names: &[&str]| {
-            cut(&[path.clone()], &columns(names), &all())
+            cut(std::slice::from_ref(&path), &columns(names), &all())
                 .unwrap_err()
                 .to_string()
         };

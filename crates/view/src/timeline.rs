@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn what_is_seen_stays_and_what_is_not_is_put_together() {
         let (_folder, path) = timeline();
-        let whole = reduced(&[path.clone()], &rows(), 1, 0).unwrap();
+        let whole = reduced(std::slice::from_ref(&path), &rows(), 1, 0).unwrap();
         assert_eq!((whole.rows, whole.matching), (22, 22));
-        let coarse = reduced(&[path.clone()], &rows(), 1, 40).unwrap();
+        let coarse = reduced(std::slice::from_ref(&path), &rows(), 1, 40).unwrap();
         assert!(coarse.rows < 12, "{coarse:?}");
         let (Cells::F64(begins), Cells::F64(ends)) = (&coarse.columns[1].1, &coarse.columns[2].1) else {
             panic!("times");
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn some_ranks_stand_for_all() {
         let (_folder, path) = timeline();
-        let some = reduced(&[path.clone()], &rows(), 2, 0).unwrap();
+        let some = reduced(std::slice::from_ref(&path), &rows(), 2, 0).unwrap();
         let Cells::U32(ranks) = &some.columns[0].1 else {
             panic!("ranks")
         };
