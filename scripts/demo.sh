@@ -21,4 +21,7 @@ cat <<END
 The reports, one page each, to open in a browser:
   file://$PWD/results/lammps-fat-tree/report.html
   file://$PWD/results/lammps-dragonfly/report.html
+
+To look at both networks side by side:
+  ${CARGO_TARGET_DIR:-target}/release/fabricsim view results/lammps-fat-tree results/lammps-dragonfly
 END

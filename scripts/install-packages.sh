@@ -6,7 +6,8 @@
 #   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
 #
 # Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
-# same, but cannot read recorded traces: its absence is a warning, all others are errors.
+# same, but cannot read recorded traces; without Chromium (of --python) tests of `fabricsim view` are skipped.
+# Their absence is a warning, all others are errors.
 set -euo pipefail
 
 with_python=false
@@ -45,6 +46,11 @@ has_libclang() {
     command -v clang >/dev/null || compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stddef.h' >/dev/null
 }
 
+# Tests of 'fabricsim view' use the system's browser.
+has_chromium() {
+    command -v "${CHROMIUM:-chromium}" || command -v chromium-browser || command -v google-chrome
+} >/dev/null
+
 if ! command -v cargo >/dev/null; then
     echo "cargo is missing: install Rust 1.88 or newer, for example as https://rustup.rs says" >&2
     exit 1
@@ -57,6 +63,7 @@ if "$with_python"; then
         exit 1
     fi
     "$python" -c 'import ensurepip, venv' 2>/dev/null || required+=(python3-venv)
+    has_chromium || optional+=(chromium)
 fi
 if "$with_mpi"; then
     # Any MPI will do, as long as it can compile and start programs.
@@ -76,7 +83,12 @@ give_up() {
         echo "Install ${required[*]} (or what your system calls them) and try again." >&2
         exit 1
     fi
-    echo "Going on without ${optional[*]}: recorded OTF2 traces cannot be read." >&2
+    for package in "${optional[@]}"; do
+        case $package in
+        chromium) echo "Going on without chromium: tests of fabricsim view are skipped." >&2 ;;
+        *) echo "Going on without $package: recorded OTF2 traces cannot be read." >&2 ;;
+        esac
+    done
     exit 0
 }
 

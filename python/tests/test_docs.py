@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -168,6 +169,15 @@ def test_experiments_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
             assert fabricsim.check(file).deadlock_free
 
 
+def looks(command: str, folder: Path, environment: dict[str, str]) -> None:
+    """Runs a command that goes on until it is interrupted."""
+    arguments = [*command.split(), "--no-browser"]
+    view = subprocess.Popen(arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    assert view.stdout and view.stdout.readline().startswith("http://127.0.0.1:"), command
+    view.send_signal(signal.SIGINT)
+    assert view.wait(timeout=60) == 0, command
+
+
 @pytest.mark.parametrize("page", pages_with("sh", "fabricsim "))
 def test_commands_in_the_docs_run(page: Path, workshop: Path, reads_otf2: bool) -> None:
     if not reads_otf2:
@@ -176,6 +186,9 @@ def test_commands_in_the_docs_run(page: Path, workshop: Path, reads_otf2: bool) 
     for block in blocks(page, "sh"):
         commands = [line for line in block.splitlines() if line.startswith("fabricsim ")]
         for command in commands:
+            if command.startswith("fabricsim view "):
+                looks(command, workshop, environment)
+                continue
             done = subprocess.run(
                 ["bash", "-c", command], cwd=workshop, env=environment, capture_output=True, text=True
             )

@@ -10,6 +10,7 @@ mod list;
 mod progress;
 mod run;
 mod trace;
+mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ enum Command {
     Explain(ExplainArguments),
     /// Compare results side by side; the first is the baseline
     Compare(CompareArguments),
+    /// Look at results in the browser: loads of links over time, histories, what ranks did
+    View(ViewArguments),
 }
 
 /// The experiment and changes to it.
@@ -196,6 +199,22 @@ struct CompareArguments {
     json: bool,
 }
 
+#[derive(Args)]
+struct ViewArguments {
+    /// Result folders, side by side
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Port on 127.0.0.1, for example for a tunnel [default: any that is free]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Do not open a browser, only print the address
+    #[arg(long)]
+    no_browser: bool,
+    /// Print JSON: where the page is
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name; `interpreters`
 /// carry out programs in other languages.
 pub fn main(
@@ -219,6 +238,7 @@ pub fn main(
         Command::Report(arguments) => run::report(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Compare(arguments) => run::compare(&arguments),
+        Command::View(arguments) => view::view(&arguments),
     };
     match done {
         Ok(()) => 0,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rows::{HopsRow, JobRow, LatencyRow, hops_histogram, latency_histogram};
+use crate::rows::{HopsRow, JobRow, LINK_ENDS, LatencyRow, hops_histogram, latency_histogram};
 use crate::summary::{Collect, CollectedTable, Job, Latency, Network, Run, SCHEMA, Summary, nanoseconds};
 use crate::{Chain, Collected, Digest, Histogram, Table};
 
@@ -132,6 +132,9 @@ impl RunResult {
             match table.name() {
                 // What ranks did counts, not which source told them to.
                 "jobs" => digest.table(&jobs_table(&jobs, JobTotals::digested_row)),
+                // What the network is, the experiment says; floats are for pictures.
+                "routers" | "hosts" => &mut digest,
+                "links" => digest.table(&table.without(LINK_ENDS)),
                 _ => digest.table(table),
             };
         }

@@ -167,6 +167,18 @@ table! {
         from: String,
         /// Where it ends.
         to: String,
+        /// `host` or `router`: what it begins at.
+        from_kind: Cow<'static, str>,
+        /// Number of that host or router.
+        from_id: u32,
+        /// Port of the router, or rail of the host.
+        from_port: u32,
+        /// `host` or `router`: what it ends at.
+        to_kind: Cow<'static, str>,
+        /// Number of that host or router.
+        to_id: u32,
+        /// Port of the router, or rail of the host.
+        to_port: u32,
         /// Bandwidth in bits per second.
         bandwidth_bits_per_s: u64,
         /// Bytes carried.
@@ -179,6 +191,43 @@ table! {
         busy_fraction: f64,
         /// Time that a packet was ready to be sent and the buffer downstream was full, in picoseconds.
         buffer_full_ps: u64,
+    }
+}
+
+/// Columns of `links` that say as numbers what `from` and `to` say in words. They are no part of the digest, which
+/// has the words.
+pub const LINK_ENDS: &[&str] = &["from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port"];
+
+table! {
+    /// One router, and where it is in a drawing of the network. No part of the digest: it describes the network and
+    /// not what happened in it, and positions are floats.
+    RouterRow, routers {
+        /// Number of the router.
+        router: u32,
+        /// Its coordinates as people of the field write them.
+        label: String,
+        /// The group that it belongs to, if the network has groups.
+        group: Option<u32>,
+        /// From left to right, 0 to 1.
+        x: f32,
+        /// Downwards, 0 to 1.
+        y: f32,
+        /// Hosts whose first rail is plugged into it.
+        hosts: u32,
+    }
+}
+
+table! {
+    /// One host, and where it is in a drawing of the network. No part of the digest, as `routers`.
+    HostRow, hosts {
+        /// Number of the host.
+        host: u32,
+        /// Router that its first rail is plugged into.
+        router: u32,
+        /// From left to right, 0 to 1.
+        x: f32,
+        /// Downwards, 0 to 1.
+        y: f32,
     }
 }
 
@@ -472,6 +521,8 @@ mod tests {
             calls([]),
             jobs([]),
             links([]),
+            routers([]),
+            hosts([]),
             latency_histogram([]),
             hops_histogram([]),
             class_series([]),

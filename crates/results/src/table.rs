@@ -12,8 +12,8 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use bytes::Bytes;
@@ -59,6 +59,18 @@ impl Table {
     /// The columns as Arrow holds them.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
+    }
+
+    /// The table less some columns.
+    pub(crate) fn without(&self, columns: &[&str]) -> Table {
+        let schema = self.batch.schema();
+        let kept = schema.fields().iter().enumerate();
+        let kept = kept.filter(|(_, field)| !columns.contains(&field.name().as_str()));
+        let kept: Vec<usize> = kept.map(|(index, _)| index).collect();
+        Table {
+            name: self.name.clone(),
+            batch: self.batch.project(&kept).expect("the columns are there"),
+        }
     }
 
     /// Number of rows.
@@ -274,6 +286,7 @@ macro_rules! plain_cell {
 plain_cell!(u8, UInt8Array);
 plain_cell!(u32, UInt32Array);
 plain_cell!(u64, UInt64Array);
+plain_cell!(f32, Float32Array);
 plain_cell!(f64, Float64Array);
 plain_cell!(bool, BooleanArray);
 

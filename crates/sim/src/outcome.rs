@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use des::{Event, Time};
 use fabric::LinkUse;
-use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
-use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome};
-use topology::{HostId, Peer, Port, RouterId};
+use results::rows::{CallRow, HostRow, LinkRow, RankRow, RouterRow, calls, ranks};
+use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
+use topology::{Drawing, HostId, Peer, Port, RouterId};
 
 use crate::fact::Fact;
 use crate::host::Host;
@@ -35,6 +35,16 @@ pub struct Remains<'a> {
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
 pub type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
 
+/// One end of a link.
+struct End {
+    kind: &'static str,
+    id: u32,
+    /// Port of a router, rail of a host.
+    port: u32,
+    /// In words.
+    name: String,
+}
+
 impl Remains<'_> {
     /// Everything measured.
     pub fn outcome(self) -> Outcome {
@@ -48,10 +58,12 @@ impl Remains<'_> {
             network.latency_ps.merge(&job.latency_ps);
             network.hops.merge(&job.hops);
         }
+        let mut tables = vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)];
+        tables.extend(self.drawing());
         Outcome {
             network,
             jobs,
-            tables: vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)],
+            tables,
             records: self.records,
         }
     }
@@ -157,29 +169,77 @@ impl Remains<'_> {
         totals
     }
 
+    /// Where routers and hosts are drawn: the tables `routers` and `hosts`.
+    fn drawing(&self) -> [Table; 2] {
+        let network = &self.simulation.network;
+        let topology = network.topology.as_ref();
+        let drawing = Drawing::of(topology);
+        let routers: Vec<RouterId> = (0..network.hosts())
+            .map(|host| network.attachment(HostId(host), 0).0)
+            .collect();
+        let mut hosts_of = vec![0u32; drawing.routers.len()];
+        for router in &routers {
+            hosts_of[router.0 as usize] += 1;
+        }
+        let mut placed = vec![0u32; drawing.routers.len()];
+        let host_rows = routers.iter().enumerate().map(|(host, router)| {
+            let index = router.0 as usize;
+            let (x, y) = drawing.host(*router, placed[index], hosts_of[index]);
+            placed[index] += 1;
+            HostRow {
+                host: host as u32,
+                router: router.0,
+                x,
+                y,
+            }
+        });
+        let hosts = results::rows::hosts(host_rows);
+        let router_rows = drawing
+            .routers
+            .iter()
+            .enumerate()
+            .map(|(router, spot)| RouterRow {
+                router: router as u32,
+                label: topology.coordinates(RouterId(router as u32)),
+                group: spot.group,
+                x: spot.x,
+                y: spot.y,
+                hosts: hosts_of[router],
+            });
+        [results::rows::routers(router_rows), hosts]
+    }
+
     /// One row per direction of each cable: injection links by host and rail, then each router's by port.
     fn links(&self, not_begun: &NotBegun) -> Vec<LinkRow> {
         let network = &self.simulation.network;
         let (topology, rails) = (network.topology.as_ref(), network.rails.count());
-        let host_name = |host: HostId, rail: u32| match rails {
-            1 => format!("host {}", host.0),
-            _ => format!("host {} rail {rail}", host.0),
+        let of_host = |host: HostId, rail: u32| End {
+            kind: "host",
+            id: host.0,
+            port: rail,
+            name: match rails {
+                1 => format!("host {}", host.0),
+                _ => format!("host {} rail {rail}", host.0),
+            },
         };
-        let router_name = |router: RouterId, port: Port| {
-            format!(
+        let of_router = |router: RouterId, port: Port| End {
+            kind: "router",
+            id: router.0,
+            port: port.0.into(),
+            name: format!(
                 "router {} ({}) port {}",
                 router.0,
                 topology.coordinates(router),
                 port.0
-            )
+            ),
         };
         let mut rows = Vec::new();
         let hosts = (0..network.hosts()).map(HostId);
         for (host, rail) in hosts.flat_map(|host| (0..rails).map(move |rail| (host, rail))) {
             let (router, port) = network.attachment(host, rail);
             let used = self.host(host).injection_use(rail, self.end);
-            let names = (host_name(host, rail), router_name(router, port));
-            rows.push(self.link_row(rows.len(), "injection".into(), names, 0, used));
+            let ends = (of_host(host, rail), of_router(router, port));
+            rows.push(self.link_row(rows.len(), "injection".into(), ends, 0, used));
         }
         for process in self.processes {
             let Process::Router(state) = process else { continue };
@@ -190,17 +250,15 @@ impl Remains<'_> {
                     Peer::Unwired => continue,
                     Peer::Host(end_point) => {
                         let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
-                        ("ejection", host_name(host, rail))
+                        ("ejection", of_host(host, rail))
                     }
-                    Peer::Router(far, far_port) => {
-                        (topology.link_classes()[class], router_name(far, far_port))
-                    }
+                    Peer::Router(far, far_port) => (topology.link_classes()[class], of_router(far, far_port)),
                 };
                 let used = self.used(&state.switch, port, not_begun);
                 rows.push(self.link_row(
                     rows.len(),
                     name.into(),
-                    (router_name(router, port), to),
+                    (of_router(router, port), to),
                     class,
                     used,
                 ));
@@ -213,7 +271,7 @@ impl Remains<'_> {
         &self,
         link: usize,
         name: Cow<'static, str>,
-        (from, to): (String, String),
+        (from, to): (End, End),
         class: usize,
         used: LinkUse,
     ) -> LinkRow {
@@ -221,8 +279,14 @@ impl Remains<'_> {
         LinkRow {
             link: link as u32,
             class: name,
-            from,
-            to,
+            from: from.name,
+            to: to.name,
+            from_kind: from.kind.into(),
+            from_id: from.id,
+            from_port: from.port,
+            to_kind: to.kind.into(),
+            to_id: to.id,
+            to_port: to.port,
             bandwidth_bits_per_s: self.simulation.network.links[class].bandwidth.bits_per_s,
             bytes: used.bytes,
             packets: used.packets,

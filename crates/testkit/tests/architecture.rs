@@ -25,9 +25,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
+    ("view", &["results"]),
     (
         "cli",
-        &["analysis", "cluster", "config", "results", "sim", "workload"],
+        &["analysis", "cluster", "config", "results", "sim", "view", "workload"],
     ),
     ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),
     ("testkit", &["des"]),

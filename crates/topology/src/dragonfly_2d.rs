@@ -21,7 +21,8 @@ use crate::dragonfly::NAMES;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
 use crate::{
-    Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
+    Divisor, Groups, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology,
+    search,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -278,6 +279,14 @@ impl Topology for Dragonfly2d {
 
     fn shape(&self) -> Shape<'_> {
         Shape::Groups(self)
+    }
+
+    /// A group is a grid.
+    fn layout(&self) -> Layout<'_> {
+        Layout::Ring {
+            groups: self,
+            rows: vec![self.rows.size.get(); self.columns.size.get() as usize],
+        }
     }
 
     fn router_links(&self) -> u64 {

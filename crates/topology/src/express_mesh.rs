@@ -22,7 +22,8 @@ use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, each, ports, sizes};
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Straight, Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Straight,
+    Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -301,6 +302,10 @@ impl Topology for ExpressMesh {
 
     fn shape(&self) -> Shape<'_> {
         Shape::Graph(self)
+    }
+
+    fn layout(&self) -> Layout<'_> {
+        Layout::Grid(self.dimensions.iter().map(|d| d.size.get()).collect())
     }
 
     fn router_links(&self) -> u64 {

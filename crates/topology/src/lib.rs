@@ -12,6 +12,7 @@ mod division;
 mod dragonfly;
 mod dragonfly_2d;
 mod dragonfly_plus;
+mod drawing;
 mod express_mesh;
 mod fat_tree;
 mod galois;
@@ -33,6 +34,7 @@ pub use division::Divisor;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_2d::Dragonfly2d;
 pub use dragonfly_plus::DragonflyPlus;
+pub use drawing::{Drawing, Layout, Spot};
 pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
 
@@ -120,6 +122,11 @@ pub trait Topology: Send + Sync {
     fn describe(&self) -> String;
     /// The shape.
     fn shape(&self) -> Shape<'_>;
+
+    /// How people of the field draw it: by its shape, where nothing else is said.
+    fn layout(&self) -> Layout<'_> {
+        drawing::of_shape(self.shape())
+    }
 
     /// Number of wired links between routers, each direction counted.
     fn router_links(&self) -> u64 {

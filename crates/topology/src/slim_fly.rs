@@ -29,7 +29,7 @@ use crate::galois::{Field, prime_power};
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports};
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -343,6 +343,16 @@ impl Topology for SlimFly {
 
     fn shape(&self) -> Shape<'_> {
         Shape::Graph(self)
+    }
+
+    /// Its two subgraphs beside each other.
+    fn layout(&self) -> Layout<'_> {
+        let q = self.q.get();
+        Layout::Columns {
+            blocks: 2,
+            columns: q,
+            rows: q,
+        }
     }
 
     fn router_links(&self) -> u64 {

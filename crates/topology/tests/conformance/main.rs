@@ -3,6 +3,7 @@
 
 mod cases;
 mod contract;
+mod drawings;
 mod groups;
 mod published;
 mod random;

@@ -1,0 +1,28 @@
+//! `view`.
+
+use serde_json::json;
+use view::View;
+
+use crate::{Failure, ViewArguments, print};
+
+/// Serves the page until it is interrupted, which is how it is meant to end.
+pub(crate) fn view(arguments: &ViewArguments) -> Result<(), Failure> {
+    let opened = View::open(&arguments.folders).map_err(Failure::wrong_input)?;
+    let view = opened.listen(arguments.port).map_err(Failure::failed)?;
+    let stop = view.stop();
+    // Fails where a process has set one before, which then remains.
+    let _ = ctrlc::set_handler(move || stop.stop());
+    let url = view.url();
+    if arguments.json {
+        print(json!({ "url": url }));
+    } else {
+        print(format!("{url}\nOnly this machine can reach it. Ctrl-C ends it."));
+    }
+    if !arguments.no_browser
+        && let Err(error) = open::that_detached(&url)
+    {
+        eprintln!("fabricsim: no browser could be opened ({error}); open the address in one");
+    }
+    view.serve();
+    Ok(())
+}

@@ -1,0 +1,231 @@
+// The column at the side: numbers and histories of what was chosen.
+
+import { bandwidth, bytes, number, percent, time } from "./format.js";
+import { text } from "./data.js";
+import { plot } from "./plot.js";
+
+export function element(name, content = "", attributes = {}) {
+  const made = document.createElement(name);
+  if (content !== "") made.textContent = content;
+  Object.assign(made, attributes);
+  return made;
+}
+
+function table(pairs) {
+  const made = element("table");
+  for (const [name, value] of pairs.filter(([, value]) => value !== null && value !== undefined)) {
+    const row = made.insertRow();
+    row.append(element("th", name));
+    const cell = row.insertCell();
+    if (value instanceof Node) cell.append(value);
+    else cell.textContent = value;
+  }
+  return made;
+}
+
+/** What is chosen, in one result. */
+export class Detail {
+  constructor(place, choose) {
+    this.place = place;
+    this.choose = choose;
+    this.plots = [];
+    this.wanted = 0;
+  }
+
+  mark(ps) {
+    this.at = ps;
+    for (const made of this.plots) made.mark(ps);
+  }
+
+  /** A button that chooses something else. */
+  go(panel, label, thing) {
+    const made = element("button", label, { className: "go" });
+    made.addEventListener("click", () => this.choose(panel, thing));
+    return made;
+  }
+
+  async show(panel, thing) {
+    // What was asked for last is what stays.
+    const wanted = ++this.wanted;
+    this.plots = [];
+    const parts = [];
+    const add = (...more) => parts.push(...more);
+    try {
+      if (thing === null || panel === null) await this.overview(panel, add);
+      else await this[thing.kind](panel, thing.id, add, thing);
+    } catch (error) {
+      add(element("p", error.message));
+    }
+    if (wanted !== this.wanted) return;
+    this.place.replaceChildren(...parts);
+    this.place.dataset.shows = thing ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : thing.id}` : "overview";
+    if (this.at !== undefined) requestAnimationFrame(() => this.mark(this.at));
+  }
+
+  history(title, lines, options, add) {
+    if (lines.every((line) => line.begin.length === 0)) return;
+    add(element("h3", title));
+    const made = plot(lines, options);
+    this.plots.push(made);
+    add(made);
+  }
+
+  async overview(panel, add) {
+    if (!panel) return;
+    const { result, until } = panel;
+    const { summary } = result;
+    add(element("h2", result.name));
+    if (summary.network) {
+      const n = summary.network;
+      add(table([
+        ["network", n.topology], ["hosts", number(n.hosts)], ["routers", number(n.routers)], ["links", number(n.links)],
+        ["packets delivered", number(n.packets_delivered)], ["latency, mean", time(n.latency_ns.mean * 1000)],
+        ["latency, 99th percentile", time(n.latency_ns.p99 * 1000)], ["measured", time(n.measured_ns * 1000)],
+      ]));
+      add(element("h3", "Jobs"));
+      add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.finished ? "" : ", not finished"}`])));
+    }
+    if (result.has("class_series")) {
+      const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
+      const lines = rows.texts.class.map((name, number_) => {
+        const of = [...rows.class.keys()].filter((i) => rows.class[i] === number_);
+        return {
+          name,
+          begin: of.map((i) => rows.begin_ps[i]),
+          end: of.map((i) => rows.end_ps[i]),
+          value: of.map((i) => rows.busy_ps[i] / ((rows.end_ps[i] - rows.begin_ps[i]) * rows.links[i])),
+        };
+      });
+      this.history("Mean load by kind of link", lines, { until, format: percent }, add);
+    }
+    if (result.has("job_series")) {
+      const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
+      const lines = rows.texts.job.map((name, number_) => {
+        const of = [...rows.job.keys()].filter((i) => rows.job[i] === number_);
+        return { name, begin: of.map((i) => rows.begin_ps[i]), end: of.map((i) => rows.end_ps[i]),
+          value: of.map((i) => (8000 * rows.bytes_received[i]) / (rows.end_ps[i] - rows.begin_ps[i])) };
+      });
+      this.history("Received by jobs", lines, { until, format: (v) => `${number(v)} Gbps` }, add);
+    }
+    add(element("p", "Click a link, router, host or rank for its history. Drag to move, wheel to zoom, double click for the whole."));
+  }
+
+  async link(panel, row, add) {
+    const { result, network, until } = panel;
+    const { links } = network;
+    const link = links.link[row];
+    add(element("h2", `link ${link}`));
+    const end = (side) => {
+      const thing = { kind: text(links, `${side}_kind`, row), id: links[`${side}_id`][row] };
+      return this.go(panel, network.endName(row, side), thing);
+    };
+    const measured = result.summary.network ? result.summary.network.measured_ns * 1000 : 0;
+    add(table([
+      ["kind", network.className(row)], ["from", end("from")], ["to", end("to")],
+      ["bandwidth", bandwidth(links.bandwidth_bits_per_s[row])],
+      ["load, whole run", percent(links.busy_fraction[row])],
+      ["buffer full", measured > 0 ? percent(links.buffer_full_ps[row] / measured) : null],
+      ["carried", `${bytes(links.bytes[row])} in ${number(links.packets[row])} packets`],
+    ]));
+    if (!result.has("link_series")) {
+      add(element("p", "This result has no series of single links (collect.series), so there is no history."));
+      return;
+    }
+    const s = await result.table("link_series", ["begin_ps", "end_ps", "busy_ps", "buffer_full_ps", "waiting_packets"], { link });
+    const line = (name, value) => [{ name, begin: s.begin_ps, end: s.end_ps, value }];
+    const span = (i) => s.end_ps[i] - s.begin_ps[i];
+    this.history("Load", line("load", s.busy_ps.map((v, i) => v / span(i))), { until, format: percent, most: 1 }, add);
+    this.history("Buffer at the far end full", line("full", s.buffer_full_ps.map((v, i) => v / span(i))), { until, format: percent }, add);
+    this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
+    if (s.rows === 0) add(element("p", "Nothing ever happened on this link, or it was not sampled."));
+    if (!result.has("vc_series")) return;
+    const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link });
+    const lines = [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
+      const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
+      return { name: `VC ${vc}`, begin: of.map((i) => vcs.begin_ps[i]), end: of.map((i) => vcs.end_ps[i]),
+        value: of.map((i) => vcs.used_bytes[i] / vcs.capacity_bytes[i]) };
+    });
+    if (lines.length > 0) this.history("Buffer taken, by VC", lines, { until, format: percent, holds: true, most: 1 }, add);
+  }
+
+  /** The links at a router or host, the most loaded ones first. */
+  linksAt(panel, kind, id, add) {
+    const { network } = panel;
+    const rows = network.linksAt(kind, id).sort((a, b) => panel.loads[b] - panel.loads[a]).slice(0, 12);
+    add(element("h3", "Most loaded links now"));
+    const made = element("table");
+    for (const row of rows) {
+      const line = made.insertRow();
+      const out = network.links.from_id[row] === id && text(network.links, "from_kind", row) === kind;
+      line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
+      line.insertCell().textContent = `${network.className(row)} ${out ? "to" : "from"} ${network.endName(row, out ? "to" : "from")}`;
+      line.append(element("td", panel.loads[row] >= 0 ? percent(panel.loads[row]) : "–", { className: "n" }));
+    }
+    add(made);
+  }
+
+  async router(panel, router, add) {
+    const { result, network, until } = panel;
+    add(element("h2", network.routerName(router)));
+    const group = network.routers.group[router];
+    add(table([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
+    if (result.has("router_series")) {
+      const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
+      this.history("Packets per bin", [
+        { name: "sent", begin: s.begin_ps, end: s.end_ps, value: s.packets_sent },
+        { name: "received", begin: s.begin_ps, end: s.end_ps, value: s.packets_received },
+      ], { until }, add);
+    }
+    this.linksAt(panel, "router", router, add);
+  }
+
+  async host(panel, host, add) {
+    const { result, network, until } = panel;
+    add(element("h2", `host ${host}`));
+    const router = network.hosts.router[host];
+    const pairs = [["at", this.go(panel, network.routerName(router), { kind: "router", id: router })]];
+    if (result.has("ranks")) {
+      const ranks = await result.table("ranks", ["job", "rank"], { host });
+      for (let i = 0; i < Math.min(ranks.rows, 16); i++) {
+        const job = text(ranks, "job", i);
+        pairs.push(["rank", this.go(panel, `${ranks.rank[i]} of ${job}`, { kind: "rank", id: ranks.rank[i], job })]);
+      }
+    }
+    add(table(pairs));
+    if (result.has("host_series")) {
+      const s = await result.table("host_series", ["begin_ps", "end_ps", "packets_sent", "packets_received", "nic_queue_bytes"], { host });
+      this.history("Packets per bin", [
+        { name: "sent", begin: s.begin_ps, end: s.end_ps, value: s.packets_sent },
+        { name: "received", begin: s.begin_ps, end: s.end_ps, value: s.packets_received },
+      ], { until }, add);
+      this.history("Queue of the NIC", [{ name: "queue", begin: s.begin_ps, end: s.end_ps, value: s.nic_queue_bytes }], { until, format: bytes, holds: true }, add);
+    }
+    this.linksAt(panel, "host", host, add);
+  }
+
+  async rank(panel, rank, add, { job }) {
+    const { result } = panel;
+    add(element("h2", `rank ${rank} of ${job}`));
+    const r = await result.table("ranks", ["host", "time_ps", "compute_ps", "mpi_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "finished"], { job, rank });
+    if (r.rows === 1) {
+      add(table([
+        ["host", panel.network ? this.go(panel, `host ${r.host[0]}`, { kind: "host", id: r.host[0] }) : number(r.host[0])],
+        ["time", time(r.time_ps[0])], ["computing", time(r.compute_ps[0])], ["in MPI", time(r.mpi_ps[0])],
+        ["sent", `${number(r.messages_sent[0])} messages, ${bytes(r.bytes_sent[0])}`],
+        ["received", `${number(r.messages_received[0])} messages, ${bytes(r.bytes_received[0])}`],
+        ["finished", r.finished[0] ? "yes" : "no"],
+      ]));
+    }
+    if (result.has("calls")) {
+      const c = await result.table("calls", ["call", "count", "time_ps"], { job, rank });
+      add(element("h3", "MPI calls"));
+      const made = element("table");
+      for (const i of [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a])) {
+        const line = made.insertRow();
+        line.insertCell().textContent = text(c, "call", i);
+        line.append(element("td", number(c.count[i]), { className: "n" }), element("td", time(c.time_ps[i]), { className: "n" }));
+      }
+      add(made);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// Numbers as people read them.
+
+const TIMES = [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3], ["ps", 1]];
+
+/** The unit that suits a time in picoseconds: its name and length. */
+export function timeUnit(ps) {
+  return TIMES.find(([, length]) => Math.abs(ps) >= length) ?? TIMES.at(-1);
+}
+
+/** A time in picoseconds; `like` is a time of the size that decides the unit. */
+export function time(ps, like = ps) {
+  const [unit, length] = timeUnit(like);
+  return `${number(ps / length)} ${unit}`;
+}
+
+/** A number with about four digits. */
+export function number(value) {
+  if (!Number.isFinite(value)) return "–";
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  const digits = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3;
+  return value.toLocaleString("en", { maximumFractionDigits: digits });
+}
+
+export function percent(share) {
+  return `${number(100 * share)} %`;
+}
+
+export function bytes(value) {
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let unit = 0;
+  while (value >= 1000 && unit + 1 < units.length) [value, unit] = [value / 1000, unit + 1];
+  return `${number(value)} ${units[unit]}`;
+}
+
+export function bandwidth(bits) {
+  return bits >= 1e9 ? `${number(bits / 1e9)} Gbps` : `${number(bits / 1e6)} Mbps`;
+}

@@ -1,0 +1,45 @@
+//! The page: files that are compiled in. They load nothing from elsewhere.
+
+/// A file of the page.
+pub(crate) struct Asset {
+    /// Its path in the address.
+    pub path: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// What it holds.
+    pub text: &'static str,
+}
+
+macro_rules! assets {
+    ($($path:literal $kind:literal $file:literal,)*) => {
+        &[$(Asset { path: $path, kind: $kind, text: include_str!(concat!("../assets/", $file)) }),*]
+    };
+}
+
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// All of them.
+pub(crate) const ASSETS: &[Asset] = assets! {
+    "/" "text/html; charset=utf-8" "index.html",
+    "/style.css" "text/css; charset=utf-8" "style.css",
+    "/colours.js" "js" "colours.js",
+    "/data.js" "js" "data.js",
+    "/detail.js" "js" "detail.js",
+    "/drawing.js" "js" "drawing.js",
+    "/format.js" "js" "format.js",
+    "/levels.js" "js" "levels.js",
+    "/main.js" "js" "main.js",
+    "/network.js" "js" "network.js",
+    "/plot.js" "js" "plot.js",
+    "/ranks.js" "js" "ranks.js",
+};
+
+impl Asset {
+    /// The media type as it is sent.
+    pub fn media_type(&self) -> &'static str {
+        match self.kind {
+            "js" => JS,
+            kind => kind,
+        }
+    }
+}

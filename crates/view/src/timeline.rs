@@ -1,0 +1,193 @@
+//! What ranks did in some span, with no more rows than a picture of it has pixels: what is shorter than a pixel is
+//! put together, under the name of what took most of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+
+use crate::slice::{Cells, Rows, Slice, SliceError, Texts, chosen, column, numbers, read};
+
+/// Columns that are needed.
+const COLUMNS: [&str; 5] = ["job", "rank", "begin_ps", "end_ps", "state"];
+
+/// Short times of one rank that are being put together.
+#[derive(Default)]
+struct Heap {
+    begin_ps: u64,
+    end_ps: u64,
+    /// Time of each state.
+    states: BTreeMap<u32, u64>,
+}
+
+#[derive(Default)]
+struct Lines {
+    rank: Vec<u32>,
+    begin: Vec<f64>,
+    end: Vec<f64>,
+    state: Vec<u32>,
+    /// Whether it is several put together.
+    mixed: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, rank: u32, begin_ps: u64, end_ps: u64, state: u32, mixed: bool) {
+        self.rank.push(rank);
+        self.begin.push(begin_ps as f64);
+        self.end.push(end_ps as f64);
+        self.state.push(state);
+        self.mixed.push(u8::from(mixed));
+    }
+
+    fn put(&mut self, rank: u32, heap: &mut Heap) {
+        if heap.states.is_empty() {
+            return;
+        }
+        // Of several that took as long, the first.
+        let most = heap.states.iter().fold(
+            (0, 0),
+            |best, (state, time)| {
+                if *time > best.1 { (*state, *time) } else { best }
+            },
+        );
+        let mixed = heap.states.len() > 1;
+        self.push(rank, heap.begin_ps, heap.end_ps, most.0, mixed);
+        heap.states.clear();
+    }
+}
+
+/// Rows of the `timeline` in some files; of every `every`-th rank only, with times shorter than `pixel_ps` put together.
+pub(crate) fn reduced(
+    paths: &[PathBuf],
+    rows: &Rows,
+    every: u32,
+    pixel_ps: u64,
+) -> Result<Slice, SliceError> {
+    let (mut lines, mut texts) = (Lines::default(), Texts::default());
+    let mut heaps: BTreeMap<u32, Heap> = BTreeMap::new();
+    let mut matching = 0;
+    for batch in read(paths, &COLUMNS, rows)? {
+        let batch = batch?;
+        let wrong = |name: &str| SliceError::Type(name.into());
+        let ranks = column(&batch, "rank")?.as_primitive_opt::<UInt32Type>();
+        let ranks = ranks.ok_or_else(|| wrong("rank"))?;
+        let states = column(&batch, "state")?.as_string_opt::<i32>();
+        let states = states.ok_or_else(|| wrong("state"))?;
+        let (begins, ends) = (numbers(&batch, "begin_ps")?, numbers(&batch, "end_ps")?);
+        for row in chosen(&batch, rows)? {
+            let (rank, begin_ps, end_ps) = (ranks.value(row), begins.value(row), ends.value(row));
+            if !rank.is_multiple_of(every.max(1)) {
+                continue;
+            }
+            matching += 1;
+            let state = texts.number(states.value(row));
+            let heap = heaps.entry(rank).or_default();
+            if end_ps.saturating_sub(begin_ps) >= pixel_ps {
+                lines.put(rank, heap);
+                lines.push(rank, begin_ps, end_ps, state, false);
+                continue;
+            }
+            if heap.states.is_empty() {
+                heap.begin_ps = begin_ps;
+            }
+            heap.end_ps = end_ps;
+            *heap.states.entry(state).or_default() += end_ps.saturating_sub(begin_ps);
+            if end_ps.saturating_sub(heap.begin_ps) >= pixel_ps {
+                lines.put(rank, heap);
+            }
+        }
+    }
+    for (rank, heap) in &mut heaps {
+        lines.put(*rank, heap);
+    }
+    Ok(Slice {
+        rows: lines.rank.len(),
+        matching,
+        columns: vec![
+            ("rank".into(), Cells::U32(lines.rank)),
+            ("begin_ps".into(), Cells::F64(lines.begin)),
+            ("end_ps".into(), Cells::F64(lines.end)),
+            ("state".into(), Cells::Text(lines.state, texts)),
+            ("mixed".into(), Cells::U8(lines.mixed)),
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use arrow_array::{StringArray, UInt32Array, UInt64Array};
+
+    use crate::slice::tests::written;
+
+    /// Two ranks: one long computation, then ten short calls and computations in turn.
+    fn timeline() -> (tempfile::TempDir, std::path::PathBuf) {
+        let (mut ranks, mut begins, mut ends, mut states) = (vec![], vec![], vec![], vec![]);
+        for (begin, end, state) in std::iter::once((0, 100, "compute")).chain((0..10).map(|i| {
+            let begin = 100 + 10 * i / 2 * 2;
+            match i % 2 {
+                0 => (begin, begin + 3, "compute"),
+                _ => (begin - 7, begin + 10, "MPI_Send"),
+            }
+        })) {
+            for rank in 0..2u32 {
+                ranks.push(rank);
+                begins.push(begin);
+                ends.push(end);
+                states.push(state);
+            }
+        }
+        written(vec![
+            ("job", Arc::new(StringArray::from(vec!["a"; ranks.len()]))),
+            ("rank", Arc::new(UInt32Array::from(ranks))),
+            ("begin_ps", Arc::new(UInt64Array::from(begins))),
+            ("end_ps", Arc::new(UInt64Array::from(ends))),
+            ("state", Arc::new(StringArray::from(states))),
+        ])
+    }
+
+    fn rows() -> Rows {
+        Rows {
+            limit: usize::MAX,
+            ..Rows::default()
+        }
+    }
+
+    #[test]
+    fn what_is_seen_stays_and_what_is_not_is_put_together() {
+        let (_folder, path) = timeline();
+        let whole = reduced(std::slice::from_ref(&path), &rows(), 1, 0).unwrap();
+        assert_eq!((whole.rows, whole.matching), (22, 22));
+        let coarse = reduced(std::slice::from_ref(&path), &rows(), 1, 40).unwrap();
+        assert!(coarse.rows < 12, "{coarse:?}");
+        let (Cells::F64(begins), Cells::F64(ends)) = (&coarse.columns[1].1, &coarse.columns[2].1) else {
+            panic!("times");
+        };
+        assert_eq!((begins[0], ends[0]), (0.0, 100.0), "long times are themselves");
+        let Cells::Text(states, texts) = &coarse.columns[3].1 else {
+            panic!("states")
+        };
+        assert_eq!(
+            texts.all[*states.last().unwrap() as usize],
+            "MPI_Send",
+            "most of the time"
+        );
+        let Cells::U8(mixed) = &coarse.columns[4].1 else {
+            panic!("mixed")
+        };
+        assert_eq!((mixed[0], *mixed.last().unwrap()), (0, 1));
+    }
+
+    #[test]
+    fn some_ranks_stand_for_all() {
+        let (_folder, path) = timeline();
+        let some = reduced(std::slice::from_ref(&path), &rows(), 2, 0).unwrap();
+        let Cells::U32(ranks) = &some.columns[0].1 else {
+            panic!("ranks")
+        };
+        assert!(ranks.len() == 11 && ranks.iter().all(|rank| *rank == 0));
+    }
+}
