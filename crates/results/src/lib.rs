@@ -26,6 +26,6 @@ pub use folder::{
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
-pub use report::report;
+pub use report::{REPORT_BYTES, report};
 pub use summary::{Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds};
 pub use table::Table;

@@ -1,0 +1,337 @@
+//! The critical path of each job, from `critical_path`, which `fabricsim explain` writes: what the time of the
+//! job would be shorter without.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plotly::common::{Line, Marker, Mode, Orientation};
+use plotly::layout::{Axis, BarMode};
+use plotly::{Bar, Plot, Scatter};
+
+use super::waits::ends;
+use super::{
+    BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, plot, rounded, unit_of, x_axis,
+};
+use crate::report::html::{numbers, table, words};
+use crate::report::source::Source;
+use crate::{ReadError, Summary, Table, show};
+
+/// Places on the path that are listed, for each job.
+const MOST_PLACES: usize = 15;
+/// Steps of a path that are drawn; of longer paths, short steps are drawn with the ones before them.
+const MOST_STEPS: usize = 1500;
+
+const KINDS: [(&str, &str, &str); 4] = [
+    ("compute", "computation", BLUE),
+    ("overhead", "overhead of calls", COLOURS[4]),
+    ("network", "network", COLOURS[1]),
+    ("wait", "waiting for links and buffers", COLOURS[0]),
+];
+
+fn kind_of(kind: &str) -> usize {
+    KINDS
+        .iter()
+        .position(|(name, _, _)| *name == kind)
+        .unwrap_or(KINDS.len())
+}
+
+/// Where on the path time is lost: link, reason and holder.
+type Place = (Option<u64>, String, String);
+
+/// The path of one job, summed up.
+#[derive(Default)]
+struct Path {
+    /// By [`KINDS`], and what is none of them.
+    kinds_ps: [u64; KINDS.len() + 1],
+    places_ps: BTreeMap<Place, u64>,
+    ranks: BTreeSet<u64>,
+    steps: u64,
+    end_ps: u64,
+    /// Begin, end, rank and kind, neighbours joined.
+    drawn: Vec<(u64, u64, u64, usize)>,
+}
+
+impl Path {
+    fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<Place>) {
+        let (kind, ps) = (kind_of(kind), end.saturating_sub(begin));
+        self.kinds_ps[kind] += ps;
+        if let Some(place) = place {
+            *self.places_ps.entry(place).or_default() += ps;
+        }
+        self.ranks.insert(rank);
+        self.steps += 1;
+        self.end_ps = self.end_ps.max(end);
+        match self.drawn.last_mut() {
+            Some((_, last, on, of)) if *on == rank && *of == kind && *last == begin => *last = end,
+            _ => self.drawn.push((begin, end, rank, kind)),
+        }
+        if self.drawn.len() > 4 * MOST_STEPS {
+            self.thin();
+        }
+    }
+
+    /// Joins every other step with the one before it, the longer of the two giving rank and kind.
+    fn thin(&mut self) {
+        let joined = self.drawn.chunks(2).map(|pair| {
+            let longest = pair.iter().max_by_key(|(begin, end, _, _)| end - begin);
+            let (_, _, rank, kind) = *longest.unwrap_or(&pair[0]);
+            (pair[0].0, pair[pair.len() - 1].1, rank, kind)
+        });
+        self.drawn = joined.collect();
+    }
+}
+
+fn collect(source: Source) -> Result<Option<BTreeMap<String, Path>>, ReadError> {
+    let mut jobs: BTreeMap<String, Path> = BTreeMap::new();
+    let columns = [
+        "job", "kind", "rank", "begin_ps", "end_ps", "link", "reason", "holder",
+    ];
+    let read = source.each("critical_path", &columns, |rows| {
+        let (job, kind) = (rows.texts("job")?, rows.texts("kind")?);
+        let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let (rank, link) = (rows.maybe_integers("rank")?, rows.maybe_integers("link")?);
+        let (reason, holder) = (rows.texts("reason")?, rows.texts("holder")?);
+        for i in 0..begin.len() {
+            let name = job[i].unwrap_or_default();
+            if !jobs.contains_key(name) {
+                jobs.insert(name.into(), Path::default());
+            }
+            let text = |cell: Option<&str>| cell.unwrap_or_default().to_string();
+            let place = (link[i].is_some() || reason[i].is_some())
+                .then(|| (link[i], text(reason[i]), text(holder[i])));
+            let kind = kind[i].unwrap_or_default();
+            jobs.get_mut(name)?
+                .add(begin[i], end[i], rank[i].unwrap_or(0), kind, place);
+        }
+        Some(())
+    })?;
+    Ok(read.map(|()| jobs).filter(|jobs| !jobs.is_empty()))
+}
+
+/// What the time of each job is made of.
+pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+    let Some(paths) = collect(source)? else {
+        return Ok(None);
+    };
+    let ordered: Vec<(&str, &Path)> = summary
+        .jobs
+        .iter()
+        .filter_map(|job| Some((job.name.as_str(), paths.get(&job.name)?)))
+        .collect();
+    Ok((!ordered.is_empty()).then(|| figure(&ordered, source.table("links"))))
+}
+
+fn figure(jobs: &[(&str, &Path)], links: Option<&Table>) -> Figure {
+    let shown = &jobs[..jobs.len().min(MOST_JOBS)];
+    let left_out = match jobs.len() - shown.len() {
+        0 => String::new(),
+        n => format!(" {n} more jobs are in critical_path.parquet."),
+    };
+    let mut figure = Figure::new(
+        "critical-path",
+        "Critical path",
+        format!(
+            "The chain of computation, messages and waits, from rank to rank, that ends with the last rank of a job: \
+             what is saved on it makes the job shorter.{left_out}"
+        ),
+    );
+    let described: Vec<String> = shown.iter().map(|(name, path)| described(name, path)).collect();
+    let height = if shown.len() <= 3 {
+        Height::Low
+    } else {
+        Height::Usual
+    };
+    figure = figure.with(height, described.join(" "), bars(shown));
+    for (name, path) in shown {
+        let caption = format!("{name}: through {} ranks", path.ranks.len());
+        let alt = format!(
+            "The critical path of {name} over time, by rank and kind. {}",
+            self::described(name, path)
+        );
+        figure = figure.captioned(caption, Height::Usual, alt, course(path));
+        figure.table += &places(name, path, links);
+    }
+    figure
+}
+
+/// `lammps: computation 60.0 %, network 40.0 %.`
+fn described(name: &str, path: &Path) -> String {
+    let whole: u64 = path.kinds_ps.iter().sum();
+    let parts: Vec<String> = KINDS
+        .iter()
+        .zip(path.kinds_ps)
+        .filter(|(_, ps)| *ps > 0)
+        .map(|((_, kind, _), ps)| format!("{kind} {}", show::percent(ps as f64 / whole.max(1) as f64)))
+        .collect();
+    format!("{name}: {}.", parts.join(", "))
+}
+
+fn bars(jobs: &[(&str, &Path)]) -> Plot {
+    let names: Vec<String> = jobs.iter().map(|(name, _)| escape(name)).collect();
+    let y = Axis::new()
+        .auto_margin(true)
+        .range(vec![jobs.len() as f64 - 0.5, -0.5]);
+    let mut plot = plot(
+        x_axis("share of the critical path (%)").range(vec![0.0, 100.0]),
+        y,
+    );
+    let others = ("", "other", GREY);
+    for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
+        let share = |path: &Path| {
+            let whole: u64 = path.kinds_ps.iter().sum();
+            rounded(100.0 * path.kinds_ps[kind] as f64 / whole.max(1) as f64)
+        };
+        let shares: Vec<f64> = jobs.iter().map(|(_, path)| share(path)).collect();
+        if shares.iter().any(|share| *share > 0.0) {
+            let bar = Bar::new(shares, names.clone()).orientation(Orientation::Horizontal);
+            plot.add_trace(
+                bar.name(*name)
+                    .show_legend(true)
+                    .marker(Marker::new().color(*colour)),
+            );
+        }
+    }
+    let layout = plot.layout().clone().bar_mode(BarMode::Stack);
+    plot.set_layout(layout);
+    plot
+}
+
+/// The path through the ranks over time: one horizontal line per step.
+fn course(path: &Path) -> Plot {
+    let unit = unit_of(path.end_ps);
+    let mut steps = Path {
+        drawn: path.drawn.clone(),
+        ..Path::default()
+    };
+    while steps.drawn.len() > MOST_STEPS {
+        steps.thin();
+    }
+    let x = x_axis(&format!("simulated time ({})", unit.name));
+    let mut plot = plot(x, super::x_axis("rank"));
+    let others = ("", "other", GREY);
+    for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
+        let of_kind = steps.drawn.iter().filter(|(_, _, _, of)| *of == kind);
+        let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<u64>>) = (Vec::new(), Vec::new());
+        for (begin, end, rank, _) in of_kind {
+            // A gap after each step: lines of one kind are not joined.
+            x.extend([Some(in_unit(*begin, unit)), Some(in_unit(*end, unit)), None]);
+            y.extend([Some(*rank), Some(*rank), None]);
+        }
+        if !x.is_empty() {
+            let line = Line::new().color(*colour).width(5.0);
+            plot.add_trace(
+                Scatter::new(x, y)
+                    .mode(Mode::Lines)
+                    .name(*name)
+                    .line(line)
+                    .show_legend(true),
+            );
+        }
+    }
+    plot
+}
+
+/// Where the path waits or is on its way longest.
+fn places(name: &str, path: &Path, links: Option<&Table>) -> String {
+    let mut places: Vec<(&Place, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
+    places.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let left_out = places.len().saturating_sub(MOST_PLACES);
+    places.truncate(MOST_PLACES);
+    if places.is_empty() {
+        return String::new();
+    }
+    let whole: u64 = path.kinds_ps.iter().sum();
+    let rows: Vec<_> = places
+        .into_iter()
+        .map(|((link, reason, holder), ps)| {
+            let (from, to) = match link {
+                Some(link) => links
+                    .and_then(|links| ends(links, *link))
+                    .unwrap_or((format!("link {link}"), String::new())),
+                None => ("–".into(), String::new()),
+            };
+            let known = |text: &str| {
+                if text.is_empty() {
+                    "–".to_string()
+                } else {
+                    text.into()
+                }
+            };
+            vec![
+                from,
+                to,
+                known(super::waits::explained(reason)),
+                known(holder),
+                show::time(ps as f64 / 1000.0),
+                show::percent(ps as f64 / whole.max(1) as f64),
+            ]
+        })
+        .collect();
+    let columns = [
+        words("from"),
+        words("to"),
+        words("because of"),
+        words("held by"),
+        numbers("time on the path"),
+        numbers("of the path"),
+    ];
+    let mut html = format!("<h3>{}: where its path loses most</h3>\n", escape(name));
+    html += &table(&columns, &rows, "critical_path.parquet");
+    if left_out > 0 {
+        html += &format!(
+            "<p class=\"left-out\">{left_out} more places are in <code>critical_path.parquet</code>.</p>\n"
+        );
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::source::tests::{Cells, made};
+
+    #[test]
+    fn the_path_is_summed_up_by_kind_and_place() {
+        let tables = [made(
+            "critical_path",
+            vec![
+                ("job", Cells::Words(vec![Some("a"); 4])),
+                (
+                    "kind",
+                    Cells::Text(vec!["compute", "overhead", "wait", "network"]),
+                ),
+                ("rank", Cells::U32(vec![0, 0, 1, 1])),
+                ("begin_ps", Cells::U64(vec![0, 50, 60, 90])),
+                ("end_ps", Cells::U64(vec![50, 60, 90, 100])),
+                ("link", Cells::MaybeU64(vec![None, None, Some(4), Some(4)])),
+                ("reason", Cells::Words(vec![None, None, Some("room"), None])),
+                ("holder", Cells::Words(vec![None, None, Some("b"), None])),
+            ],
+        )];
+        let paths = collect(Source::new(&tables, None)).unwrap().unwrap();
+        let path = &paths["a"];
+        assert_eq!(path.kinds_ps, [50, 10, 10, 30, 0]);
+        assert_eq!((path.ranks.len(), path.steps, path.end_ps), (2, 4, 100));
+        assert_eq!(path.places_ps[&(Some(4), "room".into(), "b".into())], 30);
+        assert_eq!(
+            described("a", path),
+            "a: computation 50.0 %, overhead of calls 10.0 %, network 10.0 %, waiting for links and buffers 30.0 %."
+        );
+        assert!(
+            places("a", path, None)
+                .contains("<td>link 4</td><td></td><td>the buffer downstream was full</td><td>b</td>")
+        );
+    }
+
+    #[test]
+    fn a_long_path_is_drawn_with_few_steps_and_no_gaps() {
+        let mut path = Path::default();
+        for step in 0..50_000u64 {
+            let kind = if step % 2 == 0 { "compute" } else { "network" };
+            path.add(10 * step, 10 * step + 10, step % 7, kind, None);
+        }
+        assert_eq!((path.kinds_ps[0], path.kinds_ps[2]), (250_000, 250_000));
+        assert!(path.drawn.len() <= 4 * MOST_STEPS);
+        assert!(path.drawn.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        assert_eq!(path.drawn.last().unwrap().1, 500_000);
+    }
+}
