@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{RunResult, Summary, Table, report};
+use crate::report::{IN_MEMORY, report_with_files};
+use crate::running::{PARTS, RUNNING};
+use crate::{RunResult, Running, Summary, Table};
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
@@ -45,6 +47,9 @@ pub enum WriteError {
     /// The path names a file, or nothing that can be a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
+    /// A table that was just written cannot be read for the report.
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
     /// The system refused: permissions, a full disk, a broken one.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
@@ -90,7 +95,13 @@ impl Summary {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Err(wrong(format!("it has no {SUMMARY}")));
+                return Err(wrong(match Running::load(folder)? {
+                    Some(_) => format!(
+                        "its run is under way or was killed ({RUNNING}); what it has measured so far lies in \
+                         {PARTS}/"
+                    ),
+                    None => format!("it has no {SUMMARY}"),
+                }));
             }
             Err(source) => return Err(ReadError::Io { path, source }),
         };
@@ -156,7 +167,12 @@ impl RunResult {
             }
         }
         tables.sort_by(|a, b| a.name().cmp(b.name()));
-        Ok(RunResult { summary, tables })
+        let collected = Vec::new();
+        Ok(RunResult {
+            summary,
+            tables,
+            collected,
+        })
     }
 
     fn write_files(&self, folder: &Path) -> Result<(), WriteError> {
@@ -168,9 +184,14 @@ impl RunResult {
             let path = folder.join(format!("{}.parquet", table.name()));
             table.write(&path).map_err(|e| failed(&path, e))?;
         }
+        for table in self.collected.iter().filter(|table| table.in_memory().is_none()) {
+            let path = folder.join(format!("{}.parquet", table.name()));
+            table.write(&path).map_err(|e| failed(&path, e))?;
+        }
         let mut summary = serde_json::to_string_pretty(&self.summary).expect("a summary is plain data");
         summary.push('\n');
-        for (name, text) in [(REPORT, report(&self.summary, &self.tables)), (SUMMARY, summary)] {
+        let report = report_with_files(&self.summary, &self.tables, folder)?;
+        for (name, text) in [(REPORT, report), (SUMMARY, summary)] {
             let path = folder.join(name);
             write_text(&path, &text).map_err(|e| failed(&path, e))?;
         }
@@ -198,25 +219,33 @@ pub fn may_write(dir: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path.
+/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path. Tables that grow
+/// with simulated time are read batch by batch.
 ///
 /// # Errors
 /// The folder is not a result, or cannot be written.
 pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
-    let result = RunResult::load(folder)?;
+    let summary = Summary::load(folder)?;
+    let mut tables = Vec::new();
+    for name in IN_MEMORY {
+        let path = folder.join(format!("{name}.parquet"));
+        if path.exists() {
+            tables.push(Table::read(&path).map_err(|source| ReadError::Io { path, source })?);
+        }
+    }
+    let page = report_with_files(&summary, &tables, folder)?;
     let path = folder.join(REPORT);
     let failed = |source| WriteError::Io {
         path: path.clone(),
         source,
     };
-    let mut page = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    page.write_all(report(&result.summary, &result.tables).as_bytes())
-        .map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(page.as_bytes()).map_err(failed)?;
     // The permissions that a new file gets here, not the private ones of a temporary file.
     if let Ok(metadata) = fs::metadata(folder.join(SUMMARY)) {
-        fs::set_permissions(page.path(), metadata.permissions()).map_err(failed)?;
+        fs::set_permissions(file.path(), metadata.permissions()).map_err(failed)?;
     }
-    page.persist(&path).map_err(|e| failed(e.error))?;
+    file.persist(&path).map_err(|e| failed(e.error))?;
     Ok(path)
 }
 
@@ -279,11 +308,14 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
         return Ok(());
     }
     let of_checkpoint = |name: &str| name == CHECKPOINT || name.starts_with(PARTIAL_CHECKPOINT);
-    if names.iter().all(|name| of_checkpoint(name)) {
+    // What a run that was killed has left.
+    let of_run = |name: &str| of_checkpoint(name) || name == RUNNING || name == PARTS;
+    let marked = names.iter().any(|name| name == RUNNING) || !names.iter().any(|name| name == PARTS);
+    if marked && names.iter().all(|name| of_run(name)) {
         return Ok(());
     }
     let of_result = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
-    let ours = |name: &str| of_checkpoint(name) || of_result(name);
+    let ours = |name: &str| marked && of_run(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {
             folder: dir.into(),

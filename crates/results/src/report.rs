@@ -32,6 +32,9 @@ use source::Source;
 /// Size of the page at most; plotly.js is half of it.
 pub const REPORT_BYTES: usize = 10_000_000;
 
+/// The tables that are read whole: what they hold grows with ranks and links, not with time.
+pub(crate) const IN_MEMORY: [&str; 5] = ["ranks", "calls", "links", "latency_histogram", "hops_histogram"];
+
 /// The report page of a run whose tables are all in memory.
 pub fn report(summary: &Summary, tables: &[Table]) -> String {
     page(summary, Source::new(tables, None)).expect("no table is read from a file")

@@ -1,6 +1,5 @@
 //! What happens in a simulated network: the payloads of all events, and the records of a run.
 
-use des::Time;
 use fabric::Packet;
 use routing::Entry;
 use serde::{Deserialize, Serialize};
@@ -125,15 +124,17 @@ pub enum Fact {
     },
 }
 
-/// What is committed in the total order.
+/// What is committed in the total order: on its way from the LP that notes it to the
+/// [`Collector`](crate::collect::Collector), which makes rows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RankDone {
-    /// Job.
-    pub job: u16,
-    /// Rank.
-    pub rank: u32,
-    /// When it finished.
-    pub time: Time,
+pub enum Record {
+    /// A rank has finished. Its time is that of the event.
+    RankDone {
+        /// Job.
+        job: u16,
+        /// Rank.
+        rank: u32,
+    },
 }
 
 #[cfg(test)]
@@ -147,5 +148,11 @@ mod tests {
             "{}",
             size_of::<des::Event<Fact>>()
         );
+    }
+
+    /// There are many of them, and all are sorted.
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<Record>() <= 48, "{}", size_of::<Record>());
     }
 }

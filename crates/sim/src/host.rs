@@ -12,7 +12,7 @@ use workload::{Operation, Program, TraceError};
 
 use crate::Error;
 use crate::counts::{CountsUndo, JobCounts, counts_of};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
@@ -504,8 +504,7 @@ impl Host {
                     context.send(context.lp(), delay, Fact::RankResumed { slot });
                 }
                 Action::Finished => {
-                    let time = context.now();
-                    context.emit(RankDone { job, rank, time });
+                    context.emit(Record::RankDone { job, rank });
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
                 }

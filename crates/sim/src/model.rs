@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
@@ -90,7 +90,7 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
 impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
-    type Record = RankDone;
+    type Record = Record;
     type Undo = Undo;
     type Error = Error;
 

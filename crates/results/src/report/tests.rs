@@ -286,6 +286,7 @@ fn summary() -> Summary {
         jobs: vec![job(NAMES[0], 4), job(NAMES[1], 0)],
         interference: None,
         bounds: None,
+        collect: None,
         run: Default::default(),
     }
 }
@@ -358,8 +359,8 @@ fn the_page_of_everything_loads_nothing_and_describes_every_plot() {
 #[test]
 fn a_large_run_has_a_page_below_the_limit() {
     let size = Size {
-        bins: 1200,
-        links: 600,
+        bins: 600,
+        links: 500,
         vcs: 2,
         hosts: 1000,
         items: 200_000,
@@ -381,7 +382,7 @@ fn a_large_run_has_a_page_below_the_limit() {
     let page = report_with_files(&summary, &kept, folder.path()).unwrap();
     assert!(page.len() < REPORT_BYTES, "{} bytes", page.len());
     for left_out in [
-        "The 128 of 600 links with the fullest buffers",
+        "The 128 of 500 links with the fullest buffers",
         "mean of 8 consecutive hosts",
         "of 5002 rows; all of them are in <code>jobs.parquet</code>",
         "so that this cannot be run",

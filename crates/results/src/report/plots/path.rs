@@ -17,7 +17,7 @@ use crate::{ReadError, Summary, Table, show};
 
 /// Places on the path that are listed, for each job.
 const MOST_PLACES: usize = 15;
-/// Steps of a path that are drawn; of longer paths, short steps are drawn with the ones before them.
+/// Steps of a path that are drawn.
 const MOST_STEPS: usize = 1500;
 
 const KINDS: [(&str, &str, &str); 4] = [
@@ -48,6 +48,8 @@ struct Path {
     end_ps: u64,
     /// Begin, end, rank and kind, neighbours joined.
     drawn: Vec<(u64, u64, u64, usize)>,
+    /// What was too short to be drawn.
+    short_ps: u64,
 }
 
 impl Path {
@@ -65,18 +67,32 @@ impl Path {
             _ => self.drawn.push((begin, end, rank, kind)),
         }
         if self.drawn.len() > 4 * MOST_STEPS {
-            self.thin();
+            self.thin(2 * MOST_STEPS);
         }
     }
 
-    /// Joins every other step with the one before it, the longer of the two giving rank and kind.
-    fn thin(&mut self) {
-        let joined = self.drawn.chunks(2).map(|pair| {
-            let longest = pair.iter().max_by_key(|(begin, end, _, _)| end - begin);
-            let (_, _, rank, kind) = *longest.unwrap_or(&pair[0]);
-            (pair[0].0, pair[pair.len() - 1].1, rank, kind)
-        });
-        self.drawn = joined.collect();
+    /// Joins short steps with those before them, until few are left: a step takes in as much as counts as
+    /// short, so that the picture is wrong by no more.
+    fn thin(&mut self, most: usize) {
+        while self.drawn.len() > most {
+            self.short_ps = (2 * self.short_ps).max(1);
+            let mut kept: Vec<(u64, u64, u64, usize)> = Vec::new();
+            let mut taken_in = 0;
+            for step in &self.drawn {
+                let ps = step.1 - step.0;
+                match kept.last_mut() {
+                    Some(last) if taken_in + ps <= self.short_ps => {
+                        last.1 = step.1;
+                        taken_in += ps;
+                    }
+                    _ => {
+                        kept.push(*step);
+                        taken_in = 0;
+                    }
+                }
+            }
+            self.drawn = kept;
+        }
     }
 }
 
@@ -142,7 +158,13 @@ fn figure(jobs: &[(&str, &Path)], links: Option<&Table>) -> Figure {
     };
     figure = figure.with(height, described.join(" "), bars(shown));
     for (name, path) in shown {
-        let caption = format!("{name}: through {} ranks", path.ranks.len());
+        let mut caption = format!("{name}: through {} ranks", path.ranks.len());
+        if path.steps > MOST_STEPS as u64 {
+            caption += &format!(
+                "; short ones of its {} steps are drawn with those before them",
+                show::count(path.steps)
+            );
+        }
         let alt = format!(
             "The critical path of {name} over time, by rank and kind. {}",
             self::described(name, path)
@@ -200,11 +222,10 @@ fn course(path: &Path) -> Plot {
     let unit = unit_of(path.end_ps);
     let mut steps = Path {
         drawn: path.drawn.clone(),
+        short_ps: path.short_ps,
         ..Path::default()
     };
-    while steps.drawn.len() > MOST_STEPS {
-        steps.thin();
-    }
+    steps.thin(MOST_STEPS);
     let x = x_axis(&format!("simulated time ({})", unit.name));
     let mut plot = plot(x, super::x_axis("rank"));
     let others = ("", "other", GREY);
@@ -329,9 +350,14 @@ mod tests {
             let kind = if step % 2 == 0 { "compute" } else { "network" };
             path.add(10 * step, 10 * step + 10, step % 7, kind, None);
         }
-        assert_eq!((path.kinds_ps[0], path.kinds_ps[2]), (250_000, 250_000));
+        path.add(500_000, 900_000, 3, "compute", None);
+        let whole = path.drawn.clone();
+        path.thin(100);
+        assert!(path.drawn.len() <= 100 && path.drawn.last() == Some(&(500_000, 900_000, 3, 0)));
+        path.drawn = whole;
+        assert_eq!((path.kinds_ps[0], path.kinds_ps[2]), (650_000, 250_000));
         assert!(path.drawn.len() <= 4 * MOST_STEPS);
         assert!(path.drawn.windows(2).all(|pair| pair[0].1 == pair[1].0));
-        assert_eq!(path.drawn.last().unwrap().1, 500_000);
+        assert_eq!(path.drawn.last().unwrap().1, 900_000);
     }
 }

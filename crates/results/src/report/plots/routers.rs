@@ -66,11 +66,11 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let (name, most) = order.first()?;
     let columns = [
         words("router"),
-        numbers("links busy, mean"),
-        numbers("busiest link"),
+        numbers("links busy"),
+        numbers("busiest"),
         words("which leads to"),
-        numbers("buffers downstream full"),
-        numbers("data sent"),
+        numbers("downstream full"),
+        numbers("data"),
     ];
     let rows: Vec<Vec<String>> = order
         .iter()
@@ -89,8 +89,8 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         "routers",
         "Hottest routers",
         format!(
-            "The {} of {} routers whose links were busiest, those to hosts included; the time in which buffers \
-             downstream were full is the sum over their links. Hottest: {name}, {} busy.",
+            "The {} of {} routers whose links were busiest in the mean, those to hosts included; the time in which \
+             buffers downstream were full is the sum over their links. Hottest: {name}, {} busy.",
             rows.len().min(HOTTEST),
             show::count(all as u64),
             show::percent(mean(most))
