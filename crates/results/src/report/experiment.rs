@@ -21,8 +21,8 @@ pub(super) fn experiment(summary: &Summary) -> Section {
         text.truncate(end.unwrap_or(0));
     }
     let body = paragraph(
-        "What was asked, with the defaults of this version: saved as experiment.toml, `fabricsim run experiment.toml` \
-         gives the same digest. Paths in it are those of the original file.",
+        "What was asked, with the defaults of this version, as a file that can be run and gives the same digest. Paths \
+         in it are those of the original file.",
     ) + &note
         + "<button type=\"button\" class=\"copy\" data-copies=\"experiment-text\">Copy the experiment</button>\n"
         + &details(

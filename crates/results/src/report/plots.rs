@@ -166,6 +166,7 @@ fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, 
     let y = Axis::new()
         .title(Title::with_text(scale.rows))
         .show_tick_labels(false)
+        .tick_length(0)
         .show_grid(false)
         .zero_line(false)
         .auto_range(true);

@@ -49,6 +49,21 @@ impl<'a> Source<'a> {
         Some(self.folder?.join(format!("{name}.parquet"))).filter(|path| path.exists())
     }
 
+    /// Text of another file of the folder.
+    pub fn text(&self, file: &str) -> Result<Option<String>, ReadError> {
+        let Some(path) = self
+            .folder
+            .map(|folder| folder.join(file))
+            .filter(|path| path.exists())
+        else {
+            return Ok(None);
+        };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(source) => Err(ReadError::Io { path, source }),
+        }
+    }
+
     /// Gives the rows of a table to `take`, batch by batch, in their order, with these columns. None if there
     /// is no such table, or `take` misses something in it, which ends the reading.
     pub fn each(
@@ -60,26 +75,25 @@ impl<'a> Source<'a> {
         if let Some(table) = self.tables.iter().find(|t| t.name() == name) {
             return Ok(take(&Rows { batch: table.batch() }));
         }
-        let Some(path) = self.file(name) else {
-            return Ok(None);
-        };
-        let failed = |source: io::Error| ReadError::Io {
-            path: path.clone(),
-            source,
-        };
-        let file = File::open(&path).map_err(failed)?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| failed(io::Error::other(e)))?;
-        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
-        for batch in batches.map_err(|e| failed(io::Error::other(e)))? {
-            let batch = batch.map_err(|e| failed(io::Error::other(e)))?;
-            if take(&Rows { batch: &batch }).is_none() {
-                return Ok(None);
-            }
+        match self.file(name) {
+            Some(path) => read(&path, columns, &mut take).map_err(|source| ReadError::Io { path, source }),
+            None => Ok(None),
         }
-        Ok(Some(()))
     }
+}
+
+/// Reads some columns of a Parquet file.
+fn read(path: &Path, columns: &[&str], take: &mut dyn FnMut(&Rows) -> Option<()>) -> io::Result<Option<()>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io::Error::other)?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
+    for batch in batches.map_err(io::Error::other)? {
+        let batch = batch.map_err(io::Error::other)?;
+        if take(&Rows { batch: &batch }).is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(()))
 }
 
 impl Rows<'_> {

@@ -70,23 +70,20 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
             bars.iter().map(|(_, i)| 100.0 * busy[*i]).collect(),
             bars.iter().map(|(place, _)| *place as f64).collect(),
         );
+        // Dark text reads on pale bars, and goes on beside short ones.
         let trace = trace
             .orientation(Orientation::Horizontal)
             .name(escape(class))
-            .marker(Marker::new().color(series_colour(c)))
+            .marker(Marker::new().color(series_colour(c)).opacity(0.55))
             .width(0.82)
             .text_array(bars.iter().map(|(_, i)| label(*i)).collect())
             .hover_text_array(bars.iter().map(|(_, i)| hover(*i)).collect())
             .hover_info(HoverInfo::Text)
-            .text_position(TextPosition::Auto)
+            .text_position(TextPosition::Inside)
             .inside_text_anchor(TextAnchor::Start)
             .constrain_text(ConstrainText::None)
             .text_font(Font::new().size(12))
-            .inside_text_font(
-                Font::new()
-                    .size(12)
-                    .color(if c == 0 { "#FFFFFF" } else { "#1B1F24" }),
-            )
+            .inside_text_font(Font::new().size(12).color("#1B1F24"))
             .show_legend(true);
         plot.add_trace(trace);
     }

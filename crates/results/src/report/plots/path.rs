@@ -1,11 +1,12 @@
-//! The critical path of each job, from `critical_path`, which `fabricsim explain` writes: what the time of the
-//! job would be shorter without.
+//! The critical path of each job, from the table `critical_path` and the summary `critical_path.json`, which
+//! `fabricsim explain` writes: what the time of the job would be shorter without.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plotly::common::{Line, Marker, Mode, Orientation};
 use plotly::layout::{Axis, BarMode};
 use plotly::{Bar, Plot, Scatter};
+use serde::Deserialize;
 
 use super::waits::ends;
 use super::{
@@ -17,6 +18,10 @@ use crate::{ReadError, Summary, Table, show};
 
 /// Places on the path that are listed, for each job.
 const MOST_PLACES: usize = 15;
+/// Beyond this rank the axis chooses its own ticks.
+const MOST_RANK_TICKS: u64 = 15;
+/// Sentences about what a path waits for.
+const MOST_SENTENCES: usize = 6;
 /// Steps of a path that are drawn.
 const MOST_STEPS: usize = 1500;
 
@@ -26,6 +31,34 @@ const KINDS: [(&str, &str, &str); 4] = [
     ("network", "network", COLOURS[1]),
     ("wait", "waiting for links and buffers", COLOURS[0]),
 ];
+
+/// Where the summary of the paths is.
+const SUMMARY: &str = "critical_path.json";
+const SCHEMA: &str = "fabricsim/critical-path/1";
+
+/// What the summary of the paths says, as far as it is shown.
+#[derive(Default, Deserialize)]
+struct Paths {
+    schema: String,
+    /// Of the result that was explained.
+    digest: String,
+    jobs: Vec<Explained>,
+}
+
+#[derive(Deserialize)]
+struct Explained {
+    job: String,
+    waits: Vec<Wait>,
+}
+
+/// What messages on the path of a job waited for, the longest first.
+#[derive(Deserialize)]
+struct Wait {
+    place: String,
+    holder: Option<String>,
+    wait_ns: f64,
+    share_of_communication: f64,
+}
 
 fn kind_of(kind: &str) -> usize {
     KINDS
@@ -123,8 +156,23 @@ fn collect(source: Source) -> Result<Option<BTreeMap<String, Path>>, ReadError> 
     Ok(read.map(|()| jobs).filter(|jobs| !jobs.is_empty()))
 }
 
+/// The summary of the paths; one of another version says nothing.
+fn summary_of_paths(source: Source) -> Result<Option<Paths>, ReadError> {
+    let text = source.text(SUMMARY)?;
+    let paths = text.and_then(|text| serde_json::from_str::<Paths>(&text).ok());
+    Ok(paths.filter(|paths| paths.schema == SCHEMA))
+}
+
 /// What the time of each job is made of.
 pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+    let explained = summary_of_paths(source)?;
+    // Paths that were found in another result, which lay here before.
+    if explained
+        .as_ref()
+        .is_some_and(|paths| paths.digest != summary.digest)
+    {
+        return Ok(None);
+    }
     let Some(paths) = collect(source)? else {
         return Ok(None);
     };
@@ -133,10 +181,11 @@ pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figur
         .iter()
         .filter_map(|job| Some((job.name.as_str(), paths.get(&job.name)?)))
         .collect();
-    Ok((!ordered.is_empty()).then(|| figure(&ordered, source.table("links"))))
+    let explained = explained.unwrap_or_default().jobs;
+    Ok((!ordered.is_empty()).then(|| figure(&ordered, &explained, source.table("links"))))
 }
 
-fn figure(jobs: &[(&str, &Path)], links: Option<&Table>) -> Figure {
+fn figure(jobs: &[(&str, &Path)], explained: &[Explained], links: Option<&Table>) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -170,6 +219,9 @@ fn figure(jobs: &[(&str, &Path)], links: Option<&Table>) -> Figure {
             self::described(name, path)
         );
         figure = figure.captioned(caption, Height::Usual, alt, course(path));
+        if let Some(explained) = explained.iter().find(|explained| explained.job == *name) {
+            figure.table += &waits(explained);
+        }
         figure.table += &places(name, path, links);
     }
     figure
@@ -196,7 +248,7 @@ fn bars(jobs: &[(&str, &Path)]) -> Plot {
         x_axis("share of the critical path (%)").range(vec![0.0, 100.0]),
         y,
     );
-    let others = ("", "other", GREY);
+    let others = ("", "not explained", GREY);
     for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
         let share = |path: &Path| {
             let whole: u64 = path.kinds_ps.iter().sum();
@@ -227,8 +279,13 @@ fn course(path: &Path) -> Plot {
     };
     steps.thin(MOST_STEPS);
     let x = x_axis(&format!("simulated time ({})", unit.name));
-    let mut plot = plot(x, super::x_axis("rank"));
-    let others = ("", "other", GREY);
+    let y = x_axis("rank").auto_range(true);
+    let y = match path.ranks.last() {
+        Some(last) if *last > MOST_RANK_TICKS => y,
+        _ => y.dtick(1.0),
+    };
+    let mut plot = plot(x, y);
+    let others = ("", "not explained", GREY);
     for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
         let of_kind = steps.drawn.iter().filter(|(_, _, _, of)| *of == kind);
         let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<u64>>) = (Vec::new(), Vec::new());
@@ -249,6 +306,34 @@ fn course(path: &Path) -> Plot {
         }
     }
     plot
+}
+
+/// What the path waits for, as `fabricsim explain` puts it.
+fn waits(explained: &Explained) -> String {
+    let sentences: Vec<String> = explained
+        .waits
+        .iter()
+        .take(MOST_SENTENCES)
+        .map(|wait| {
+            let holder = match &wait.holder {
+                Some(holder) if *holder == explained.job => ", held by itself".into(),
+                Some(holder) => format!(", held by {holder}"),
+                None => String::new(),
+            };
+            let sentence = format!(
+                "{} of the communication time of {} ({}) is waiting for {}{holder}.",
+                show::percent(wait.share_of_communication),
+                explained.job,
+                show::time(wait.wait_ns),
+                wait.place
+            );
+            format!("<li>{}</li>\n", escape(&sentence))
+        })
+        .collect();
+    if sentences.is_empty() {
+        return String::new();
+    }
+    format!("<ul>\n{}</ul>\n", sentences.concat())
 }
 
 /// Where the path waits or is on its way longest.
@@ -341,6 +426,25 @@ mod tests {
             places("a", path, None)
                 .contains("<td>link 4</td><td></td><td>the buffer downstream was full</td><td>b</td>")
         );
+    }
+
+    #[test]
+    fn what_explain_says_is_told_if_it_is_about_this_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Source::new(&[], Some(folder.path()));
+        assert!(summary_of_paths(source).unwrap().is_none());
+        let text = r#"{"schema": "fabricsim/critical-path/1", "digest": "d", "jobs": [{"job": "A", "time_ns": 1.0,
+            "waits": [{"place": "global links of groups 3 to 7", "holder": "<B>", "wait_ns": 16400000.0,
+            "share_of_communication": 0.41}]}]}"#;
+        std::fs::write(folder.path().join(SUMMARY), text).unwrap();
+        let paths = summary_of_paths(source).unwrap().unwrap();
+        assert_eq!(
+            waits(&paths.jobs[0]),
+            "<ul>\n<li>41.0 % of the communication time of A (16.4 ms) is waiting for global links of groups 3 to 7, \
+             held by &lt;B&gt;.</li>\n</ul>\n"
+        );
+        std::fs::write(folder.path().join(SUMMARY), text.replace("path/1", "path/2")).unwrap();
+        assert!(summary_of_paths(source).unwrap().is_none());
     }
 
     #[test]
