@@ -1,8 +1,8 @@
 //! What the run itself cost.
 
-use super::html::{Section, numbers, table, words};
+use super::html::{Section, numbers, paragraph, table, words};
 use super::overview::pairs;
-use crate::{Summary, show};
+use crate::{Collect, Summary, show};
 
 /// The simulator's work, in numbers.
 pub(super) fn cost(summary: &Summary) -> Section {
@@ -76,9 +76,72 @@ pub(super) fn cost(summary: &Summary) -> Section {
             .collect();
         body += &table(&columns, &rows, "summary.json");
     }
+    if let Some(collect) = &summary.collect {
+        body += &collected(collect);
+    }
     Section {
         id: "run".into(),
         heading: "The run itself".into(),
         body,
+    }
+}
+
+/// What was collected while the run went on, and so what the page can show.
+fn collected(collect: &Collect) -> String {
+    let width = show::time(collect.first_bin_ps as f64 / 1000.0);
+    let what = match collect.series.as_str() {
+        "off" => "no series".into(),
+        series => {
+            let doubling = match collect.bins_per_width {
+                Some(bins) => format!(", twice as wide after every {bins}"),
+                None => String::new(),
+            };
+            format!("series of {series}, in bins of {width}{doubling}")
+        }
+    };
+    let rows: Vec<Vec<String>> = collect
+        .tables
+        .iter()
+        .map(|table| vec![table.table.clone(), show::count(table.rows)])
+        .collect();
+    let mut html = format!(
+        "<h3>Collected</h3>\n{}",
+        paragraph(&format!("While it ran: {what}."))
+    );
+    if !rows.is_empty() {
+        html += &table(&[words("table"), numbers("rows")], &rows, "summary.json");
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CollectedTable;
+
+    #[test]
+    fn the_page_says_what_was_collected() {
+        let mut collect = Collect {
+            series: "links".into(),
+            first_bin_ps: 1_000_000,
+            bins_per_width: Some(128),
+            tables: vec![CollectedTable {
+                table: "link_series".into(),
+                rows: 12_345,
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let html = collected(&collect);
+        assert!(
+            html.contains("series of links, in bins of 1 µs, twice as wide after every 128."),
+            "{html}"
+        );
+        assert!(
+            html.contains("<td>link_series</td><td class=\"n\">12\u{a0}345</td>"),
+            "{html}"
+        );
+        collect.series = "off".into();
+        assert!(collected(&collect).contains("no series"));
     }
 }

@@ -21,6 +21,8 @@ mod routers;
 mod split;
 mod waits;
 
+use std::collections::BTreeMap;
+
 use plotly::common::{
     Anchor, ColorBar, ColorScale, ColorScalePalette, DashType, Font, Line, LineShape, Mode, Orientation,
     Title,
@@ -133,6 +135,14 @@ pub(super) fn figures(summary: &Summary, source: Source) -> Result<Vec<Figure>, 
     figures.extend(hosts::maps(source)?);
     figures.extend(anatomy::threads(summary));
     Ok(figures)
+}
+
+/// What is known under a name, made where it is not yet; without a copy of the name where it is.
+fn named<'m, V: Default>(known: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
+    if !known.contains_key(name) {
+        known.insert(name.into(), V::default());
+    }
+    known.get_mut(name).expect("it was put there")
 }
 
 /// The unit in which a time axis up to this time is labelled.

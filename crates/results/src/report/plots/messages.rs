@@ -6,7 +6,7 @@ use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
-use super::{BLUE, COLOURS, Figure, Height, escape, plot, rounded, unit_of, x_axis};
+use super::{BLUE, COLOURS, Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{numbers, table, words};
 use crate::report::source::Source;
 use crate::{Histogram, ReadError, show};
@@ -30,7 +30,8 @@ struct Messages {
     whole_ps: Histogram,
 }
 
-type Key = (String, String);
+/// By job and protocol.
+type Jobs = BTreeMap<String, BTreeMap<String, Messages>>;
 
 /// Where the time of messages goes, by job; its table by protocol, too.
 pub(super) fn phases(source: Source) -> Result<Option<Figure>, ReadError> {
@@ -39,8 +40,8 @@ pub(super) fn phases(source: Source) -> Result<Option<Figure>, ReadError> {
         .and_then(|messages| figure(&messages)))
 }
 
-fn collect(source: Source) -> Result<Option<BTreeMap<Key, Messages>>, ReadError> {
-    let mut jobs: BTreeMap<Key, Messages> = BTreeMap::new();
+fn collect(source: Source) -> Result<Option<Jobs>, ReadError> {
+    let mut jobs = Jobs::new();
     let columns = [
         "job",
         "protocol",
@@ -67,11 +68,8 @@ fn collect(source: Source) -> Result<Option<BTreeMap<Key, Messages>>, ReadError>
             let (Some(posted), Some(arrived), Some(matched)) = (posted[i], arrived[i], matched[i]) else {
                 continue;
             };
-            let key = (
-                job[i].unwrap_or_default().into(),
-                protocol[i].unwrap_or_default().into(),
-            );
-            let messages = jobs.entry(key).or_default();
+            let protocols = named(&mut jobs, job[i].unwrap_or_default());
+            let messages = named(protocols, protocol[i].unwrap_or_default());
             messages.bytes += bytes[i];
             messages.whole_ps.record(matched.saturating_sub(posted));
             // What is not known of the way in between counts as network.
@@ -86,20 +84,22 @@ fn collect(source: Source) -> Result<Option<BTreeMap<Key, Messages>>, ReadError>
     Ok(read.map(|()| jobs))
 }
 
-fn figure(messages: &BTreeMap<Key, Messages>) -> Option<Figure> {
+fn figure(messages: &Jobs) -> Option<Figure> {
     // A bar is a job with all its protocols.
-    let mut jobs: Vec<(&str, [u128; 4], u64)> = Vec::new();
-    for ((job, _), messages) in messages {
-        if jobs.last().is_none_or(|(name, _, _)| name != job) {
-            jobs.push((job, [0; 4], 0));
-        }
-        let (_, phases, count) = jobs.last_mut()?;
-        phases
-            .iter_mut()
-            .zip(messages.phases_ps)
-            .for_each(|(sum, ps)| *sum += ps);
-        *count += messages.whole_ps.count();
-    }
+    let jobs: Vec<(&str, [u128; 4], u64)> = messages
+        .iter()
+        .map(|(job, protocols)| {
+            let (mut phases, mut count) = ([0; 4], 0);
+            for messages in protocols.values() {
+                phases
+                    .iter_mut()
+                    .zip(messages.phases_ps)
+                    .for_each(|(sum, ps)| *sum += ps);
+                count += messages.whole_ps.count();
+            }
+            (job.as_str(), phases, count)
+        })
+        .collect();
     let mean = |phases: &[u128; 4], count: u64, phase: usize| phases[phase] as f64 / count.max(1) as f64;
     let shown = &jobs[..jobs.len().min(MOST_BARS)];
     let longest = shown
@@ -158,7 +158,7 @@ fn figure(messages: &BTreeMap<Key, Messages>) -> Option<Figure> {
     Some(figure.with(height, alt, plot))
 }
 
-fn numbers_of(messages: &BTreeMap<Key, Messages>) -> String {
+fn numbers_of(messages: &Jobs) -> String {
     let columns = [
         words("job"),
         words("protocol"),
@@ -173,7 +173,7 @@ fn numbers_of(messages: &BTreeMap<Key, Messages>) -> String {
         numbers("network"),
         numbers("matching"),
     ];
-    let row = |((job, protocol), messages): (&Key, &Messages)| {
+    let row = |job: &String, protocol: &String, messages: &Messages| {
         let whole = &messages.whole_ps;
         let ns = |ps: u64| show::time(ps as f64 / 1000.0);
         let mut row = vec![
@@ -190,7 +190,14 @@ fn numbers_of(messages: &BTreeMap<Key, Messages>) -> String {
         row.extend(messages.phases_ps.iter().map(|sum| mean(*sum)));
         row
     };
-    let rows: Vec<_> = messages.iter().map(row).collect();
+    let mut rows = Vec::new();
+    for (job, protocols) in messages {
+        rows.extend(
+            protocols
+                .iter()
+                .map(|(protocol, messages)| row(job, protocol, messages)),
+        );
+    }
     table(&columns, &rows, "messages.parquet")
 }
 
@@ -215,10 +222,10 @@ mod tests {
             ],
         )];
         let messages = collect(Source::new(&tables, None)).unwrap().unwrap();
-        let eager = &messages[&("a".into(), "eager".into())];
+        let eager = &messages["a"]["eager"];
         assert_eq!((eager.phases_ps, eager.bytes), ([5, 20, 65, 10], 8));
         assert_eq!((eager.whole_ps.count(), eager.whole_ps.max()), (1, 100));
-        assert_eq!(messages[&("a".into(), "memory".into())].phases_ps, [2, 0, 5, 0]);
+        assert_eq!(messages["a"]["memory"].phases_ps, [2, 0, 5, 0]);
         let figure = figure(&messages).unwrap();
         assert!(figure.table.contains("<td>memory</td>"));
     }

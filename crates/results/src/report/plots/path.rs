@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::waits::ends;
 use super::{
-    BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, plot, rounded, unit_of, x_axis,
+    BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis,
 };
 use crate::report::html::{numbers, table, words};
 use crate::report::source::Source;
@@ -140,16 +140,17 @@ fn collect(source: Source) -> Result<Option<BTreeMap<String, Path>>, ReadError> 
         let (rank, link) = (rows.maybe_integers("rank")?, rows.maybe_integers("link")?);
         let (reason, holder) = (rows.texts("reason")?, rows.texts("holder")?);
         for i in 0..begin.len() {
-            let name = job[i].unwrap_or_default();
-            if !jobs.contains_key(name) {
-                jobs.insert(name.into(), Path::default());
-            }
             let text = |cell: Option<&str>| cell.unwrap_or_default().to_string();
             let place = (link[i].is_some() || reason[i].is_some())
                 .then(|| (link[i], text(reason[i]), text(holder[i])));
             let kind = kind[i].unwrap_or_default();
-            jobs.get_mut(name)?
-                .add(begin[i], end[i], rank[i].unwrap_or(0), kind, place);
+            named(&mut jobs, job[i].unwrap_or_default()).add(
+                begin[i],
+                end[i],
+                rank[i].unwrap_or(0),
+                kind,
+                place,
+            );
         }
         Some(())
     })?;

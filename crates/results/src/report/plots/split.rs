@@ -10,7 +10,7 @@ use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
-use super::{BLUE, COLOURS, Figure, GREY, Height, escape, plot, x_axis};
+use super::{BLUE, COLOURS, Figure, GREY, Height, escape, named, plot, x_axis};
 use crate::report::html::{Column, numbers, table, words};
 use crate::report::source::Source;
 use crate::{ReadError, Summary, show};
@@ -118,13 +118,8 @@ fn of_timeline(source: Source) -> Result<Option<BTreeMap<String, Split>>, ReadEr
         let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let (job, state) = (rows.texts("job")?, rows.texts("state")?);
         for i in 0..begin.len() {
-            let job = job[i].unwrap_or_default();
-            if !jobs.contains_key(job) {
-                jobs.insert(job.into(), Split::new());
-            }
             let time = u128::from(end[i].saturating_sub(begin[i]));
-            *jobs
-                .get_mut(job)?
+            *named(&mut jobs, job[i].unwrap_or_default())
                 .entry(kind(state[i].unwrap_or_default()))
                 .or_default() += time;
         }

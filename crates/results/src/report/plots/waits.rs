@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Figure;
+use super::{Figure, named};
 use crate::report::html::{numbers, table, words};
 use crate::report::source::Source;
 use crate::{ReadError, Table, show};
@@ -27,7 +27,7 @@ impl Sum {
 #[derive(Default)]
 struct Waits {
     /// By job, reason and holder.
-    by_reason: BTreeMap<(String, String, String), Sum>,
+    by_reason: BTreeMap<String, BTreeMap<String, BTreeMap<String, Sum>>>,
     by_link: BTreeMap<u64, Sum>,
 }
 
@@ -40,9 +40,9 @@ fn collect(source: Source) -> Result<Option<Waits>, ReadError> {
         let link = rows.maybe_integers("link")?;
         for i in 0..begin.len() {
             let ps = end[i].saturating_sub(begin[i]);
-            let text = |cells: &[Option<&str>]| cells[i].unwrap_or_default().to_string();
-            let key = (text(&job), text(&reason), text(&holder));
-            waits.by_reason.entry(key).or_default().add(ps);
+            let reasons = named(&mut waits.by_reason, job[i].unwrap_or_default());
+            let holders = named(reasons, reason[i].unwrap_or_default());
+            named(holders, holder[i].unwrap_or_default()).add(ps);
             if let Some(link) = link[i] {
                 waits.by_link.entry(link).or_default().add(ps);
             }
@@ -70,25 +70,30 @@ pub(super) fn reasons(source: Source) -> Result<Option<Figure>, ReadError> {
 }
 
 fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
-    let whole: u128 = waits.by_reason.values().map(|sum| sum.ps).sum();
+    let mut reasons: Vec<([&str; 3], Sum)> = Vec::new();
+    for (job, of_job) in &waits.by_reason {
+        for (reason, holders) in of_job {
+            reasons.extend(
+                holders
+                    .iter()
+                    .map(|(holder, sum)| ([job.as_str(), reason, holder], *sum)),
+            );
+        }
+    }
+    let whole: u128 = reasons.iter().map(|(_, sum)| sum.ps).sum();
     let share = |sum: &Sum| show::percent(sum.ps as f64 / (whole as f64).max(1.0));
     let time = |sum: &Sum| show::time(sum.ps as f64 / 1000.0);
-    let mut reasons: Vec<_> = waits.by_reason.iter().collect();
-    reasons.sort_by(|a, b| b.1.ps.cmp(&a.1.ps).then(a.0.cmp(b.0)));
+    reasons.sort_by(|a, b| b.1.ps.cmp(&a.1.ps).then(a.0.cmp(&b.0)));
     let rows: Vec<_> = reasons
         .into_iter()
-        .map(|((job, reason, holder), sum)| {
+        .map(|([job, reason, holder], sum)| {
             vec![
-                job.clone(),
+                job.into(),
                 explained(reason).into(),
-                if holder.is_empty() {
-                    "–".into()
-                } else {
-                    holder.clone()
-                },
+                if holder.is_empty() { "–" } else { holder }.into(),
                 show::count(sum.waits),
-                time(sum),
-                share(sum),
+                time(&sum),
+                share(&sum),
             ]
         })
         .collect();
@@ -170,7 +175,7 @@ mod tests {
         let source = Source::new(&tables, None);
         let waits = collect(source).unwrap().unwrap();
         let of = |job: &str, reason: &str, holder: &str| {
-            let sum = waits.by_reason[&(job.into(), reason.into(), holder.into())];
+            let sum = waits.by_reason[job][reason][holder];
             (sum.waits, sum.ps)
         };
         assert_eq!(of("a", "wire", "b"), (2, 60));
