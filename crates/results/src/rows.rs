@@ -252,8 +252,8 @@ table! {
         busy_ps: u64,
         /// Time in which a packet waited, the wire was free and the buffer downstream had no room, in picoseconds.
         buffer_full_ps: u64,
-        /// Packets that wait for the link at the end of the bin; of an injection link, messages in the queue of the
-        /// NIC.
+        /// Packets that wait for the link at the end of the bin; of an injection link, as many as the bytes in the
+        /// queue of the NIC make at least.
         waiting_packets: u32,
         /// Bytes that wait for the link at the end of the bin.
         waiting_bytes: u64,

@@ -42,8 +42,8 @@ pub struct Running {
 /// The folder of a run under way.
 pub struct RunningFolder {
     folder: PathBuf,
-    /// Whether the folder was not there before.
-    made: bool,
+    /// Folders that were not there before, innermost first.
+    made: Vec<PathBuf>,
     ended: bool,
 }
 
@@ -103,7 +103,11 @@ impl RunningFolder {
             let path = path.to_path_buf();
             move |source| WriteError::Io { path, source }
         };
-        let made = !folder.exists();
+        let above = folder.ancestors().filter(|above| !above.as_os_str().is_empty());
+        let made = above
+            .take_while(|above| !above.exists())
+            .map(Path::to_path_buf)
+            .collect();
         let parts = folder.join(PARTS);
         if !goes_on && parts.exists() {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
@@ -149,8 +153,69 @@ impl Drop for RunningFolder {
         // What cannot be removed stays, and still says what it is.
         let _ = fs::remove_dir_all(self.folder.join(PARTS));
         let _ = fs::remove_file(self.folder.join(RUNNING));
-        if self.made {
-            let _ = fs::remove_dir(&self.folder);
+        for folder in &self.made {
+            let _ = fs::remove_dir(folder);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunResult, Summary, may_write};
+
+    fn begin(folder: &Path, goes_on: bool) -> RunningFolder {
+        RunningFolder::begin(folder, Value::Null, 1, &["link_series"], goes_on).unwrap()
+    }
+
+    #[test]
+    fn an_orderly_end_leaves_nothing_and_a_kill_says_so() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("results/new");
+        drop(begin(&folder, false));
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
+
+        // Killed: nothing is dropped.
+        std::mem::forget(begin(&folder, false));
+        fs::write(folder.join("running/link_series.00000.parquet"), "a part").unwrap();
+        let running = Running::load(&folder).unwrap().expect("it says so");
+        assert_eq!((running.began_unix_s, running.process), (1, std::process::id()));
+        for error in [
+            Summary::load(&folder).unwrap_err(),
+            RunResult::load(&folder).unwrap_err(),
+        ] {
+            assert!(
+                error.to_string().contains("is under way or was killed"),
+                "{error}"
+            );
+        }
+        may_write(&folder).unwrap();
+
+        // The run goes on, or another one begins.
+        std::mem::forget(begin(&folder, true));
+        assert!(folder.join("running/link_series.00000.parquet").exists());
+        std::mem::forget(begin(&folder, false));
+        assert!(!folder.join("running/link_series.00000.parquet").exists());
+
+        // With a checkpoint, the parts are needed.
+        fs::write(folder.join(CHECKPOINT), "a checkpoint").unwrap();
+        drop(begin(&folder, true));
+        assert!(folder.join(RUNNING).exists() && folder.join("running").exists());
+        fs::remove_file(folder.join(CHECKPOINT)).unwrap();
+        drop(begin(&folder, true));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_call_running_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("running")).unwrap();
+        assert!(may_write(folder.path()).is_err());
+        fs::write(folder.path().join(RUNNING), "{}").unwrap();
+        let error = Running::load(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("RUNNING.json is damaged"), "{error}");
+        fs::write(folder.path().join(RUNNING), "{\"schema\": 5}").unwrap();
+        assert!(Running::load(folder.path()).is_err());
+        assert_eq!(Running::load(&folder.path().join("nowhere")).unwrap(), None);
     }
 }

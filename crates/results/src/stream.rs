@@ -133,19 +133,25 @@ impl<R: Row> Stream<R> {
         table
     }
 
-    /// Lets readers of the folder see the rows that are in no group yet. In memory there is nothing to be done.
+    /// Lets readers of the folder see the rows that are in no group yet, and behind them `more`, which are not final
+    /// and do not stay. In memory there is nothing to be done.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn write_tail(&mut self) -> io::Result<()> {
-        if self.rows == self.shown || self.waiting == 0 {
+    pub fn write_tail(&mut self, more: impl IntoIterator<Item = R>) -> io::Result<()> {
+        let Groups::Written { folder, .. } = &self.groups else {
+            return Ok(());
+        };
+        let path = folder.join(tail_name(R::TABLE));
+        let mut more = more.into_iter().peekable();
+        if more.peek().is_none() && (self.rows == self.shown || self.waiting == 0) {
             return Ok(());
         }
-        if let Groups::Written { folder, .. } = &self.groups {
-            let path = folder.join(tail_name(R::TABLE));
-            write_whole(&self.waiting(), &path)?;
-            self.shown = self.rows;
-        }
+        let waiting = self.waiting();
+        let mut columns = R::restore(&waiting).expect("a table has the columns that it was made of");
+        more.for_each(|row| row.push(&mut columns));
+        write_whole(&R::table(&mut columns), &path)?;
+        self.shown = self.rows;
         Ok(())
     }
 
@@ -419,7 +425,7 @@ mod tests {
                 let state = first.state();
                 // More was written before it was killed.
                 (at..ROWS).for_each(|number| first.push(row(number)).unwrap());
-                first.write_tail().unwrap();
+                first.write_tail([]).unwrap();
                 let rest = filled(&shelf, Some(state), at..ROWS).finish().unwrap().unwrap();
                 assert_eq!(
                     (rest.rows(), rest.hash()),
@@ -447,12 +453,18 @@ mod tests {
         let mut stream = filled(&Shelf::Folder(folder.path().into()), None, 0..ROWS);
         let rows = || read_unfinished(folder.path()).unwrap()[0].rows() as u64;
         assert_eq!(rows(), ROWS - 17);
-        stream.write_tail().unwrap();
+        stream.write_tail([]).unwrap();
         assert_eq!(rows(), ROWS);
+        stream.write_tail([row(ROWS)]).unwrap();
+        assert_eq!(rows(), ROWS + 1);
+        stream.write_tail([]).unwrap();
+        stream.push(row(ROWS)).unwrap();
+        stream.write_tail([]).unwrap();
+        assert_eq!(rows(), ROWS + 1, "what is not final does not stay");
         // A file that was being written.
         fs::write(folder.path().join("job_series.00002.partial"), "PAR1").unwrap();
-        assert_eq!(rows(), ROWS);
-        assert!(read_unfinished(folder.path()).unwrap()[0] == crate::rows::job_series((0..ROWS).map(row)));
+        assert_eq!(rows(), ROWS + 1);
+        assert!(read_unfinished(folder.path()).unwrap()[0] == crate::rows::job_series((0..=ROWS).map(row)));
     }
 
     #[test]

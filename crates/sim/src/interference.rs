@@ -6,7 +6,7 @@
 use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
-use crate::collect::CollectSetting;
+use crate::collect::{CollectSetting, Series};
 use crate::experiment::Experiment;
 use crate::job::{Job, JobKind};
 use crate::run::{Control, Way, run_in};
@@ -94,7 +94,7 @@ impl Experiment {
             network: self.network.clone(),
             jobs: [job].into(),
             run: self.run.clone(),
-            collect: CollectSetting::off(),
+            collect: CollectSetting::of(Series::Off),
             settings: self.settings.clone(),
             source: None,
         }

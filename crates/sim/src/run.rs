@@ -172,18 +172,18 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         End::Until => {}
     }
     audit(&simulation, &finished.lps, &finished.pending)?;
-    let outcome = Remains {
+    let Watcher { collector, .. } = watcher;
+    let remains = Remains {
         simulation: &simulation,
         processes: &finished.lps,
         pending: &finished.pending,
         end: finished.time,
-        records: watcher.collector.records(),
-    }
-    .outcome();
-    let collected = watcher
-        .collector
-        .finish(&finished.lps, finished.time)
+        records: collector.records(),
+    };
+    let collected = collector
+        .finish(&simulation, &finished.lps, finished.time, &remains.not_begun())
         .map_err(Error::Collect)?;
+    let outcome = remains.outcome();
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),

@@ -7,7 +7,14 @@
 
 mod bins;
 mod collector;
+mod plan;
+mod sampler;
 mod setting;
 
+pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};
+pub use plan::Plan;
+pub use sampler::{
+    HostSampler, HostSamples, HostSeen, RailSeen, RouterSampler, RouterSamplerUndo, RouterSamples,
+};
 pub use setting::{CollectSetting, Series};

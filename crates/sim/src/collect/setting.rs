@@ -67,10 +67,11 @@ impl Series {
 }
 
 impl CollectSetting {
-    /// Nothing is collected.
-    pub fn off() -> CollectSetting {
+    /// This is sampled, of all routers, and nothing else is collected; bins begin with 1 us, and grow. For programs
+    /// that have no file.
+    pub fn of(series: Series) -> CollectSetting {
         CollectSetting {
-            series: Series::Off,
+            series,
             bins: Bins::growing(Time(FIRST_PS)),
             routers: None,
             timeline: false,
@@ -119,7 +120,7 @@ impl CollectSetting {
         }
     }
 
-    /// Sets what is sampled, for programs that have no file.
+    /// Sets what is sampled.
     pub fn set_series(&mut self, series: Series) {
         self.series = series;
     }
