@@ -92,6 +92,12 @@ fn collected(collect: &Collect) -> String {
     let what = match collect.series.as_str() {
         "off" => "no series".into(),
         series => {
+            let series = match series {
+                "classes" => "classes of links, and jobs",
+                "links" => "links, routers, hosts and jobs",
+                "vcs" => "VCs, links, routers, hosts and jobs",
+                other => other,
+            };
             let doubling = match collect.bins_per_width {
                 Some(bins) => format!(", twice as wide after every {bins}"),
                 None => String::new(),
@@ -134,7 +140,9 @@ mod tests {
         };
         let html = collected(&collect);
         assert!(
-            html.contains("series of links, in bins of 1 µs, twice as wide after every 128."),
+            html.contains(
+                "series of links, routers, hosts and jobs, in bins of 1 µs, twice as wide after every 128."
+            ),
             "{html}"
         );
         assert!(

@@ -24,7 +24,7 @@ mod waits;
 use std::collections::BTreeMap;
 
 use plotly::common::{
-    Anchor, ColorBar, ColorScale, ColorScalePalette, DashType, Font, Line, LineShape, Mode, Orientation,
+    Anchor, ColorBar, ColorScale, ColorScaleElement, DashType, Font, Line, LineShape, Mode, Orientation,
     Title,
 };
 use plotly::configuration::{DisplayModeBar, ModeBarButtonName};
@@ -191,8 +191,7 @@ fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, 
         names.iter().map(|name| escape(name)).collect::<Vec<_>>(),
         z,
     )
-    .color_scale(ColorScale::Palette(ColorScalePalette::Cividis))
-    .reverse_scale(true)
+    .color_scale(light_to_dark())
     .zauto(false)
     .zmin(0.0)
     .zmax(scale.most)
@@ -203,6 +202,22 @@ fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, 
     ));
     plot.add_trace(trace);
     plot
+}
+
+/// Cividis turned round, so that much is dark, and begun with the white of the paper: nothing is blank.
+fn light_to_dark() -> ColorScale {
+    let colours = [
+        (0.0, "#FFFFFF"),
+        (0.06, "#FFF4B0"),
+        (0.15, "#F3DB4F"),
+        (0.32, "#D1BF66"),
+        (0.5, "#928C78"),
+        (0.7, "#5B5F6D"),
+        (0.85, "#273F6C"),
+        (1.0, "#00204C"),
+    ];
+    let elements = colours.map(|(share, colour)| ColorScaleElement(share, colour.into()));
+    ColorScale::Vector(elements.to_vec())
 }
 
 /// What the colours of a map mean.

@@ -137,6 +137,11 @@ impl Rows<'_> {
         self.maybe_integers(name)?.into_iter().collect()
     }
 
+    /// Yes or no, no cell empty.
+    pub fn flags(&self, name: &str) -> Option<Vec<bool>> {
+        self.column(name)?.as_boolean_opt()?.iter().collect()
+    }
+
     /// Text, in plain or in dictionary form.
     pub fn texts(&self, name: &str) -> Option<Vec<Option<&str>>> {
         let column = self.column(name)?;
@@ -164,11 +169,14 @@ impl Rows<'_> {
 pub(super) mod tests {
     use super::*;
     use arrow_array::types::Int32Type as Key;
-    use arrow_array::{DictionaryArray, Int32Array, StringArray, UInt8Array, UInt32Array, UInt64Array};
+    use arrow_array::{
+        BooleanArray, DictionaryArray, Int32Array, StringArray, UInt8Array, UInt32Array, UInt64Array,
+    };
     use std::sync::Arc;
 
     /// Cells of a column of a table made by hand.
     pub enum Cells {
+        Bool(Vec<bool>),
         U8(Vec<u8>),
         U32(Vec<u32>),
         U64(Vec<u64>),
@@ -183,6 +191,7 @@ pub(super) mod tests {
     pub fn made(name: &str, columns: Vec<(&str, Cells)>) -> Table {
         let array = |cells| -> ArrayRef {
             match cells {
+                Cells::Bool(cells) => Arc::new(BooleanArray::from(cells)),
                 Cells::U8(cells) => Arc::new(UInt8Array::from(cells)),
                 Cells::U32(cells) => Arc::new(UInt32Array::from(cells)),
                 Cells::U64(cells) => Arc::new(UInt64Array::from(cells)),
@@ -257,6 +266,7 @@ pub(super) mod tests {
                 ("negative", Cells::Signed(vec![4, -5])),
                 ("words", Cells::Words(vec![Some("a"), None])),
                 ("text", Cells::Text(vec!["a", "b"])),
+                ("flags", Cells::Bool(vec![true, false])),
             ],
         );
         let rows = Rows { batch: table.batch() };
@@ -269,6 +279,8 @@ pub(super) mod tests {
         assert_eq!(rows.texts("words"), Some(vec![Some("a"), None]));
         assert_eq!(rows.texts("text"), Some(vec![Some("a"), Some("b")]));
         assert_eq!(rows.texts("small"), None);
+        assert_eq!(rows.flags("flags"), Some(vec![true, false]));
+        assert_eq!((rows.flags("small"), rows.flags("absent")), (None, None));
         assert_eq!(rows.integers("absent"), None);
     }
 }

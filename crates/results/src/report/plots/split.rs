@@ -1,8 +1,8 @@
 //! Where the time of each job goes: computation, MPI by what a call is for, and what is left when a rank is
 //! done before the others.
 //!
-//! The timeline says it most exactly, with the overhead of calls apart from waiting in them; without one, the
-//! tables `ranks` and `calls` do.
+//! The timeline says it most exactly, with the overhead of calls apart from being blocked in them; without one,
+//! the tables `ranks` and `calls` do.
 
 use std::collections::BTreeMap;
 
@@ -112,20 +112,32 @@ fn kind(state: &str) -> Kind {
 /// Time of all ranks of a job together, by kind, in picoseconds.
 type Split = BTreeMap<Kind, u128>;
 
-fn of_timeline(source: Source) -> Result<Option<BTreeMap<String, Split>>, ReadError> {
+/// The time of jobs, and whether overhead is told apart from being blocked.
+type Splits = (BTreeMap<String, Split>, bool);
+
+fn of_timeline(source: Source) -> Result<Option<Splits>, ReadError> {
     let mut jobs: BTreeMap<String, Split> = BTreeMap::new();
-    let read = source.each("timeline", &["job", "begin_ps", "end_ps", "state"], |rows| {
+    let mut told_apart = false;
+    let columns = ["job", "begin_ps", "end_ps", "state", "blocked"];
+    let read = source.each("timeline", &columns, |rows| {
         let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let (job, state) = (rows.texts("job")?, rows.texts("state")?);
+        let blocked = rows.flags("blocked");
+        told_apart = blocked.is_some();
         for i in 0..begin.len() {
             let time = u128::from(end[i].saturating_sub(begin[i]));
-            *named(&mut jobs, job[i].unwrap_or_default())
-                .entry(kind(state[i].unwrap_or_default()))
-                .or_default() += time;
+            let kind = match (kind(state[i].unwrap_or_default()), &blocked) {
+                (Computation, _) => Computation,
+                (_, Some(blocked)) if !blocked[i] => Overhead,
+                (kind, _) => kind,
+            };
+            let split = named(&mut jobs, job[i].unwrap_or_default());
+            *split.entry(kind).or_default() += time;
         }
         Some(())
     })?;
-    Ok(read.map(|()| jobs).filter(|jobs| !jobs.is_empty()))
+    let jobs = read.map(|()| jobs).filter(|jobs| !jobs.is_empty());
+    Ok(jobs.map(|jobs| (jobs, told_apart)))
 }
 
 fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
@@ -156,8 +168,7 @@ fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
 /// One bar per job: the mean over its ranks, as shares of the time that the job took.
 pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
     let of_timeline = of_timeline(source)?;
-    let exact = of_timeline.is_some();
-    let Some(splits) = of_timeline.or_else(|| of_calls(source)) else {
+    let Some((splits, exact)) = of_timeline.or_else(|| Some((of_calls(source)?, false))) else {
         return Ok(None);
     };
     let mut jobs = Vec::new();
@@ -231,9 +242,9 @@ fn figure(jobs: &[(&str, BTreeMap<Kind, f64>, f64)], exact: bool) -> Option<Figu
         })
         .collect();
     let from = if exact {
-        "From the timeline: the overhead of calls is apart from the waiting in them."
+        "What the CPU does for MPI is overhead of calls; the other parts of calls are the time in which ranks were blocked in them."
     } else {
-        "A call's time is its overhead and the waiting in it; with `collect.timeline` they are told apart."
+        "A call's time is its overhead and the time in which the rank was blocked in it; with collect.timeline they are told apart."
     };
     let left_out = match jobs.len() - drawn.len() {
         0 => String::new(),
@@ -261,6 +272,7 @@ fn figure(jobs: &[(&str, BTreeMap<Kind, f64>, f64)], exact: bool) -> Option<Figu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::source::tests::{Cells, made};
 
     #[test]
     fn calls_are_told_apart_by_their_names() {
@@ -287,6 +299,31 @@ mod tests {
         ] {
             assert_eq!(kind(call), expected, "{call}");
         }
+    }
+
+    #[test]
+    fn calls_in_which_a_rank_was_not_blocked_are_overhead() {
+        let columns = |blocked: Option<Vec<bool>>| {
+            let mut columns = vec![
+                ("job", Cells::Text(vec!["a"; 4])),
+                ("begin_ps", Cells::U64(vec![0, 10, 13, 20])),
+                ("end_ps", Cells::U64(vec![10, 13, 20, 21])),
+                (
+                    "state",
+                    Cells::Text(vec!["compute", "MPI_Recv", "MPI_Recv", "MPI_Bcast"]),
+                ),
+            ];
+            columns.extend(blocked.map(|blocked| ("blocked", Cells::Bool(blocked))));
+            [made("timeline", columns)]
+        };
+        let tables = columns(Some(vec![false, false, true, true]));
+        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let expected = Split::from([(Computation, 10), (Overhead, 3), (Waiting, 7), (Collectives, 1)]);
+        assert!(told_apart && jobs["a"] == expected, "{jobs:?}");
+        let tables = columns(None);
+        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let expected = Split::from([(Computation, 10), (Waiting, 10), (Collectives, 1)]);
+        assert!(!told_apart && jobs["a"] == expected, "{jobs:?}");
     }
 
     #[test]

@@ -57,7 +57,10 @@ pub(super) fn explained(reason: &str) -> &str {
     match reason {
         "wire" => "the link carried others",
         "room" => "the buffer downstream was full",
-        "nic" => "the NIC's queue",
+        "nic" => "the injection link carried others",
+        "queue" => "others before it in its queue",
+        "input" => "its input port was sending",
+        "gap" => "the NIC's gap between messages",
         other => other,
     }
 }
