@@ -13,7 +13,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 
 def run(experiment: str, out: Path | None = None) -> dict:
-    """Summary of the run of an experiment given as TOML; its result stays in the folder ``out``, if one is given."""
+    """Summary of the run of an experiment given as TOML; its result stays in ``out``, if that is given."""
     if not FABRICSIM.exists():
         sys.exit(f"{FABRICSIM} is missing: make")
     with tempfile.TemporaryDirectory() as folder:
