@@ -18,6 +18,7 @@ from fabricsim._errors import (
     TraceError,
 )
 from fabricsim.experiment import Experiment, ExperimentLike, Job, Link, Network, Router, Run
+from fabricsim.explanation import explain
 from fabricsim.program import Program
 from fabricsim.record import Record
 from fabricsim.result import Result, Tables, compare, load
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "explain",
     "list_parts",
     "load",
     "run",

@@ -5,6 +5,7 @@
 //! 2 the input is wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
 //! All processes of a run end with the same status, and one of them says why.
 
+mod explain;
 mod list;
 mod progress;
 mod run;
@@ -48,6 +49,9 @@ enum Command {
     Trace(TraceCommand),
     /// Write report.html of a result folder anew
     Report(ReportArguments),
+    /// Say why the jobs of a result take their time: the critical path of each, and what it waits for. The run must
+    /// have collected timeline and waits
+    Explain(ExplainArguments),
     /// Compare results side by side; the first is the baseline
     Compare(CompareArguments),
 }
@@ -171,6 +175,18 @@ struct ReportArguments {
 }
 
 #[derive(Args)]
+struct ExplainArguments {
+    /// Result folder; critical_path.parquet and critical_path.json are written into it
+    result: PathBuf,
+    /// Only this job [default: all jobs of ranks]
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
+    /// Print critical_path.json instead of sentences
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 struct CompareArguments {
     /// Result folders
     #[arg(required = true)]
@@ -201,6 +217,7 @@ pub fn main(
         Command::List(arguments) => list::list(&arguments),
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
         Command::Report(arguments) => run::report(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Compare(arguments) => run::compare(&arguments),
     };
     match done {

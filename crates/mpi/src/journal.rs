@@ -10,6 +10,7 @@ use std::ops::Deref;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::note::Told;
 use crate::rank::{Activity, Rank, State};
 use crate::{background, matching, ongoing, ordering, program, requests, statistics};
 
@@ -46,6 +47,7 @@ parts! {
     State(State): state,
     Activity(Activity): activity,
     Since(Time): since,
+    Told(Told): told,
     Program(program::Taken): program,
     Ordering(ordering::Change): ordering,
     Matching(matching::Change): matching,

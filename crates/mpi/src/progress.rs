@@ -8,6 +8,7 @@ use des::Time;
 use crate::ReplayError;
 use crate::matching::Posted;
 use crate::message::{Kind, Message, communicator_of};
+use crate::note::Note;
 use crate::rank::{Action, Rank, State};
 use crate::requests::{Direction, Owner, Request};
 use crate::statistics::Traffic;
@@ -54,6 +55,7 @@ impl Rank {
         let State::Probing { pattern, busy_until } = *self.state else {
             return Ok(());
         };
+        self.tell_blocked(busy_until, now, out);
         // A probe that waits looks at each message that comes.
         let busy_until = self.after(busy_until.max(now), self.looking_at(1))?;
         if pattern.fits(&envelope) {
@@ -76,6 +78,7 @@ impl Rank {
         if envelope.bytes > receive.capacity {
             return Err(self.truncation(&receive, &envelope));
         }
+        self.tell(|| Note::Matched(envelope), out);
         if envelope.kind == Kind::Eager {
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
@@ -163,6 +166,7 @@ impl Rank {
                 else {
                     return Err(self.broken("it is blocked and does not wait"));
                 };
+                self.tell_blocked(busy_until, now, out);
                 // Arrivals while the CPU still works on an earlier one queue up behind it.
                 let busy_until = self.after(busy_until.max(now), cost)?;
                 self.wait(outstanding - 1, busy_until);

@@ -9,6 +9,7 @@ use workload::Program;
 use crate::background::Background;
 use crate::journal::{Handles, Journal, Value};
 use crate::matching::Matching;
+use crate::note::Told;
 use crate::ongoing::{Ongoing, Place};
 use crate::ordering::OrderingState;
 use crate::program::Cursor;
@@ -26,6 +27,7 @@ pub struct RankState {
     state: State,
     activity: Activity,
     since: Time,
+    told: Told,
     ordering: OrderingState,
     matching: Matching,
     requests: Requests,
@@ -45,6 +47,7 @@ impl Rank {
             state: *self.state,
             activity: *self.activity,
             since: *self.since,
+            told: *self.told,
             ordering: self.ordering.state(),
             matching: self.matching.clone(),
             requests: self.requests.clone(),
@@ -58,7 +61,7 @@ impl Rank {
     }
 
     /// The rank of this state, which goes on in `program`, a fresh one that is read again up to where it
-    /// was. It does not keep changes.
+    /// was. It keeps neither changes nor notes.
     ///
     /// # Errors
     /// The program is broken, or the state is none of this rank, job or program.
@@ -89,10 +92,12 @@ impl Rank {
             job,
             rank,
             journal: Journal::default(),
+            notes: false,
             program,
             state: Value::new(state.state),
             activity: Value::new(state.activity),
             since: Value::new(state.since),
+            told: Value::new(state.told),
             ordering: state.ordering.into(),
             matching: state.matching,
             requests: state.requests,

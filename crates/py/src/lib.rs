@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::program::program_operations;
     #[pymodule_export]
-    use super::{compare, list_parts, main, regenerate_report, trace_info};
+    use super::{compare, explain, list_parts, main, regenerate_report, trace_info};
 
     /// Version of the core.
     #[pymodule_export]
@@ -62,6 +62,15 @@ fn trace_info(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
 fn regenerate_report(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<std::path::PathBuf> {
     let written = py.detach(|| results::regenerate_report(&folder));
     written.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))
+}
+
+/// Writes the critical paths of a result's jobs, or of one, into its folder; returns critical_path.json.
+#[pyfunction]
+#[pyo3(signature = (folder, job=None))]
+fn explain(py: Python<'_>, folder: std::path::PathBuf, job: Option<String>) -> PyResult<String> {
+    let paths = py.detach(|| analysis::write(&folder, job.as_deref()));
+    let paths = paths.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+    Ok(json(&paths))
 }
 
 /// A table that compares results, given as pairs of a name and a folder.

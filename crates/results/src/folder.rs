@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::report::{IN_MEMORY, report_with_files};
 use crate::running::{PARTS, RUNNING};
-use crate::{RunResult, Running, Summary, Table};
+use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
@@ -314,7 +314,8 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
     if marked && names.iter().all(|name| of_run(name)) {
         return Ok(());
     }
-    let of_result = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
+    let of_result =
+        |name: &str| [SUMMARY, REPORT, CRITICAL_PATH].contains(&name) || name.ends_with(".parquet");
     let ours = |name: &str| marked && of_run(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod compare;
+mod critical_path;
 mod digest;
 mod folder;
 mod histogram;
@@ -21,6 +22,10 @@ mod table;
 
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
+pub use critical_path::{
+    CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
+    PathWait,
+};
 pub use digest::{Chain, Digest, hash};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,

@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("topology", &["config"]),
     ("routing", &["config", "topology"]),
     ("results", &[]),
+    ("analysis", &["results"]),
     ("workload", &["config"]),
     ("fabric", &["des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
@@ -24,8 +25,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
-    ("cli", &["cluster", "config", "results", "sim", "workload"]),
-    ("py", &["cli", "config", "results", "sim", "workload"]),
+    (
+        "cli",
+        &["analysis", "cluster", "config", "results", "sim", "workload"],
+    ),
+    ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),
     ("testkit", &["des"]),
 ];
 

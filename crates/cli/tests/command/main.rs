@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkpoints;
+mod explain;
 mod right_input;
 mod running;
 mod wrong_input;

@@ -49,19 +49,9 @@ impl<'a> Source<'a> {
         Some(self.folder?.join(format!("{name}.parquet"))).filter(|path| path.exists())
     }
 
-    /// Text of another file of the folder.
-    pub fn text(&self, file: &str) -> Result<Option<String>, ReadError> {
-        let Some(path) = self
-            .folder
-            .map(|folder| folder.join(file))
-            .filter(|path| path.exists())
-        else {
-            return Ok(None);
-        };
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(text)),
-            Err(source) => Err(ReadError::Io { path, source }),
-        }
+    /// Where the result lies, if it lies anywhere yet.
+    pub fn folder(&self) -> Option<&'a Path> {
+        self.folder
     }
 
     /// Gives the rows of a table to `take`, batch by batch, in their order, with these columns. None if there

@@ -120,6 +120,11 @@ impl CollectSetting {
         }
     }
 
+    /// Sets whether ranks tell of their timelines and messages, and packets of their waits.
+    pub fn set_told(&mut self, timeline: bool, waits: bool) {
+        (self.timeline, self.waits) = (timeline, waits);
+    }
+
     /// Sets what is sampled.
     pub fn set_series(&mut self, series: Series) {
         self.series = series;

@@ -260,8 +260,16 @@ pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
     let mut experiment = experiment(&text);
     experiment.jobs = jobs.into();
     experiment.run.until = None;
-    experiment.collect = CollectSetting::of(Series::Links);
+    experiment.collect = collected(network);
     experiment
+}
+
+/// What the table `[collect]` asks for, if the text has one, with bins for runs without a known end.
+fn collected(text: &str) -> CollectSetting {
+    let mut setting = CollectSetting::of(Series::Links);
+    let asks = |key: &str| text.contains(&format!("\n{key} = true"));
+    setting.set_told(asks("timeline"), asks("waits"));
+    setting
 }
 
 /// The same beside uniform traffic on all hosts, which never ends.
@@ -272,7 +280,7 @@ pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
     let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
     jobs[1] = job;
     experiment.run.until = None;
-    experiment.collect = CollectSetting::of(Series::Links);
+    experiment.collect = collected(network);
     experiment
 }
 

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use plotly::common::{Line, Marker, Mode, Orientation};
 use plotly::layout::{Axis, BarMode};
 use plotly::{Bar, Plot, Scatter};
-use serde::Deserialize;
 
 use super::waits::ends;
 use super::{
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::report::html::{numbers, table, words};
 use crate::report::source::Source;
-use crate::{ReadError, Summary, Table, show};
+use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, show};
 
 /// Places on the path that are listed, for each job.
 const MOST_PLACES: usize = 15;
@@ -31,34 +30,6 @@ const KINDS: [(&str, &str, &str); 4] = [
     ("network", "network", COLOURS[1]),
     ("wait", "waiting for links and buffers", COLOURS[0]),
 ];
-
-/// Where the summary of the paths is.
-const SUMMARY: &str = "critical_path.json";
-const SCHEMA: &str = "fabricsim/critical-path/1";
-
-/// What the summary of the paths says, as far as it is shown.
-#[derive(Default, Deserialize)]
-struct Paths {
-    schema: String,
-    /// Of the result that was explained.
-    digest: String,
-    jobs: Vec<Explained>,
-}
-
-#[derive(Deserialize)]
-struct Explained {
-    job: String,
-    waits: Vec<Wait>,
-}
-
-/// What messages on the path of a job waited for, the longest first.
-#[derive(Deserialize)]
-struct Wait {
-    place: String,
-    holder: Option<String>,
-    wait_ns: f64,
-    share_of_communication: f64,
-}
 
 fn kind_of(kind: &str) -> usize {
     KINDS
@@ -157,22 +128,16 @@ fn collect(source: Source) -> Result<Option<BTreeMap<String, Path>>, ReadError> 
     Ok(read.map(|()| jobs).filter(|jobs| !jobs.is_empty()))
 }
 
-/// The summary of the paths; one of another version says nothing.
-fn summary_of_paths(source: Source) -> Result<Option<Paths>, ReadError> {
-    let text = source.text(SUMMARY)?;
-    let paths = text.and_then(|text| serde_json::from_str::<Paths>(&text).ok());
-    Ok(paths.filter(|paths| paths.schema == SCHEMA))
-}
-
 /// What the time of each job is made of.
 pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
-    let explained = summary_of_paths(source)?;
-    // Paths that were found in another result, which lay here before.
-    if explained
-        .as_ref()
-        .is_some_and(|paths| paths.digest != summary.digest)
-    {
-        return Ok(None);
+    let mut explained = Vec::new();
+    if let Some(folder) = source.folder() {
+        match CriticalPaths::load(folder, &summary.digest)? {
+            Some(paths) => explained = paths.jobs,
+            // Paths that were found in another result, which lay here before.
+            None if folder.join(CRITICAL_PATH).exists() => return Ok(None),
+            None => {}
+        }
     }
     let Some(paths) = collect(source)? else {
         return Ok(None);
@@ -182,11 +147,10 @@ pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figur
         .iter()
         .filter_map(|job| Some((job.name.as_str(), paths.get(&job.name)?)))
         .collect();
-    let explained = explained.unwrap_or_default().jobs;
     Ok((!ordered.is_empty()).then(|| figure(&ordered, &explained, source.table("links"))))
 }
 
-fn figure(jobs: &[(&str, &Path)], explained: &[Explained], links: Option<&Table>) -> Figure {
+fn figure(jobs: &[(&str, &Path)], explained: &[CriticalPath], links: Option<&Table>) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -310,7 +274,7 @@ fn course(path: &Path) -> Plot {
 }
 
 /// What the path waits for, as `fabricsim explain` puts it.
-fn waits(explained: &Explained) -> String {
+fn waits(explained: &CriticalPath) -> String {
     let sentences: Vec<String> = explained
         .waits
         .iter()
@@ -395,10 +359,10 @@ fn places(name: &str, path: &Path, links: Option<&Table>) -> String {
 mod tests {
     use super::*;
     use crate::report::source::tests::{Cells, made};
+    use crate::{CRITICAL_PATH_SCHEMA, PathWait};
 
-    #[test]
-    fn the_path_is_summed_up_by_kind_and_place() {
-        let tables = [made(
+    fn short_path() -> Table {
+        made(
             "critical_path",
             vec![
                 ("job", Cells::Words(vec![Some("a"); 4])),
@@ -413,7 +377,12 @@ mod tests {
                 ("reason", Cells::Words(vec![None, None, Some("room"), None])),
                 ("holder", Cells::Words(vec![None, None, Some("b"), None])),
             ],
-        )];
+        )
+    }
+
+    #[test]
+    fn the_path_is_summed_up_by_kind_and_place() {
+        let tables = [short_path()];
         let paths = collect(Source::new(&tables, None)).unwrap().unwrap();
         let path = &paths["a"];
         assert_eq!(path.kinds_ps, [50, 10, 10, 30, 0]);
@@ -431,21 +400,56 @@ mod tests {
 
     #[test]
     fn what_explain_says_is_told_if_it_is_about_this_result() {
+        let wait = PathWait {
+            place: "global links of groups 3 to 7".into(),
+            holder: Some("<B>".into()),
+            wait_ns: 16_400_000.0,
+            share_of_communication: 0.41,
+            ..Default::default()
+        };
+        let explained = CriticalPath {
+            job: "a".into(),
+            waits: vec![wait],
+            ..Default::default()
+        };
+        let told = "<ul>\n<li>41.0 % of the communication time of a (16.4 ms) is waiting for global links of groups 3 to 7, \
+                    held by &lt;B&gt;.</li>\n</ul>\n";
+        assert_eq!(waits(&explained), told);
         let folder = tempfile::tempdir().unwrap();
+        let paths = CriticalPaths {
+            schema: CRITICAL_PATH_SCHEMA.into(),
+            digest: "d".into(),
+            jobs: vec![explained],
+        };
+        paths.write(folder.path(), &short_path()).unwrap();
+        let mut summary = summary_of("a");
         let source = Source::new(&[], Some(folder.path()));
-        assert!(summary_of_paths(source).unwrap().is_none());
-        let text = r#"{"schema": "fabricsim/critical-path/1", "digest": "d", "jobs": [{"job": "A", "time_ns": 1.0,
-            "waits": [{"place": "global links of groups 3 to 7", "holder": "<B>", "wait_ns": 16400000.0,
-            "share_of_communication": 0.41}]}]}"#;
-        std::fs::write(folder.path().join(SUMMARY), text).unwrap();
-        let paths = summary_of_paths(source).unwrap().unwrap();
-        assert_eq!(
-            waits(&paths.jobs[0]),
-            "<ul>\n<li>41.0 % of the communication time of A (16.4 ms) is waiting for global links of groups 3 to 7, \
-             held by &lt;B&gt;.</li>\n</ul>\n"
+        assert!(
+            critical(&summary, source).unwrap().is_none(),
+            "the path of another result"
         );
-        std::fs::write(folder.path().join(SUMMARY), text.replace("path/1", "path/2")).unwrap();
-        assert!(summary_of_paths(source).unwrap().is_none());
+        summary.digest = "d".into();
+        let figure = critical(&summary, source).unwrap().unwrap();
+        assert!(figure.table.starts_with(told), "{}", figure.table);
+    }
+
+    fn summary_of(job: &str) -> Summary {
+        let job = crate::Job {
+            name: job.into(),
+            ranks: 2,
+            ..Default::default()
+        };
+        Summary {
+            schema: String::new(),
+            digest: String::new(),
+            experiment: serde_json::Value::Null,
+            network: Default::default(),
+            jobs: vec![job],
+            interference: None,
+            bounds: None,
+            collect: None,
+            run: Default::default(),
+        }
     }
 
     #[test]

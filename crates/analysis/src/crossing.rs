@@ -1,0 +1,383 @@
+//! The time that one message takes in the network, divided into transfer and waits.
+//!
+//! A message is many packets, which wait at many links at the same time, and also behind each other. What counts
+//! is the chain of waits that its last byte's arrival depends on. It is found backwards, from link to link:
+//!
+//! 1. The last wait of any packet ends when the packet starts onto a wire; from then on it is transfer.
+//! 2. A packet of the same message that took this wire before is what it waited for then: the time that the wire
+//!    was with that packet is transfer, the time since then a wait for others, and the chain goes on with that
+//!    packet, at the same link.
+//! 3. If there is none, the packet waited for others since it came; the chain goes on with the last wait that
+//!    had ended by then.
+//!
+//! So a message that shares a link half and half with others is at this link half of the time in transfer and half
+//! of it waiting, and a message that nobody disturbs is in transfer all the time, however many packets it has.
+
+use std::collections::HashMap;
+
+use crate::columns::Name;
+
+/// A packet that waited at a link, until it started onto the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stay {
+    pub link: u32,
+    pub begin: u64,
+    pub end: u64,
+    /// Time that its packet takes on the wire.
+    pub serialization: u64,
+    /// What it waited for and how long, which adds up to the stay.
+    pub parts: Vec<(Cause, u64)>,
+}
+
+/// What a packet waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cause {
+    /// The wire, room behind it, the NIC.
+    pub reason: Name,
+    /// Job that had it.
+    pub holder: Option<Name>,
+}
+
+/// A part of the time that a message takes in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub begin: u64,
+    pub end: u64,
+    /// Where it waited and for what; none: transfer.
+    pub wait: Option<(u32, Cause)>,
+}
+
+/// Divides the time from `begin` to `end`, by the stays of the packets of the message, of which those are
+/// counted that end in it. `own` is the job. The pieces come from the last to the first, without gap.
+pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec<Piece> {
+    stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
+    let links = Links::new(stays);
+    let mut chain = Chain {
+        begin,
+        now: end,
+        pieces: Vec::new(),
+    };
+    // All stays from here on end after `now`.
+    let mut left = stays.len();
+    while chain.now > begin {
+        left = stays[..left].partition_point(|stay| stay.end <= chain.now);
+        let Some(last) = left.checked_sub(1).filter(|last| stays[*last].end > begin) else {
+            break;
+        };
+        chain.transfer_from(stays[last].end);
+        left = chain.at_link(stays, &links, last, own);
+    }
+    chain.transfer_from(begin);
+    chain.pieces
+}
+
+/// Stays by link.
+struct Links {
+    /// Of each stay the one before it at the same link, by when they ended.
+    before: Vec<Option<usize>>,
+    /// Of each stay the time that its packet, and those before it at the same link, take on the wire.
+    wire: Vec<u64>,
+    /// Stays of each link, by when they ended.
+    stays: HashMap<u32, Vec<usize>>,
+}
+
+impl Links {
+    fn new(stays: &[Stay]) -> Links {
+        let mut links = Links {
+            before: Vec::new(),
+            wire: Vec::new(),
+            stays: HashMap::new(),
+        };
+        for (index, stay) in stays.iter().enumerate() {
+            let of_link = links.stays.entry(stay.link).or_default();
+            let before = of_link.last().copied();
+            of_link.push(index);
+            links.before.push(before);
+            let sum = before.map_or(0, |before| links.wire[before]);
+            links.wire.push(sum + stay.serialization);
+        }
+        links
+    }
+
+    /// How long the wire was with packets of the message itself during a stay.
+    fn ours(&self, stays: &[Stay], at: usize) -> u64 {
+        let (stay, Some(last)) = (&stays[at], self.before[at]) else {
+            return 0;
+        };
+        let started = |index: usize| stays[index].end;
+        let gone = |index: usize| started(index) + stays[index].serialization;
+        let of_link = &self.stays[&stay.link];
+        let Some(first) = of_link.get(of_link.partition_point(|index| gone(*index) <= stay.begin)) else {
+            return 0;
+        };
+        if *first >= at {
+            return 0;
+        }
+        let whole = self.wire[last] - self.wire[*first] + stays[*first].serialization;
+        let (early, late) = (
+            stay.begin.saturating_sub(started(*first)),
+            gone(last).saturating_sub(stay.end),
+        );
+        whole.saturating_sub(early + late)
+    }
+}
+
+/// What has been found so far, from the end down to `now`.
+struct Chain {
+    begin: u64,
+    now: u64,
+    pieces: Vec<Piece>,
+}
+
+impl Chain {
+    /// The chain is one of transfer from `time` on, until now.
+    fn transfer_from(&mut self, time: u64) {
+        self.go_back(time, None);
+    }
+
+    fn go_back(&mut self, time: u64, wait: Option<(u32, Cause)>) {
+        let begin = time.max(self.begin);
+        if begin >= self.now {
+            return;
+        }
+        let end = std::mem::replace(&mut self.now, begin);
+        match self.pieces.last_mut() {
+            Some(later) if later.wait == wait => later.begin = begin,
+            _ => self.pieces.push(Piece { begin, end, wait }),
+        }
+    }
+
+    /// Goes back from the end of a stay to when the first of the packets before it at the same link, each of which
+    /// held up the next, had come there. Gives how many of the stays may come before.
+    fn at_link(&mut self, stays: &[Stay], links: &Links, mut at: usize, own: Name) -> usize {
+        loop {
+            let stay = &stays[at];
+            let gone = |other: usize| stays[other].end + stays[other].serialization;
+            let Some(before) = links.before[at].filter(|before| gone(*before) > stay.begin) else {
+                self.wait(stay, stay.begin, 0, own);
+                return at;
+            };
+            self.wait(stay, gone(before), links.ours(stays, at), own);
+            self.transfer_from(stays[before].end);
+            at = before;
+        }
+    }
+
+    /// Waits from `time` on, until now, for what the stay says, but for packets of the message itself, which had the
+    /// wire for `ours` meanwhile.
+    fn wait(&mut self, stay: &Stay, time: u64, mut ours: u64, own: Name) {
+        let time = time.max(self.begin);
+        let span = self.now.saturating_sub(time);
+        if span == 0 {
+            return;
+        }
+        let mut parts: Vec<(Cause, u64)> = stay.parts.clone();
+        for (cause, length) in &mut parts {
+            if cause.holder == Some(own) {
+                let less = ours.min(*length);
+                *length -= less;
+                ours -= less;
+            }
+        }
+        if parts.iter().all(|(_, length)| *length == 0) {
+            parts.clone_from(&stay.parts);
+        }
+        let whole: u128 = parts.iter().map(|(_, length)| u128::from(*length)).sum();
+        // From the last to the first, each by its share, so that nothing is lost in rounding.
+        let (end, mut done) = (self.now, 0_u128);
+        for (cause, length) in parts.iter().rev() {
+            done += u128::from(*length);
+            let back = u128::from(span) * done / whole.max(1);
+            self.go_back(end - back as u64, Some((stay.link, *cause)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::columns::Names;
+
+    struct Case {
+        names: Names,
+        stays: Vec<Stay>,
+    }
+
+    /// Packets take 10 on every wire.
+    impl Case {
+        fn new() -> Case {
+            let mut names = Names::default();
+            names.number("A");
+            Case {
+                names,
+                stays: Vec::new(),
+            }
+        }
+
+        fn stay(mut self, link: u32, begin: u64, parts: &[(&str, &str, u64)]) -> Case {
+            let parts: Vec<(Cause, u64)> = parts
+                .iter()
+                .map(|(reason, holder, length)| (self.cause(reason, holder), *length))
+                .collect();
+            self.stays.push(Stay {
+                link,
+                begin,
+                end: begin + parts.iter().map(|(_, length)| length).sum::<u64>(),
+                serialization: 10,
+                parts,
+            });
+            self
+        }
+
+        fn cause(&mut self, reason: &str, holder: &str) -> Cause {
+            Cause {
+                reason: self.names.number(reason),
+                holder: (!holder.is_empty()).then(|| self.names.number(holder)),
+            }
+        }
+
+        /// Of job A, from 0 to `end`, from the first to the last.
+        fn shown(mut self, end: u64) -> Vec<String> {
+            let own = self.names.number("A");
+            let mut pieces = divide(0, end, &mut self.stays, own);
+            pieces.reverse();
+            let shown = |piece: &Piece| match piece.wait {
+                None => format!("{}-{} transfer", piece.begin, piece.end),
+                Some((link, cause)) => {
+                    let holder = cause.holder.map_or("nobody", |holder| self.names.text(holder));
+                    let reason = self.names.text(cause.reason);
+                    format!("{}-{} {reason} of {link}, {holder}", piece.begin, piece.end)
+                }
+            };
+            pieces.iter().map(shown).collect()
+        }
+    }
+
+    #[test]
+    fn what_nobody_disturbs_is_transfer() {
+        assert_eq!(Case::new().shown(100), ["0-100 transfer"]);
+        assert_eq!(Case::new().shown(0), [""; 0]);
+    }
+
+    #[test]
+    fn a_packet_waits_at_one_link_after_the_other() {
+        let case =
+            Case::new()
+                .stay(3, 20, &[("wire", "B", 15)])
+                .stay(5, 60, &[("room", "C", 5), ("wire", "B", 10)]);
+        assert_eq!(
+            case.shown(100),
+            [
+                "0-20 transfer",
+                "20-35 wire of 3, B",
+                "35-60 transfer",
+                "60-65 room of 5, C",
+                "65-75 wire of 5, B",
+                "75-100 transfer",
+            ]
+        );
+    }
+
+    /// Ten packets at a rate of one in 10, of which the first finds another on the wire for 10. The others wait
+    /// as long, each for the one before it.
+    #[test]
+    fn one_disturbance_counts_once_for_a_message_of_many_packets() {
+        let mut case = Case::new().stay(7, 20, &[("wire", "B", 10)]);
+        for packet in 1..10 {
+            case = case.stay(7, 20 + 10 * packet, &[("wire", "A", 10)]);
+        }
+        // The last starts at 120 and takes 10, and 20 to the host.
+        assert_eq!(
+            case.shown(150),
+            ["0-20 transfer", "20-30 wire of 7, B", "30-150 transfer"]
+        );
+    }
+
+    /// Packets come at a rate of one in 10 and leave at one in 20: each time one of B goes first, from 0 on.
+    #[test]
+    fn a_link_that_is_shared_is_half_transfer_and_half_wait() {
+        let mut case = Case::new();
+        for packet in 0..10 {
+            let (begin, end) = (10 * packet, 10 + 20 * packet);
+            let of_b: u64 = (0..=packet)
+                .map(|turn| (20 * turn + 10).max(begin) - (20 * turn).max(begin))
+                .sum();
+            let of_a = end - begin - of_b;
+            let parts = [("wire", "A", of_a), ("wire", "B", of_b)];
+            case = case.stay(7, begin, if of_a > 0 { &parts } else { &parts[1..] });
+        }
+        // Packet i starts at 10 + 20 i; the last at 190, and is there at 200.
+        let expected = (0..10).flat_map(|packet| {
+            let begin = 20 * packet;
+            [
+                format!("{begin}-{} wire of 7, B", begin + 10),
+                format!("{}-{} transfer", begin + 10, begin + 20),
+            ]
+        });
+        assert_eq!(case.shown(200), expected.collect::<Vec<_>>());
+    }
+
+    /// It costs no more than sorting, however many packets queue behind each other.
+    #[test]
+    fn messages_may_have_very_many_packets() {
+        let mut case = Case::new();
+        for packet in 0..200_000 {
+            case = case.stay(7, packet, &[("wire", "A", 9 * packet + 1), ("wire", "B", 1)]);
+        }
+        let own = case.names.number("A");
+        let pieces = divide(0, 3_000_000, &mut case.stays, own);
+        assert_eq!(
+            pieces.iter().map(|piece| piece.end - piece.begin).sum::<u64>(),
+            3_000_000
+        );
+    }
+
+    #[test]
+    fn waits_behind_other_messages_of_the_job_are_waits() {
+        let case = Case::new().stay(7, 20, &[("wire", "A", 10), ("wire", "B", 10)]);
+        assert_eq!(
+            case.shown(60),
+            [
+                "0-20 transfer",
+                "20-30 wire of 7, A",
+                "30-40 wire of 7, B",
+                "40-60 transfer"
+            ]
+        );
+    }
+
+    #[test]
+    fn stays_beyond_the_span_are_cut() {
+        let case = Case::new()
+            .stay(1, 0, &[("nic", "", 30)])
+            .stay(2, 90, &[("wire", "B", 30)]);
+        assert_eq!(case.shown(100), ["0-30 nic of 1, nobody", "30-100 transfer"]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_follow_each_other_without_gap(
+            stays in prop::collection::vec((0..4_u32, 0..100_u64, 1..30_u64, any::<bool>(), 0..30_u64), 0..20),
+            begin in 0..50_u64,
+            length in 0..100_u64,
+        ) {
+            let mut case = Case::new();
+            for (link, at, first, own, second) in stays {
+                let holder = if own { "A" } else { "B" };
+                let parts = [("wire", holder, first), ("room", "C", second)];
+                case = case.stay(link, at, &parts[..if second > 0 { 2 } else { 1 }]);
+            }
+            let own = case.names.number("A");
+            let pieces = divide(begin, begin + length, &mut case.stays, own);
+            let mut now = begin + length;
+            for piece in &pieces {
+                prop_assert_eq!(piece.end, now);
+                prop_assert!(piece.begin < piece.end);
+                now = piece.begin;
+            }
+            prop_assert_eq!(now, begin);
+        }
+    }
+}

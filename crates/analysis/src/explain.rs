@@ -1,0 +1,433 @@
+//! From a result folder to what is said about its jobs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use results::rows::{CriticalPathRow, Row};
+use results::{
+    CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, Job, PathLink, PathRank, PathReason, PathWait, Summary,
+};
+
+use crate::Error;
+use crate::backwards::Backwards;
+use crate::columns::{Name, Names};
+use crate::places::{self, Bandwidths, Link, Site};
+use crate::tables::{Readable, Stored};
+use crate::walk::{Held, History, Path as JobPath, Step, What, walk};
+
+/// Links and ranks that are listed.
+const LISTED: usize = 20;
+
+/// Share of the waits for links of a class that the groups make up that are named: the others have too little of it.
+const NAMED_SHARE: f64 = 0.95;
+
+/// Finds the critical path of one job of a result, or of all jobs of ranks.
+///
+/// # Errors
+/// The folder is no result, or of a run that did not collect what is needed; there is no such job; tables are
+/// damaged.
+pub fn explain(folder: &Path, job: Option<&str>) -> Result<(CriticalPaths, Vec<CriticalPathRow>), Error> {
+    let mut rows = Vec::new();
+    let paths = find(folder, job, &mut |row| rows.push(row))?;
+    Ok((paths, rows))
+}
+
+/// Finds the paths, and gives out their steps row by row.
+fn find(
+    folder: &Path,
+    job: Option<&str>,
+    see: &mut impl FnMut(CriticalPathRow),
+) -> Result<CriticalPaths, Error> {
+    let summary = Summary::load(folder)?;
+    let jobs = chosen(folder, &summary, job)?;
+    were_collected(folder, &summary)?;
+    let bandwidths = Bandwidths::read(folder)?;
+    let mut paths = Vec::new();
+    for job in jobs {
+        paths.push(explain_job(folder, job, &bandwidths, see)?);
+    }
+    Ok(CriticalPaths {
+        schema: CRITICAL_PATH_SCHEMA.into(),
+        digest: summary.digest,
+        jobs: paths,
+    })
+}
+
+/// [`explain`], with what it finds written into the folder: `critical_path.parquet` and `critical_path.json`.
+///
+/// # Errors
+/// As [`explain`], or the folder cannot be written.
+pub fn write(folder: &Path, job: Option<&str>) -> Result<CriticalPaths, Error> {
+    let mut columns = CriticalPathRow::columns();
+    let paths = find(folder, job, &mut |row| row.push(&mut columns))?;
+    paths.write(folder, &CriticalPathRow::table(&mut columns))?;
+    Ok(paths)
+}
+
+/// Whether the run has written what is needed: what has no rows has no file.
+fn were_collected(folder: &Path, summary: &Summary) -> Result<(), Error> {
+    let asked = |key: &str| summary.experiment["collect"][key] == true;
+    let tables = [
+        ("timeline", "timeline"),
+        ("messages", "timeline"),
+        ("waits", "waits"),
+    ];
+    let missing: Vec<&'static str> = tables
+        .into_iter()
+        .filter(|(table, key)| !asked(key) && !folder.join(format!("{table}.parquet")).exists())
+        .map(|(table, _)| table)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::NotCollected {
+        folder: folder.into(),
+        tables: missing,
+    })
+}
+
+fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result<Vec<&'a Job>, Error> {
+    let nothing = |why: String| Error::NoRanks {
+        folder: folder.into(),
+        why,
+    };
+    let Some(name) = name else {
+        let jobs: Vec<&Job> = summary.jobs.iter().filter(|job| job.ranks > 0).collect();
+        if jobs.is_empty() {
+            return Err(nothing(
+                "none of its jobs has ranks, and synthetic traffic has no end that something leads to".into(),
+            ));
+        }
+        return Ok(jobs);
+    };
+    let job = summary.jobs.iter().find(|job| job.name == name);
+    let job = job.ok_or_else(|| Error::NoSuchJob {
+        folder: folder.into(),
+        name: name.into(),
+        known: summary.jobs.iter().map(|job| job.name.clone()).collect(),
+    })?;
+    if job.ranks == 0 {
+        return Err(nothing(format!(
+            "job '{name}' is synthetic traffic, which has no end that something leads to"
+        )));
+    }
+    Ok(vec![job])
+}
+
+fn explain_job(
+    folder: &Path,
+    job: &Job,
+    bandwidths: &Bandwidths,
+    see: &mut impl FnMut(CriticalPathRow),
+) -> Result<CriticalPath, Error> {
+    let names = Rc::new(RefCell::new(Names::default()));
+    let own = names.borrow_mut().number(&job.name);
+    let mut path = walk(History {
+        spans: open(folder, job, &names)?,
+        messages: open(folder, job, &names)?,
+        waits: open(folder, job, &names)?,
+        serialization: &|link, bytes| bandwidths.serialization(link, bytes),
+        own,
+    })?;
+    let names = names.borrow();
+    add_what_was_cut_off(job, &mut path);
+    check(folder, job, &path)?;
+    let told = Told {
+        links: places::links(folder, &path.steps.iter().filter_map(link_of).collect())?,
+        names: &names,
+        path: &path,
+    };
+    let name: Arc<str> = job.name.as_str().into();
+    for (step, number) in path.steps.iter().rev().zip(0..) {
+        see(told.row(&name, number, step));
+    }
+    Ok(told.summary(job))
+}
+
+fn open<R: Readable>(
+    folder: &Path,
+    job: &Job,
+    names: &Rc<RefCell<Names>>,
+) -> Result<Backwards<Stored<R>>, Error> {
+    Ok(Backwards::new(Stored::open(folder, &job.name, names)?))
+}
+
+/// What the ranks of a job that was cut off were doing in the end has no rows.
+fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
+    let begin = path.steps.last().map_or(0, |first| first.begin);
+    let (known, end) = (path.end.unwrap_or(begin), begin + picoseconds(job));
+    if !job.finished && known < end {
+        let what = What::Unknown {
+            rank: path.rank,
+            call: None,
+        };
+        let rest = Step {
+            begin: known,
+            end,
+            what,
+        };
+        path.steps.insert(0, rest);
+    }
+}
+
+fn picoseconds(job: &Job) -> u64 {
+    (job.time_ns * 1000.0).round() as u64
+}
+
+/// The path is as long as the job.
+fn check(folder: &Path, job: &Job, path: &JobPath) -> Result<(), Error> {
+    let length: u64 = path.steps.iter().map(|step| step.end - step.begin).sum();
+    let time_ps = picoseconds(job);
+    if length == time_ps {
+        return Ok(());
+    }
+    Err(Error::Contradiction {
+        folder: folder.into(),
+        why: format!(
+            "by its summary job '{}' took {time_ps} ps, by its tables there are {length} ps from the last end of a rank \
+             back to the first begin",
+            job.name
+        ),
+    })
+}
+
+fn link_of(step: &Step) -> Option<u32> {
+    match step.what {
+        What::Wait {
+            at: Held::Link { link, .. },
+            ..
+        } => Some(link),
+        _ => None,
+    }
+}
+
+/// A path with the names of what is on it.
+struct Told<'a> {
+    links: BTreeMap<u32, Link>,
+    names: &'a Names,
+    path: &'a JobPath,
+}
+
+/// Waits for links of one class that one job held, or for the NIC's gap.
+#[derive(Default)]
+struct Bucket {
+    ps: u64,
+    reasons: BTreeMap<Arc<str>, u64>,
+    sites: BTreeMap<Option<Site>, u64>,
+}
+
+impl Told<'_> {
+    fn text(&self, name: Name) -> Arc<str> {
+        self.names.text(name).clone()
+    }
+
+    fn row(&self, job: &Arc<str>, step: u32, at: &Step) -> CriticalPathRow {
+        let mut row = CriticalPathRow {
+            job: job.clone(),
+            step,
+            kind: "compute".into(),
+            rank: 0,
+            to_rank: None,
+            begin_ps: at.begin,
+            end_ps: at.end,
+            activity: None,
+            link: None,
+            reason: None,
+            holder: None,
+            message: None,
+        };
+        let (kind, rank, activity) = match at.what {
+            What::Compute { rank, region } => ("compute", rank, region),
+            What::Overhead { rank, call } => ("overhead", rank, call),
+            What::Unknown { rank, call } => ("unknown", rank, call),
+            What::Transfer(leg) | What::Wait { leg, .. } => {
+                row.to_rank = Some(leg.to);
+                row.message = leg.number;
+                row.activity = Some(leg.part.name().into());
+                let kind = match at.what {
+                    What::Wait { .. } => "wait",
+                    _ => "network",
+                };
+                (kind, leg.from, None)
+            }
+        };
+        row.kind = kind.into();
+        row.rank = rank;
+        row.activity = activity.map(|name| self.text(name)).or(row.activity);
+        if let What::Wait { at, .. } = at.what {
+            match at {
+                Held::Gap => row.reason = Some("gap".into()),
+                Held::Link { link, cause } => {
+                    row.link = Some(link);
+                    row.reason = Some(self.text(cause.reason));
+                    row.holder = cause.holder.map(|holder| self.text(holder));
+                }
+            }
+        }
+        row
+    }
+
+    fn summary(&self, job: &Job) -> CriticalPath {
+        let mut path = CriticalPath {
+            job: job.name.clone(),
+            finished: job.finished,
+            steps: self.path.steps.len() as u64,
+            messages: self.path.messages,
+            ..CriticalPath::default()
+        };
+        let [mut compute, mut overhead, mut transfer, mut wait, mut unknown] = [0_u64; 5];
+        let mut ranks: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut links: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut buckets: BTreeMap<(Option<String>, Option<Arc<str>>), Bucket> = BTreeMap::new();
+        for step in &self.path.steps {
+            let ps = step.end - step.begin;
+            match step.what {
+                What::Compute { rank, .. } => {
+                    compute += ps;
+                    ranks.entry(rank).or_default().0 += ps;
+                }
+                What::Overhead { rank, .. } => {
+                    overhead += ps;
+                    ranks.entry(rank).or_default().1 += ps;
+                }
+                What::Unknown { rank, .. } => {
+                    unknown += ps;
+                    ranks.entry(rank).or_default();
+                }
+                What::Transfer(_) => transfer += ps,
+                What::Wait { at, .. } => {
+                    wait += ps;
+                    if let Held::Link { link, .. } = at {
+                        *links.entry(link).or_default() += ps;
+                    }
+                    self.count(at, ps, &mut buckets);
+                }
+            }
+        }
+        let communication = overhead + transfer + wait + unknown;
+        path.time_ns = ns(compute + communication);
+        path.compute_ns = ns(compute);
+        path.overhead_ns = ns(overhead);
+        path.transfer_ns = ns(transfer);
+        path.wait_ns = ns(wait);
+        path.unknown_ns = ns(unknown);
+        path.ranks = ranks.len() as u64;
+        path.waits = waits(buckets, communication);
+        path.links = self.busiest_links(links);
+        path.busiest_ranks = longest(ranks, |(compute, overhead)| compute + overhead)
+            .map(|(rank, (compute, overhead))| PathRank {
+                rank,
+                compute_ns: ns(compute),
+                overhead_ns: ns(overhead),
+            })
+            .collect();
+        path.text = path.sentences();
+        path
+    }
+
+    fn count(&self, at: Held, ps: u64, buckets: &mut BTreeMap<(Option<String>, Option<Arc<str>>), Bucket>) {
+        let (class, site, reason, holder) = match at {
+            Held::Gap => (None, None, "gap".into(), None),
+            Held::Link { link, cause } => {
+                let known = self.links.get(&link);
+                let class = known.map_or_else(String::new, |link| link.class.clone());
+                let holder = cause.holder.map(|holder| self.text(holder));
+                (
+                    Some(class),
+                    known.and_then(Link::site),
+                    self.text(cause.reason),
+                    holder,
+                )
+            }
+        };
+        let bucket = buckets.entry((class, holder)).or_default();
+        bucket.ps += ps;
+        *bucket.reasons.entry(reason).or_default() += ps;
+        *bucket.sites.entry(site).or_default() += ps;
+    }
+
+    fn busiest_links(&self, links: BTreeMap<u32, u64>) -> Vec<PathLink> {
+        let row = |(link, ps): (u32, u64)| {
+            let Link { class, from, to } = self.links.get(&link).cloned().unwrap_or_default();
+            PathLink {
+                link,
+                class,
+                from,
+                to,
+                wait_ns: ns(ps),
+            }
+        };
+        longest(links, |ps| *ps).map(row).collect()
+    }
+}
+
+/// Those with the most of something, the most first.
+fn longest<T>(all: BTreeMap<u32, T>, key: impl Fn(&T) -> u64) -> impl Iterator<Item = (u32, T)> {
+    let mut all: Vec<(u32, T)> = all.into_iter().collect();
+    all.sort_by_key(|(number, it)| (std::cmp::Reverse(key(it)), *number));
+    all.into_iter().take(LISTED)
+}
+
+fn waits(buckets: BTreeMap<(Option<String>, Option<Arc<str>>), Bucket>, communication: u64) -> Vec<PathWait> {
+    let mut buckets: Vec<_> = buckets.into_iter().collect();
+    buckets.sort_by(|(a, x), (b, y)| (y.ps, a).cmp(&(x.ps, b)));
+    let wait = |((class, holder), bucket): ((Option<String>, Option<Arc<str>>), Bucket)| {
+        let (place, unit, numbers) = match &class {
+            None => ("the NIC's gap between two messages".into(), None, Vec::new()),
+            Some(class) => place(class, &bucket),
+        };
+        PathWait {
+            place,
+            class,
+            unit,
+            numbers,
+            holder: holder.map(|holder| holder.to_string()),
+            wait_ns: ns(bucket.ps),
+            reasons: bucket
+                .reasons
+                .into_iter()
+                .map(|(reason, ps)| PathReason {
+                    reason: reason.to_string(),
+                    wait_ns: ns(ps),
+                })
+                .collect(),
+            share_of_communication: bucket.ps as f64 / communication as f64,
+        }
+    };
+    buckets.into_iter().map(wait).collect()
+}
+
+/// The links of a bucket in words, and the numbers of the groups that have most of it.
+fn place(class: &str, bucket: &Bucket) -> (String, Option<String>, Vec<u64>) {
+    let mut sites: Vec<(&Site, u64)> = bucket
+        .sites
+        .iter()
+        .filter_map(|(site, ps)| Some((site.as_ref()?, *ps)))
+        .collect();
+    sites.sort_by_key(|(site, ps)| (std::cmp::Reverse(*ps), *site));
+    let Some(unit) = sites.first().map(|(site, _)| site.unit) else {
+        return (format!("{class} links"), None, Vec::new());
+    };
+    let (mut numbers, mut named) = (Vec::new(), 0);
+    for (site, ps) in sites.iter().filter(|(site, _)| site.unit == unit) {
+        if named as f64 >= NAMED_SHARE * bucket.ps as f64 {
+            break;
+        }
+        numbers.push(site.number);
+        named += ps;
+    }
+    numbers.sort_unstable();
+    let most = numbers.len() < bucket.sites.len();
+    (
+        places::name(class, unit, &numbers, most),
+        Some(unit.into()),
+        numbers,
+    )
+}
+
+fn ns(ps: u64) -> f64 {
+    ps as f64 / 1000.0
+}

@@ -1,0 +1,421 @@
+//! The rows of `timeline`, `messages` and `waits` that concern one job, out of their Parquet files.
+//!
+//! What the columns mean is in `docs/formats/tables.md`.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+use results::ReadError;
+
+use crate::Error;
+use crate::backwards::{Groups, Timed};
+use crate::columns::{Columns, Name, Names, WrongColumn};
+
+/// State of a rank that computes, in `timeline`.
+pub(crate) const COMPUTE: &str = "compute";
+
+/// What a rank did for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub rank: u32,
+    pub begin: u64,
+    pub end: u64,
+    /// What its CPU did.
+    pub state: State,
+    /// Region of computation, or MPI call.
+    pub activity: Option<Name>,
+}
+
+/// What the CPU of a rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Compute,
+    /// Works for MPI.
+    Overhead,
+    /// Is in an MPI call and waits.
+    Blocked,
+}
+
+/// What a message is for: the part that it plays in its protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Part {
+    Eager,
+    Data,
+    GetData,
+    PutDone,
+    RequestToSend,
+    ClearToSend,
+    Put,
+    Get,
+}
+
+impl Part {
+    /// Those that end a wait first: at one time, they come before others.
+    const ALL: [Part; 8] = [
+        Part::Eager,
+        Part::Data,
+        Part::GetData,
+        Part::PutDone,
+        Part::RequestToSend,
+        Part::ClearToSend,
+        Part::Put,
+        Part::Get,
+    ];
+
+    /// As in the column `protocol`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Eager => "eager",
+            Part::Data => "rendezvous",
+            Part::GetData => "get-data",
+            Part::PutDone => "put-done",
+            Part::RequestToSend => "request-to-send",
+            Part::ClearToSend => "clear-to-send",
+            Part::Put => "put",
+            Part::Get => "get",
+        }
+    }
+
+    fn of(protocol: &str) -> Option<Part> {
+        Part::ALL.into_iter().find(|part| part.name() == protocol)
+    }
+
+    /// The message that this one answers without the CPU of the rank that answers.
+    pub fn answers(self) -> Option<Part> {
+        match self {
+            Part::ClearToSend => Some(Part::RequestToSend),
+            Part::Data => Some(Part::ClearToSend),
+            Part::PutDone => Some(Part::Put),
+            Part::GetData => Some(Part::Get),
+            Part::Eager | Part::RequestToSend | Part::Put | Part::Get => None,
+        }
+    }
+}
+
+/// A message between two ranks of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub part: Part,
+    pub from: u32,
+    pub to: u32,
+    pub from_host: u32,
+    /// As its packets carry it; none through memory.
+    pub number: Option<u32>,
+    /// What it has in common with those that it answers or that answer it.
+    pub sequence: u32,
+    /// Whether the algorithm of a collective sent it.
+    pub of_collective: bool,
+    /// When the CPU of the sender came to it; of an answer, when it was given; of data, when the CPU came to the
+    /// request to send.
+    pub posted: u64,
+    /// When the NIC, or memory, took it.
+    pub sent: u64,
+    /// When its last byte had left the NIC; none: through memory.
+    pub injected: Option<u64>,
+    /// When its last byte had come in.
+    pub arrived: u64,
+}
+
+/// A packet of a message that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub from_host: u32,
+    pub number: u32,
+    pub link: u32,
+    pub vc: u8,
+    pub begin: u64,
+    pub end: u64,
+    /// Number among the parts of the wait of this packet at this link.
+    pub part: u8,
+    pub reason: Name,
+    /// Job whose packets held what it waited for.
+    pub holder: Option<Name>,
+    /// Bytes of the packet.
+    pub bytes: u32,
+}
+
+impl Timed for Span {
+    fn time(&self) -> u64 {
+        self.end
+    }
+}
+
+impl Timed for Message {
+    fn time(&self) -> u64 {
+        self.arrived
+    }
+}
+
+impl Timed for Wait {
+    fn time(&self) -> u64 {
+        self.end
+    }
+}
+
+/// How rows of a table are read.
+pub(crate) trait Readable: Timed + Sized {
+    /// The table.
+    const TABLE: &'static str;
+    /// Columns that are read.
+    const COLUMNS: &'static [&'static str];
+    /// The one with the time of a row.
+    const TIME: &'static str;
+
+    /// Appends those rows that belong to the job.
+    fn rows(
+        columns: &Columns<'_>,
+        job: &str,
+        names: &mut Names,
+        rows: &mut Vec<Self>,
+    ) -> Result<(), WrongColumn>;
+}
+
+impl Readable for Span {
+    const TABLE: &'static str = "timeline";
+    const COLUMNS: &'static [&'static str] =
+        &["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
+    const TIME: &'static str = "end_ps";
+
+    fn rows(
+        columns: &Columns<'_>,
+        job: &str,
+        names: &mut Names,
+        rows: &mut Vec<Span>,
+    ) -> Result<(), WrongColumn> {
+        let jobs = columns.texts("job")?;
+        let (ranks, begin, end) = (
+            columns.u32s("rank")?,
+            columns.u64s("begin_ps")?,
+            columns.u64s("end_ps")?,
+        );
+        let blocked = columns.bools("blocked")?;
+        let (states, regions) = (columns.texts("state")?, columns.texts("region")?);
+        for row in (0..ranks.len()).filter(|row| jobs.get(*row) == Some(job)) {
+            let region = regions.get(row);
+            let text = states.get(row).unwrap_or_default();
+            let (state, activity) = match (text, blocked.value(row)) {
+                (COMPUTE, _) => (State::Compute, region),
+                (call, true) => (State::Blocked, Some(call)),
+                (call, false) => (State::Overhead, Some(call)),
+            };
+            // Spans without length stand between others, and nothing is decided in them.
+            if begin[row] < end[row] {
+                rows.push(Span {
+                    rank: ranks[row],
+                    begin: begin[row],
+                    end: end[row],
+                    state,
+                    activity: activity.map(|text| names.number(text)),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Readable for Message {
+    const TABLE: &'static str = "messages";
+    const COLUMNS: &'static [&'static str] = &[
+        "job",
+        "from_rank",
+        "to_rank",
+        "sequence",
+        "number",
+        "from_host",
+        "collective",
+        "protocol",
+        "posted_ps",
+        "sent_ps",
+        "injected_ps",
+        "arrived_ps",
+    ];
+    const TIME: &'static str = "arrived_ps";
+
+    fn rows(
+        columns: &Columns<'_>,
+        job: &str,
+        _: &mut Names,
+        rows: &mut Vec<Message>,
+    ) -> Result<(), WrongColumn> {
+        let jobs = columns.texts("job")?;
+        let (from, to, from_host) = (
+            columns.u32s("from_rank")?,
+            columns.u32s("to_rank")?,
+            columns.u32s("from_host")?,
+        );
+        let number = columns.maybe_u32s("number")?;
+        let (collective, protocol) = (columns.texts("collective")?, columns.texts("protocol")?);
+        let (posted, sent) = (columns.u64s("posted_ps")?, columns.u64s("sent_ps")?);
+        let (injected, arrived) = (columns.maybe_u64s("injected_ps")?, columns.u64s("arrived_ps")?);
+        let sequence = columns.u32s("sequence")?;
+        for row in (0..from.len()).filter(|row| jobs.get(*row) == Some(job)) {
+            let name = protocol.get(row).unwrap_or_default();
+            let part = Part::of(name).ok_or_else(|| {
+                WrongColumn(format!(
+                    "its column 'protocol' says '{name}', which is no known one"
+                ))
+            })?;
+            rows.push(Message {
+                part,
+                from: from[row],
+                to: to[row],
+                from_host: from_host[row],
+                number: number.get(row),
+                sequence: sequence[row],
+                of_collective: collective.get(row).is_some(),
+                posted: posted[row],
+                sent: sent[row],
+                injected: injected.get(row),
+                arrived: arrived[row],
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Readable for Wait {
+    const TABLE: &'static str = "waits";
+    const COLUMNS: &'static [&'static str] = &[
+        "job",
+        "from_host",
+        "number",
+        "link",
+        "vc",
+        "begin_ps",
+        "end_ps",
+        "part",
+        "reason",
+        "holder",
+        "bytes",
+    ];
+    const TIME: &'static str = "end_ps";
+
+    fn rows(
+        columns: &Columns<'_>,
+        job: &str,
+        names: &mut Names,
+        rows: &mut Vec<Wait>,
+    ) -> Result<(), WrongColumn> {
+        let jobs = columns.texts("job")?;
+        let (from_host, number) = (columns.u32s("from_host")?, columns.u32s("number")?);
+        let (link, bytes) = (columns.u32s("link")?, columns.u32s("bytes")?);
+        let (begin, end) = (columns.u64s("begin_ps")?, columns.u64s("end_ps")?);
+        let (parts, vcs) = (columns.u8s("part")?, columns.u8s("vc")?);
+        let (reason, holder) = (columns.texts("reason")?, columns.texts("holder")?);
+        for row in (0..link.len()).filter(|row| jobs.get(*row) == Some(job)) {
+            rows.push(Wait {
+                from_host: from_host[row],
+                number: number[row],
+                link: link[row],
+                begin: begin[row],
+                end: end[row],
+                vc: vcs[row],
+                part: parts[row],
+                reason: names.number(reason.get(row).unwrap_or_default()),
+                holder: holder.get(row).map(|job| names.number(job)),
+                bytes: bytes[row],
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A table of a result folder, as far as it concerns one job.
+pub(crate) struct Stored<R> {
+    path: PathBuf,
+    /// None: there is no such file, as there are no rows.
+    file: Option<(File, ArrowReaderMetadata)>,
+    job: String,
+    names: Rc<RefCell<Names>>,
+    row: PhantomData<R>,
+}
+
+impl<R: Readable> Stored<R> {
+    /// Opens the table; `names` will know the texts in it.
+    pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<Names>>) -> Result<Stored<R>, Error> {
+        let path = folder.join(format!("{}.parquet", R::TABLE));
+        let file = match File::open(&path) {
+            Ok(file) => {
+                let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
+                Some((file, metadata.map_err(|e| unreadable(&path, as_io(e)))?))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(unreadable(&path, source)),
+        };
+        Ok(Stored {
+            path,
+            file,
+            job: job.into(),
+            names: names.clone(),
+            row: PhantomData,
+        })
+    }
+}
+
+impl<R: Readable> Groups for Stored<R> {
+    type Row = R;
+    type Error = Error;
+
+    fn latest(&self) -> Vec<u64> {
+        let Some((_, metadata)) = &self.file else {
+            return Vec::new();
+        };
+        let metadata = metadata.metadata();
+        let schema = metadata.file_metadata().schema_descr();
+        let time = (0..schema.num_columns()).find(|column| schema.column(*column).name() == R::TIME);
+        let latest = |group: &RowGroupMetaData| {
+            let largest = match time.and_then(|column| group.column(column).statistics()) {
+                // Unsigned integers are stored as signed ones of the same bits.
+                Some(Statistics::Int64(numbers)) => numbers.max_opt().map(|latest| *latest as u64),
+                _ => None,
+            };
+            // Without statistics the group may hold any time.
+            largest.unwrap_or(u64::MAX)
+        };
+        metadata.row_groups().iter().map(latest).collect()
+    }
+
+    fn read(&mut self, group: usize, rows: &mut Vec<R>) -> Result<(), Error> {
+        let failed = |source| unreadable(&self.path, source);
+        let Some((file, metadata)) = &self.file else {
+            return Ok(());
+        };
+        let file = file.try_clone().map_err(failed)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+        let mask = ProjectionMask::columns(builder.parquet_schema(), R::COLUMNS.iter().copied());
+        let reader = builder.with_row_groups(vec![group]).with_projection(mask).build();
+        for batch in reader.map_err(|e| failed(as_io(e)))? {
+            let batch = batch.map_err(|e| failed(io::Error::other(e)))?;
+            let read = R::rows(&Columns(&batch), &self.job, &mut self.names.borrow_mut(), rows);
+            read.map_err(|WrongColumn(why)| Error::Foreign {
+                path: self.path.clone(),
+                why,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A file of the result that cannot be read.
+pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
+    Error::Read(ReadError::Io {
+        path: path.into(),
+        source,
+    })
+}
+
+/// A Parquet error as one of input and output.
+pub(crate) fn as_io(error: ParquetError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}

@@ -1,0 +1,115 @@
+//! `explain`: what it prints and writes, and what it says of folders that it cannot explain.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, EXPERIMENT, texts};
+
+const TWO_JOBS: &str = r#"[network]
+topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
+routing = { algorithm = "minimal" }
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+router = { delay = "100 ns", buffer = "32 KiB" }
+packet = "1 KiB"
+
+[[job]]
+name = "exchange"
+workload = { motif = "all-to-all", ranks = 12, bytes = "16 KiB", iterations = 2, compute = "1 us" }
+placement = "random"
+
+[[job]]
+name = "noise"
+traffic = { pattern = "uniform", load = 0.5 }
+
+[run]
+until = "200 us"
+"#;
+
+const COLLECT: [&str; 4] = ["--set", "collect.timeline=true", "--set", "collect.waits=true"];
+
+/// The command refuses its input; gives the one message.
+fn refused(bench: &Bench, arguments: &[&str]) -> String {
+    let output = bench.run(arguments);
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(
+        (output.status.code(), stdout.as_str()),
+        (Some(2), ""),
+        "{arguments:?}: {stderr}"
+    );
+    assert_eq!(stderr.matches("fabricsim: ").count(), 1, "one message: {stderr}");
+    stderr
+}
+
+#[test]
+fn it_prints_and_writes_the_critical_path() {
+    let bench = Bench::new(TWO_JOBS);
+    bench.succeeds(&[&["run", "experiment.toml", "--out", "result"], &COLLECT[..]].concat());
+    let printed = bench.succeeds(&["explain", "result"]);
+    assert!(printed.starts_with("job exchange: "), "{printed}");
+    assert!(
+        printed.contains("% computation") && printed.contains("held by job noise"),
+        "{printed}"
+    );
+    let json: Value = serde_json::from_str(&bench.succeeds(&["explain", "result", "--json"])).unwrap();
+    assert_eq!(json["schema"], "fabricsim/critical-path/1");
+    assert_eq!(
+        json["jobs"].as_array().unwrap().len(),
+        1,
+        "synthetic traffic has no path"
+    );
+    assert_eq!(
+        json["jobs"][0]["text"].as_str().unwrap().trim_end(),
+        printed.trim_end()
+    );
+    let folder = bench.path().join("result");
+    let written = std::fs::read_to_string(folder.join("critical_path.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json);
+    let table = results::Table::read(&folder.join("critical_path.parquet")).unwrap();
+    assert_eq!(Some(table.rows() as u64), json["jobs"][0]["steps"].as_u64());
+    // The folder is still a result: it is explained and reported again, and replaced by another run.
+    bench.succeeds(&["explain", "result", "--job", "exchange"]);
+    bench.succeeds(&["report", "result"]);
+    bench.succeeds(&["run", "experiment.toml", "--out", "result"]);
+    assert!(!folder.join("critical_path.json").exists());
+}
+
+#[test]
+fn what_cannot_be_explained_is_told() {
+    let bench = Bench::new(TWO_JOBS);
+    bench.succeeds(&["run", "experiment.toml", "--out", "result"]);
+    let told = refused(&bench, &["explain", "result"]);
+    assert!(
+        told.contains("no table timeline, messages, waits; run the experiment again"),
+        "{told}"
+    );
+    assert!(
+        told.contains("--set collect.timeline=true --set collect.waits=true"),
+        "{told}"
+    );
+    let told = refused(&bench, &["explain", "result", "--job", "exchanges"]);
+    assert!(
+        told.contains("no job 'exchanges'; it has: exchange, noise"),
+        "{told}"
+    );
+    let told = refused(&bench, &["explain", "result", "--job", "noise"]);
+    assert!(told.contains("synthetic traffic"), "{told}");
+    let told = refused(&bench, &["explain", "elsewhere"]);
+    assert!(told.contains("elsewhere is not a FabricSim result"), "{told}");
+    let traffic = Bench::new(EXPERIMENT);
+    traffic.succeeds(&["run", "experiment.toml", "--out", "result"]);
+    let told = refused(&traffic, &["explain", "result"]);
+    assert!(told.contains("nothing to explain"), "{told}");
+}
+
+#[test]
+fn damaged_tables_are_told() {
+    let bench = Bench::new(TWO_JOBS);
+    bench.succeeds(&[&["run", "experiment.toml", "--out", "result"], &COLLECT[..]].concat());
+    let folder = bench.path().join("result");
+    std::fs::write(folder.join("waits.parquet"), "not Parquet").unwrap();
+    let told = refused(&bench, &["explain", "result"]);
+    assert!(told.contains("waits.parquet"), "{told}");
+    std::fs::copy(folder.join("links.parquet"), folder.join("waits.parquet")).unwrap();
+    let told = refused(&bench, &["explain", "result"]);
+    assert!(told.contains("it has no column 'job'"), "{told}");
+    assert!(!folder.join("critical_path.json").exists());
+}

@@ -1,0 +1,260 @@
+//! Critical paths of real runs: where the answer follows by arithmetic, and that they have no gap anywhere.
+
+use des::Time;
+use mpi::Settings;
+use results::rows::CriticalPathRow;
+use results::{CriticalPath, CriticalPaths, RunResult};
+
+use crate::mpi_semantics;
+use crate::support::{compute, job, jobs_on, receive, run, send};
+use crate::told::{ALL, with_ranks};
+
+/// Two routers with two hosts each; a byte takes 1 ns on each link, a packet is 1,000 of them.
+const TWO_ROUTERS: &str = r#"
+[network]
+topology = { kind = "mesh", sizes = [2], hosts_per_router = 2 }
+routing = { algorithm = "dimension-order" }
+link = { bandwidth = "8 Gbps", latency = "50 ns" }
+router = { delay = "100 ns", buffer = "256 KiB" }
+packet = "1000 B"
+"#;
+
+fn settings(eager_threshold: u64) -> Settings {
+    Settings {
+        eager_threshold,
+        send_overhead: Time::from_ns(20),
+        receive_overhead: Time::from_ns(30),
+        header_bytes: 0,
+        ..Settings::default()
+    }
+}
+
+fn explained(result: &RunResult) -> (CriticalPaths, Vec<CriticalPathRow>) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("result");
+    result.write(&folder, true).unwrap();
+    analysis::explain(&folder, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Kind, rank and nanoseconds of each step of a job.
+fn steps(rows: &[CriticalPathRow], job: &str) -> Vec<(String, u32, u64)> {
+    let of_job = rows.iter().filter(|row| &*row.job == job);
+    of_job
+        .map(|row| {
+            assert_eq!((row.end_ps - row.begin_ps) % 1000, 0);
+            (row.kind.to_string(), row.rank, (row.end_ps - row.begin_ps) / 1000)
+        })
+        .collect()
+}
+
+/// The path has no gap, and adds up to the time of the job.
+fn assert_whole(name: &str, paths: &CriticalPaths, rows: &[CriticalPathRow], result: &RunResult) {
+    let jobs: Vec<_> = result.summary.jobs.iter().filter(|job| job.ranks > 0).collect();
+    assert_eq!(jobs.len(), paths.jobs.len(), "{name}");
+    for (job, path) in jobs.into_iter().zip(&paths.jobs) {
+        assert_eq!((&job.name, job.finished), (&path.job, path.finished), "{name}");
+        let rows: Vec<_> = rows.iter().filter(|row| *row.job == job.name).collect();
+        let mut now = rows.first().map_or(0, |row| row.begin_ps);
+        for (row, number) in rows.iter().zip(0..) {
+            assert_eq!((row.step, row.begin_ps), (number, now), "{name}: {row:?}");
+            assert!(row.begin_ps < row.end_ps, "{name}: {row:?}");
+            assert_eq!(row.reason.is_some(), row.kind == "wait", "{name}: {row:?}");
+            now = row.end_ps;
+        }
+        assert_eq!(rows.len() as u64, path.steps, "{name}");
+        let close = |a: f64, b: f64| (a - b).abs() < 0.01;
+        assert!(close(path.time_ns, job.time_ns), "{name}: {}", path.text);
+        let CriticalPath {
+            compute_ns,
+            overhead_ns,
+            transfer_ns,
+            wait_ns,
+            unknown_ns,
+            ..
+        } = *path;
+        let parts = compute_ns + overhead_ns + transfer_ns + wait_ns + unknown_ns;
+        assert!(close(parts, path.time_ns), "{name}: {}", path.text);
+        let waits: f64 = path.waits.iter().map(|wait| wait.wait_ns).sum();
+        assert!(close(waits, wait_ns), "{name}: {}", path.text);
+        if job.finished {
+            assert_eq!(unknown_ns, 0.0, "{name}: {}", path.text);
+        }
+    }
+}
+
+/// Job B sends a packet over the cable between the routers, and job A a little later.
+#[test]
+fn a_packet_of_another_job_is_in_the_way() {
+    let result = run(&jobs_on(
+        &format!("{TWO_ROUTERS}{ALL}"),
+        vec![
+            job(
+                "A",
+                vec![vec![compute(100), send(1, 1000)], vec![receive(0, 1000)]],
+                &settings(8192),
+                &[0, 2],
+            ),
+            job(
+                "B",
+                vec![vec![send(1, 1000)], vec![receive(0, 1000)]],
+                &settings(8192),
+                &[1, 3],
+            ),
+        ],
+    ));
+    let (paths, rows) = explained(&result);
+    assert_whole("two packets", &paths, &rows, &result);
+    // B is at the cable 150 ns after it was sent at 20, and on it until 1170; A comes there at 270.
+    let kinds = |kinds: &[(&str, u32, u64)]| -> Vec<(String, u32, u64)> {
+        kinds
+            .iter()
+            .map(|(kind, rank, ns)| (kind.to_string(), *rank, *ns))
+            .collect()
+    };
+    assert_eq!(
+        steps(&rows, "A"),
+        kinds(&[
+            ("compute", 0, 100),
+            ("overhead", 0, 20),
+            ("network", 0, 150),
+            ("wait", 0, 900),
+            ("network", 0, 1200),
+            ("overhead", 1, 30),
+        ])
+    );
+    assert_eq!(
+        steps(&rows, "B"),
+        kinds(&[("overhead", 0, 20), ("network", 0, 1350), ("overhead", 1, 30)])
+    );
+    let a = &paths.jobs[0];
+    assert_eq!(
+        (a.time_ns, a.compute_ns, a.overhead_ns, a.transfer_ns, a.wait_ns),
+        (2400.0, 100.0, 50.0, 1350.0, 900.0)
+    );
+    let [wait] = a.waits.as_slice() else {
+        panic!("{:?}", a.waits)
+    };
+    assert_eq!((wait.holder.as_deref(), wait.wait_ns), (Some("B"), 900.0));
+    assert_eq!(
+        (wait.unit.as_deref(), wait.numbers.as_slice()),
+        (Some("router"), &[0][..])
+    );
+    assert_eq!(wait.share_of_communication, 900.0 / 2300.0);
+    let says = format!(
+        "39.1 % of its communication time (900 ns) is waiting for {}, held by job B",
+        wait.place
+    );
+    assert!(a.text.contains(&says), "{}", a.text);
+    let [link] = a.links.as_slice() else {
+        panic!("{:?}", a.links)
+    };
+    assert!(
+        link.from.starts_with("router 0 ") && link.to.starts_with("router 1 "),
+        "{link:?}"
+    );
+}
+
+/// The same with ten packets each, which take turns on the cable.
+#[test]
+fn two_jobs_share_a_cable_packet_by_packet() {
+    let pair = || vec![vec![send(1, 10_000)], vec![receive(0, 10_000)]];
+    let mut late = pair();
+    late[0].insert(0, compute(100));
+    let result = run(&jobs_on(
+        &format!("{TWO_ROUTERS}{ALL}"),
+        vec![
+            job("A", late, &settings(100_000), &[0, 2]),
+            job("B", pair(), &settings(100_000), &[1, 3]),
+        ],
+    ));
+    let (paths, rows) = explained(&result);
+    assert_whole("ten packets", &paths, &rows, &result);
+    let parts = |path: &CriticalPath| (path.time_ns, path.transfer_ns, path.wait_ns);
+    // The last packet of A starts onto the cable at 1170 + 9 * 2000.
+    assert_eq!(parts(&paths.jobs[0]), (20_400.0, 10_350.0, 9_900.0));
+    assert_eq!(parts(&paths.jobs[1]), (19_400.0, 10_350.0, 9_000.0));
+    for (path, holder) in paths.jobs.iter().zip(["B", "A"]) {
+        let [wait] = path.waits.as_slice() else {
+            panic!("{:?}", path.waits)
+        };
+        assert_eq!(wait.holder.as_deref(), Some(holder));
+        let reasons: Vec<&str> = wait.reasons.iter().map(|reason| reason.reason.as_str()).collect();
+        assert_eq!(reasons, ["wire"]);
+    }
+}
+
+/// Nobody is in the way: a message of many packets is in transfer all the time.
+#[test]
+fn a_long_message_waits_for_nobody_if_it_is_alone() {
+    let programs = vec![vec![send(1, 50_000)], vec![receive(0, 50_000)]];
+    let network = format!("{TWO_ROUTERS}{ALL}");
+    let result = run(&jobs_on(
+        &network,
+        vec![job("A", programs, &settings(100_000), &[0, 2])],
+    ));
+    let (paths, rows) = explained(&result);
+    assert_whole("alone", &paths, &rows, &result);
+    let a = &paths.jobs[0];
+    assert_eq!((a.transfer_ns, a.wait_ns), (50_350.0, 0.0), "{}", a.text);
+}
+
+/// The receiver of a rendezvous is busy; what the sender does does not matter.
+#[test]
+fn a_late_receiver_is_what_a_rendezvous_waits_for() {
+    let programs = vec![vec![send(1, 1000)], vec![compute(50_000), receive(0, 1000)]];
+    let network = format!("{TWO_ROUTERS}{ALL}");
+    let result = run(&jobs_on(
+        &network,
+        vec![job("A", programs, &settings(0), &[0, 2])],
+    ));
+    let (paths, rows) = explained(&result);
+    assert_whole("late receiver", &paths, &rows, &result);
+    let expected = [
+        ("compute", 1, 50_000),
+        ("network", 1, 414),
+        ("network", 0, 1350),
+        ("overhead", 1, 30),
+    ];
+    let expected = expected.map(|(kind, rank, ns)| (kind.to_string(), rank, ns));
+    assert_eq!(steps(&rows, "A"), expected);
+}
+
+/// Everything that ranks can do, by every protocol.
+#[test]
+fn paths_have_no_gap_whatever_ranks_do() {
+    let network = format!(
+        "[network]\ntopology = {{ kind = \"torus\", sizes = [3, 3] }}\nrouting = {{ algorithm = \"dimension-order\" }}\n{ALL}"
+    );
+    for eager_threshold in [0, 8 << 10, 1 << 20] {
+        for gap in [0, 40] {
+            for overhead in [0, 250] {
+                let settings = Settings {
+                    eager_threshold,
+                    nic_gap: Time::from_ns(gap),
+                    send_overhead: Time::from_ns(overhead),
+                    receive_overhead: Time::from_ns(overhead / 2),
+                    matching_overhead: Time::from_ns(gap / 2),
+                    ..Settings::default()
+                };
+                let hosts = [0, 3, 4, 4, 7, 8];
+                let programs = mpi_semantics::programs();
+                let result = run(&jobs_on(&network, vec![job("all", programs, &settings, &hosts)]));
+                let (paths, rows) = explained(&result);
+                let name = format!("eager {eager_threshold}, gap {gap}, overhead {overhead}");
+                assert_whole(&name, &paths, &rows, &result);
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_of_applications_have_no_gap() {
+    let mut messages = 0;
+    for (name, experiment) in with_ranks() {
+        let result = run(&experiment);
+        let (paths, rows) = explained(&result);
+        assert_whole(&name, &paths, &rows, &result);
+        messages += paths.jobs.iter().map(|path| path.messages).sum::<u64>();
+    }
+    assert!(messages > 500, "{messages}");
+}
