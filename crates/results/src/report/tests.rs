@@ -443,18 +443,3 @@ fn names_in_tables_cannot_become_code() {
         page.matches("<script").count() + 1
     );
 }
-
-#[test]
-#[ignore]
-fn tmp_write_page() {
-    if let Some(folder) = std::env::var_os("TMP_FOLDER") {
-        crate::regenerate_report(Path::new(&folder)).unwrap();
-        return;
-    }
-    let mut size = SMALL;
-    size.bins = 300;
-    size.links = 96;
-    size.hosts = 72;
-    size.items = 4000;
-    std::fs::write("/tmp/page.html", report(&summary(), &tables(size))).unwrap();
-}
