@@ -12,12 +12,15 @@ FABRICSIM = Path(__file__).parent.parent / "target/release/fabricsim"
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 
 
-def run(experiment: str) -> dict:
-    """Summary of the run of an experiment given as TOML."""
+def run(experiment: str, out: Path | None = None) -> dict:
+    """Summary of the run of an experiment given as TOML; its result stays in ``out``, if that is given."""
+    if not FABRICSIM.exists():
+        sys.exit(f"{FABRICSIM} is missing: make")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "experiment.toml"
         file.write_text(experiment)
-        command = [str(FABRICSIM), "run", str(file), "--json", "--out", f"{folder}/result"]
+        result = out or Path(folder) / "result"
+        command = [str(FABRICSIM), "run", str(file), "--json", "--out", str(result)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{experiment}\n{done.stderr}")

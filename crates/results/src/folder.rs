@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::report::{IN_MEMORY, report_with_files};
 use crate::running::{PARTS, RUNNING};
-use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table, report};
+use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
-
-/// Rows of the longest table that the page of a result is made of.
-const REPORT_ROWS: u64 = 1_000_000;
 
 /// Name of the checkpoint of a run that has no result yet, in the folder of its result to come.
 pub const CHECKPOINT: &str = "checkpoint.fabricsim";
@@ -49,6 +47,9 @@ pub enum WriteError {
     /// The path names a file, or nothing that can be a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
+    /// A table that was just written cannot be read for the report.
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
     /// The system refused: permissions, a full disk, a broken one.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
@@ -174,19 +175,6 @@ impl RunResult {
         })
     }
 
-    /// The tables that the page is made of: all but those that are too long for it.
-    fn tables_of_report(&self) -> io::Result<Vec<Table>> {
-        let is_short = |rows: u64| rows <= REPORT_ROWS;
-        let tables = self.tables.iter().filter(|table| is_short(table.rows() as u64));
-        let mut tables: Vec<Table> = tables.cloned().collect();
-        let on_disk = self.collected.iter().filter(|table| table.in_memory().is_none());
-        for table in on_disk.filter(|table| is_short(table.rows())) {
-            tables.push(table.table()?);
-        }
-        tables.sort_by(|a, b| a.name().cmp(b.name()));
-        Ok(tables)
-    }
-
     fn write_files(&self, folder: &Path) -> Result<(), WriteError> {
         let failed = |path: &Path, source| WriteError::Io {
             path: path.into(),
@@ -202,8 +190,8 @@ impl RunResult {
         }
         let mut summary = serde_json::to_string_pretty(&self.summary).expect("a summary is plain data");
         summary.push('\n');
-        let tables = self.tables_of_report().map_err(|e| failed(folder, e))?;
-        for (name, text) in [(REPORT, report(&self.summary, &tables)), (SUMMARY, summary)] {
+        let report = report_with_files(&self.summary, &self.tables, folder)?;
+        for (name, text) in [(REPORT, report), (SUMMARY, summary)] {
             let path = folder.join(name);
             write_text(&path, &text).map_err(|e| failed(&path, e))?;
         }
@@ -231,26 +219,33 @@ pub fn may_write(dir: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path.
+/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path. Tables that grow
+/// with simulated time are read batch by batch.
 ///
 /// # Errors
 /// The folder is not a result, or cannot be written.
 pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
-    let result = RunResult::load(folder)?;
+    let summary = Summary::load(folder)?;
+    let mut tables = Vec::new();
+    for name in IN_MEMORY {
+        let path = folder.join(format!("{name}.parquet"));
+        if path.exists() {
+            tables.push(Table::read(&path).map_err(|source| ReadError::Io { path, source })?);
+        }
+    }
+    let page = report_with_files(&summary, &tables, folder)?;
     let path = folder.join(REPORT);
     let failed = |source| WriteError::Io {
         path: path.clone(),
         source,
     };
-    let mut page = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    let tables = result.tables_of_report().map_err(failed)?;
-    page.write_all(report(&result.summary, &tables).as_bytes())
-        .map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(page.as_bytes()).map_err(failed)?;
     // The permissions that a new file gets here, not the private ones of a temporary file.
     if let Ok(metadata) = fs::metadata(folder.join(SUMMARY)) {
-        fs::set_permissions(page.path(), metadata.permissions()).map_err(failed)?;
+        fs::set_permissions(file.path(), metadata.permissions()).map_err(failed)?;
     }
-    page.persist(&path).map_err(|e| failed(e.error))?;
+    file.persist(&path).map_err(|e| failed(e.error))?;
     Ok(path)
 }
 

@@ -33,7 +33,7 @@ pub use folder::{
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
-pub use report::report;
+pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder};
 pub use stream::{Collected, Shelf, Stream, StreamState};
 pub use summary::{

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use fabricsim_results::{Outcome, Run, RunResult, report};
+use fabricsim_results::{Outcome, REPORT_BYTES, Run, RunResult, report};
 
 /// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
 fn own(page: &str) -> String {
@@ -55,7 +55,7 @@ fn a_run_without_ranks_or_anything_has_a_page() {
 fn the_page_has_every_section_and_loads_nothing() {
     let result = sample::result();
     let page = report(&result.summary, &result.tables);
-    assert!(page.len() < 10_000_000, "{} bytes", page.len());
+    assert!(page.len() < REPORT_BYTES, "{} bytes", page.len());
     assert_eq!(
         page.matches("plotly.js v").count(),
         1,
@@ -118,7 +118,7 @@ fn slow_downs_have_a_table() {
     let mut result = sample::result();
     let page = own(&report(&result.summary, &result.tables));
     let section = &page[page
-        .find("<section id=\"interference\">")
+        .find("<section id=\"interference\"")
         .expect("it has interference")..];
     let section = &section[..section.find("</section>").unwrap()];
     for part in [
@@ -142,7 +142,7 @@ fn slow_downs_have_a_table() {
 fn what_was_computed_stands_next_to_what_was_simulated() {
     let mut result = sample::result();
     let page = own(&report(&result.summary, &result.tables));
-    let section = &page[page.find("<section id=\"bounds\">").expect("it has bounds")..];
+    let section = &page[page.find("<section id=\"bounds\"").expect("it has bounds")..];
     let section = &section[..section.find("</section>").unwrap()];
     for part in [
         ">0.750</td>",

@@ -7,9 +7,13 @@ use plotly::layout::{Axis, BarMode};
 use super::{BLUE, COLOURS, Figure, GREY, Height, plot, x_axis};
 use crate::{Summary, ThreadSeconds};
 
+/// Threads that are shown.
+const MOST_THREADS: usize = 64;
+
 /// The threads' time by what they did.
 pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     let threads = &summary.run.thread_seconds;
+    let threads = &threads[..threads.len().min(MOST_THREADS)];
     if threads.is_empty() {
         return None;
     }
@@ -51,15 +55,25 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     }
     let layout = plot.layout().clone().bar_mode(BarMode::Stack);
     plot.set_layout(layout);
-    Some(Figure {
-        heading: "What the run cost".into(),
-        explanation: "Where the simulator's own threads spent their time. This differs from run to run."
-            .into(),
-        height: if threads.len() <= 4 {
-            Height::Low
-        } else {
-            Height::Usual
-        },
-        plot,
-    })
+    let height = if threads.len() <= 4 {
+        Height::Low
+    } else {
+        Height::Usual
+    };
+    let left_out = match summary.run.thread_seconds.len() - threads.len() {
+        0 => String::new(),
+        n => format!(" {n} more threads are in summary.json."),
+    };
+    let figure = Figure::new(
+        "cost",
+        "What the run cost",
+        format!(
+            "Where the simulator's own threads spent their time. This differs from run to run.{left_out}"
+        ),
+    );
+    let alt = format!(
+        "Bars, one for each of {} threads: seconds by what it did.",
+        threads.len()
+    );
+    Some(figure.with(height, alt, plot))
 }

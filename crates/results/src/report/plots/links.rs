@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use plotly::Bar;
 use plotly::common::{ConstrainText, Font, HoverInfo, Marker, Orientation, TextAnchor, TextPosition};
 use plotly::layout::{Axis, RangeMode};
+use plotly::{Bar, Plot};
 
 use super::{Figure, Height, curve, escape, plot, series_colour, x_axis, y_axis};
+use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
 const HOTTEST: usize = 20;
@@ -69,51 +70,116 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
             bars.iter().map(|(_, i)| 100.0 * busy[*i]).collect(),
             bars.iter().map(|(place, _)| *place as f64).collect(),
         );
+        // Dark text reads on pale bars, and goes on beside short ones.
         let trace = trace
             .orientation(Orientation::Horizontal)
             .name(escape(class))
-            .marker(Marker::new().color(series_colour(c)))
+            .marker(Marker::new().color(series_colour(c)).opacity(0.55))
             .width(0.82)
             .text_array(bars.iter().map(|(_, i)| label(*i)).collect())
             .hover_text_array(bars.iter().map(|(_, i)| hover(*i)).collect())
             .hover_info(HoverInfo::Text)
-            .text_position(TextPosition::Auto)
+            .text_position(TextPosition::Inside)
             .inside_text_anchor(TextAnchor::Start)
             .constrain_text(ConstrainText::None)
             .text_font(Font::new().size(12))
-            .inside_text_font(
-                Font::new()
-                    .size(12)
-                    .color(if c == 0 { "#FFFFFF" } else { "#1B1F24" }),
-            )
+            .inside_text_font(Font::new().size(12).color("#1B1F24"))
             .show_legend(true);
         plot.add_trace(trace);
     }
-    Some(Figure {
-        heading: "Hottest links".into(),
-        explanation: format!(
+    let height = if order.len() > 8 {
+        Height::Tall
+    } else {
+        Height::Usual
+    };
+    let mut figure = Figure::new(
+        "links",
+        "Hottest links",
+        format!(
             "The {} busiest of {} links: the share of the measured time in which they carried packets.",
             order.len(),
             show::count(links.rows() as u64)
         ),
-        height: if order.len() > 8 {
-            Height::Tall
-        } else {
-            Height::Usual
-        },
-        plot,
-    })
+    );
+    let first = order[0];
+    let alt = format!(
+        "Bars of the busiest links. The busiest leads from {} to {}: {}.",
+        from[first].unwrap_or(""),
+        to[first].unwrap_or(""),
+        show::percent(busy[first])
+    );
+    figure.table = details("The same in numbers", &numbers_of(links, &order)?);
+    Some(figure.with(height, alt, plot))
 }
 
-/// How evenly the links of a class are used.
+/// The hottest links as a table.
+fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
+    let columns = [
+        words("from"),
+        words("to"),
+        words("class"),
+        numbers("busy"),
+        numbers("data"),
+        numbers("packets"),
+        numbers("buffer downstream full"),
+    ];
+    let text = |name: &str| -> Option<Vec<Option<&str>>> { Some(links.texts(name)?.collect()) };
+    let (from, to, class) = (text("from")?, text("to")?, text("class")?);
+    let (busy, bytes) = (links.f64s("busy_fraction")?, links.u64s("bytes")?);
+    let (packets, full) = (links.u64s("packets")?, links.u64s("buffer_full_ps")?);
+    let row = |i: &usize| {
+        let i = *i;
+        vec![
+            from[i].unwrap_or_default().into(),
+            to[i].unwrap_or_default().into(),
+            class[i].unwrap_or_default().into(),
+            show::percent(busy[i]),
+            show::bytes(bytes[i]),
+            show::count(packets[i]),
+            show::time(full[i] as f64 / 1000.0),
+        ]
+    };
+    let rows: Vec<_> = order.iter().map(row).collect();
+    Some(table(&columns, &rows, "links.parquet"))
+}
+
+/// How evenly the links of a class are used, and how long they were held up.
 pub(super) fn utilisation(links: &Table) -> Option<Figure> {
-    let busy = links.f64s("busy_fraction")?;
+    let busy: Vec<f64> = links
+        .f64s("busy_fraction")?
+        .iter()
+        .map(|busy| 100.0 * busy)
+        .collect();
+    let figure = Figure::new(
+        "utilisation",
+        "Link utilisation by class",
+        "Share of the links of a class that were busy at most this much; in brackets, how many links it has. Below \
+         it, where packets ever had to wait for it: the time in which one was ready and the buffer downstream had no \
+         room.",
+    );
+    let alt = "Cumulative distributions, by class, of the share of time in which links were busy.";
+    let of_busy = distribution(links, &busy, "busy (% of the measured time)")?;
+    let figure = figure.with(Height::Usual, alt, of_busy);
+    let full = links.u64s("buffer_full_ps")?;
+    let most = full.iter().copied().max()?;
+    if most == 0 {
+        return Some(figure);
+    }
+    let unit = super::unit_of(most);
+    let full: Vec<f64> = full.iter().map(|ps| super::in_unit(*ps, unit)).collect();
+    let title = format!("buffer downstream full ({})", unit.name);
+    let alt = "Cumulative distributions, by class, of the time in which the buffer downstream was full.";
+    Some(figure.with(Height::Usual, alt, distribution(links, &full, &title)?))
+}
+
+/// A quantity of links as a cumulative share, by class.
+fn distribution(links: &Table, quantity: &[f64], title: &str) -> Option<Plot> {
     let mut plot = plot(
-        x_axis("busy (% of the measured time)").range_mode(RangeMode::ToZero),
+        x_axis(title).range_mode(RangeMode::ToZero),
         y_axis("share of the links (%)").range(vec![0.0, 101.0]),
     );
     for (c, (class, members)) in classes(links)?.iter().enumerate() {
-        let mut sorted: Vec<f64> = members.iter().map(|i| 100.0 * busy[*i]).collect();
+        let mut sorted: Vec<f64> = members.iter().map(|i| super::rounded(quantity[*i])).collect();
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len() - 1;
         let mut places: Vec<usize> = (0..MOST_POINTS).map(|p| p * last / (MOST_POINTS - 1)).collect();
@@ -121,14 +187,9 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
         let (mut x, mut y) = (vec![sorted[0]], vec![0.0]);
         for place in places {
             x.push(sorted[place]);
-            y.push(100.0 * (place + 1) as f64 / sorted.len() as f64);
+            y.push(super::rounded(100.0 * (place + 1) as f64 / sorted.len() as f64));
         }
         plot.add_trace(curve(&format!("{class} ({})", members.len()), c, x, y));
     }
-    Some(Figure {
-        heading: "Link utilisation by class".into(),
-        explanation: "Share of the links of a class that were busy at most this much; in brackets, how many links it has.".into(),
-        height: Height::Usual,
-        plot,
-    })
+    Some(plot)
 }

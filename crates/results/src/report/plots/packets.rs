@@ -52,12 +52,17 @@ pub(super) fn latency(table: &Table) -> Option<Figure> {
         let (x, y) = points.unzip();
         plot.add_trace(curve(job, i, x, y));
     }
-    Some(Figure {
-        heading: "Packet latency".into(),
-        explanation: "Share of the packets that took at most this long, from the sender's queue to the last byte's arrival.".into(),
-        height: Height::Usual,
-        plot,
-    })
+    let figure = Figure::new(
+        "latency",
+        "Packet latency",
+        "Share of the packets that took at most this long, from the sender's queue to the last byte's arrival.",
+    );
+    let alt = format!(
+        "Cumulative distribution of packet latency of {}; the slowest packet took {}.",
+        jobs.iter().map(|(job, _)| *job).collect::<Vec<_>>().join(", "),
+        show::time(max_ps as f64 / 1000.0)
+    );
+    Some(figure.with(Height::Usual, alt, plot))
 }
 
 /// Distribution of hops.
@@ -92,10 +97,7 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
             .width(0.7 / shown as f64);
         plot.add_trace(bar.show_legend(several));
     }
-    Some(Figure {
-        heading: "Hops".into(),
-        explanation: "How many links the packets crossed.".into(),
-        height: Height::Usual,
-        plot,
-    })
+    let figure = Figure::new("hops", "Hops", "How many links the packets crossed.");
+    let alt = format!("Share of packets by links crossed; the longest way has {longest}.");
+    Some(figure.with(Height::Usual, alt, plot))
 }

@@ -31,7 +31,8 @@ pub(super) fn times(ranks: &Table, calls: Option<&Table>) -> Vec<Figure> {
     let figures = jobs
         .into_iter()
         .take(MOST_JOBS)
-        .map(|(name, times)| figure(name, &times, several));
+        .enumerate()
+        .map(|(number, (name, times))| figure(number, name, &times, several));
     figures.collect()
 }
 
@@ -69,7 +70,7 @@ fn job_times<'t>(ranks: &'t Table, calls: Option<&'t Table>) -> Option<Vec<(&'t 
     Some(jobs)
 }
 
-fn figure(job: &str, times: &JobTimes, several: bool) -> Figure {
+fn figure(number: usize, job: &str, times: &JobTimes, several: bool) -> Figure {
     let mut calls: Vec<_> = times
         .calls
         .iter()
@@ -136,14 +137,20 @@ fn figure(job: &str, times: &JobTimes, several: bool) -> Figure {
     } else {
         String::new()
     };
-    Figure {
-        heading: if several {
-            format!("Time per rank: {job}")
-        } else {
-            "Time per rank".into()
-        },
-        explanation: format!("Where each MPI rank spent its time, from its start to its end.{grouped}"),
-        height: Height::Usual,
-        plot,
-    }
+    let heading = if several {
+        format!("Time per rank: {job}")
+    } else {
+        "Time per rank".into()
+    };
+    let figure = Figure::new(
+        &format!("ranks-{number}"),
+        heading,
+        format!("Where each MPI rank spent its time, from its start to its end.{grouped}"),
+    );
+    let alt = format!(
+        "Stacked bars for {} ranks of {job}: computation and MPI calls; the longest rank took {}.",
+        times.ranks.len(),
+        show::time(longest as f64 / 1000.0)
+    );
+    figure.with(Height::Usual, alt, plot)
 }

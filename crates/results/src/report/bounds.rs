@@ -1,0 +1,179 @@
+//! What was computed without simulating, next to what was simulated.
+
+use super::html::{Section, escape, numbers, paragraph, table, words};
+use crate::{Job, JobBounds, Summary, Table, ZeroLoad, show};
+
+/// Jobs whose bounds are shown.
+const MOST_JOBS: usize = 12;
+
+/// The bounds of the synthetic traffic.
+pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section> {
+    let bounds = summary.bounds.as_ref().filter(|bounds| !bounds.jobs.is_empty())?;
+    let mut body = paragraph(
+        "Computed from topology, routing and pattern, without simulating: the load at which the first link is full, \
+         and hops and latency of packets that meet no others. Loads are fractions of the injection bandwidth of the \
+         hosts.",
+    );
+    for bound in bounds.jobs.iter().take(MOST_JOBS) {
+        body += &job(summary, bound, links);
+    }
+    if bounds.jobs.len() > MOST_JOBS {
+        body += &paragraph(&format!(
+            "The first {MOST_JOBS} of {} jobs; the others are in summary.json.",
+            bounds.jobs.len()
+        ));
+    }
+    if let Some(most) = bounds.accepted_load {
+        body += &paragraph(&format!(
+            "At the loads asked for, {} of the injection bandwidth of all hosts can be accepted at most; {} was.",
+            show::percent(most),
+            show::percent(summary.network.accepted_load)
+        ));
+    }
+    if let (true, Some(scale)) = (bounds.jobs.len() > 1, bounds.scale) {
+        body += &paragraph(&format!(
+            "All jobs together: at {scale:.3} times the loads asked for the first link is full: {}.",
+            bounds.scale_limited_by
+        ));
+    }
+    Some(Section {
+        id: "bounds".into(),
+        heading: "Bounds".into(),
+        body,
+    })
+}
+
+fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
+    let alone = summary.jobs.len() == 1;
+    let unknown = || "–".to_string();
+    let number = |number: Option<f64>| number.map_or_else(unknown, |number| format!("{number:.3}"));
+    let zero = |pick: fn(&ZeroLoad) -> f64| match &bound.zero_load_latency_ns {
+        Some(latency) => show::time(pick(latency)),
+        None => unknown(),
+    };
+    let job = summary.jobs.iter().find(|job| job.name == bound.name);
+    let simulated = |pick: fn(&Job) -> f64| match job.filter(|job| job.packets > 0) {
+        Some(job) => show::time(pick(job)),
+        None => unknown(),
+    };
+    let everywhere = alone && job.is_some_and(|job| job.hosts == summary.network.hosts);
+    let of_network = |known: bool, figure: f64| number(known.then_some(figure));
+    let measured = links.filter(|_| everywhere).and_then(channel_loads);
+    let accepted = summary.network.accepted_load;
+    // What a load of 1 puts on a link, the accepted load puts on it in proportion.
+    let in_proportion = |load: Option<f64>| number(measured.and(load).map(|load| load * accepted));
+    let mut rows = vec![
+        [
+            "load of every host, at most".into(),
+            number(bound.throughput),
+            of_network(everywhere, accepted),
+        ],
+        [
+            "the same, of links between routers alone".into(),
+            number(bound.router_throughput),
+            unknown(),
+        ],
+        [
+            "mean load of links between routers, at a load of 1".into(),
+            number(bound.mean_channel_load),
+            unknown(),
+        ],
+        [
+            "largest load of a link between routers, at a load of 1".into(),
+            number(bound.max_channel_load),
+            unknown(),
+        ],
+    ];
+    if let Some((mean, largest)) = measured {
+        rows.push([
+            format!("mean load of links between routers, at the {accepted:.3} accepted"),
+            in_proportion(bound.mean_channel_load),
+            number(Some(mean)),
+        ]);
+        rows.push([
+            format!("largest load of a link between routers, at the {accepted:.3} accepted"),
+            in_proportion(bound.max_channel_load),
+            number(Some(largest)),
+        ]);
+    }
+    rows.push([
+        "mean hops".into(),
+        number(bound.mean_hops),
+        of_network(alone, summary.network.mean_hops),
+    ]);
+    rows.push([
+        "packet latency, mean".into(),
+        zero(|latency| latency.mean),
+        simulated(|job| job.latency_ns.mean),
+    ]);
+    rows.push([
+        "packet latency, largest".into(),
+        zero(|latency| latency.max),
+        simulated(|job| job.latency_ns.max),
+    ]);
+    let columns = [words("of the job"), numbers("computed"), numbers("simulated")];
+    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
+    let mut html = format!("<h3>{}</h3>\n", escape(&bound.name)) + &table(&columns, &rows, "summary.json");
+    if !bound.limited_by.is_empty() {
+        html += &paragraph(&format!("Full first: {}.", bound.limited_by));
+    }
+    if !bound.not_computed.is_empty() {
+        html += &paragraph(&format!("Not computed: {}.", bound.not_computed));
+    }
+    html
+}
+
+/// Mean and largest share of the measured time in which links between routers were busy; none if links
+/// differ in bandwidth, as loads of bounds are fractions of that of injection links.
+fn channel_loads(links: &Table) -> Option<(f64, f64)> {
+    let bandwidth = links.u64s("bandwidth_bits_per_s")?;
+    if bandwidth.iter().any(|b| *b != bandwidth[0]) {
+        return None;
+    }
+    let (mut sum, mut largest, mut count) = (0.0, 0.0_f64, 0u64);
+    for (class, busy) in links.texts("class")?.zip(links.f64s("busy_fraction")?) {
+        if !matches!(class, Some("injection" | "ejection")) {
+            (sum, largest, count) = (sum + busy, largest.max(*busy), count + 1);
+        }
+    }
+    (count > 0).then(|| (sum / count as f64, largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{LinkRow, links};
+
+    fn row(class: &'static str, busy_fraction: f64, bandwidth_bits_per_s: u64) -> LinkRow {
+        LinkRow {
+            link: 0,
+            class: class.into(),
+            from: String::new(),
+            to: String::new(),
+            bandwidth_bits_per_s,
+            bytes: 0,
+            packets: 0,
+            busy_ps: 0,
+            busy_fraction,
+            buffer_full_ps: 0,
+        }
+    }
+
+    #[test]
+    fn loads_of_channels_are_those_between_routers() {
+        let rows = [
+            row("injection", 0.9, 8),
+            row("local", 0.25, 8),
+            row("global", 0.75, 8),
+            row("ejection", 1.0, 8),
+        ];
+        assert_eq!(channel_loads(&links(rows.clone())), Some((0.5, 0.75)));
+        assert_eq!(
+            channel_loads(&links(rows[..1].to_vec())),
+            None,
+            "no router has a neighbour"
+        );
+        let unequal = rows.into_iter().chain([row("global", 0.1, 9)]);
+        assert_eq!(channel_loads(&links(unequal)), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! What the run predicts, in numbers: the cards at the top, network and jobs, what jobs do to each other.
+
+use std::fmt::Write;
+
+use super::html::{Section, escape, numbers, paragraph, table, words};
+use crate::{Job, Summary, show};
+
+/// Jobs with a card of their own.
+const MOST_CARDS: usize = 8;
+
+/// The most important numbers.
+pub(super) fn cards(summary: &Summary) -> String {
+    let network = &summary.network;
+    let mut cards = String::from("<div class=\"cards\">\n");
+    for job in summary.jobs.iter().filter(|job| job.ranks > 0).take(MOST_CARDS) {
+        let share = if job.time_ns > 0.0 {
+            job.mpi_ns / job.time_ns
+        } else {
+            0.0
+        };
+        let what = if job.finished {
+            "predicted time"
+        } else {
+            "cut off by the end of the run"
+        };
+        let note = format!("{what}; {} of it in MPI", show::percent(share));
+        cards += &card(&escape(&job.name), &show::time(job.time_ns), &note);
+    }
+    let latency = &network.latency_ns;
+    let note = format!("mean; 99 % below {}", show::time(latency.p99));
+    cards += &card("packet latency", &show::time(latency.mean), &note);
+    let mut note = format!(
+        "of the injection bandwidth; {} offered",
+        show::percent(network.offered_load)
+    );
+    // What the network could accept of what is offered is news where it is less.
+    let most = summary.bounds.as_ref().and_then(|bounds| bounds.accepted_load);
+    if let Some(most) = most.filter(|most| *most < 0.999 * network.offered_load) {
+        let _ = write!(note, ", at most {} possible", show::percent(most));
+    }
+    cards += &card("accepted load", &show::percent(network.accepted_load), &note);
+    cards + "</div>\n"
+}
+
+fn card(label: &str, figure: &str, note: &str) -> String {
+    format!("<div class=\"card\"><span>{label}</span><b>{figure}</b><span>{note}</span></div>\n")
+}
+
+/// Network and jobs.
+pub(super) fn overview(summary: &Summary) -> Section {
+    let n = &summary.network;
+    let mut body = String::new();
+    if !summary.jobs.is_empty() {
+        let columns = [
+            words("job"),
+            words("kind"),
+            numbers("ranks"),
+            numbers("hosts"),
+            numbers("time"),
+            numbers("computation"),
+            numbers("MPI"),
+            numbers("messages"),
+            numbers("data"),
+            numbers("packet latency"),
+        ];
+        let rows: Vec<_> = summary.jobs.iter().map(job_row).collect();
+        body += &table(&columns, &rows, "jobs.parquet");
+    }
+    body += "<div class=\"pairs\">\n";
+    body += &pairs(&[
+        ("hosts", show::hosts(n)),
+        ("routers", show::count(n.routers)),
+        ("links (each direction)", show::count(n.links)),
+        ("mean hops", format!("{:.2}", n.mean_hops)),
+        ("measured time", show::time(n.measured_ns)),
+    ]);
+    body += &pairs(&[
+        ("packets delivered", show::count(n.packets_delivered)),
+        ("packets in flight at the end", show::count(n.packets_in_flight)),
+        ("data delivered", show::bytes(n.bytes_delivered)),
+        ("packet latency, median", show::time(n.latency_ns.p50)),
+        ("packet latency, largest", show::time(n.latency_ns.max)),
+    ]);
+    body += "</div>\n";
+    Section {
+        id: "overview".into(),
+        heading: "Overview".into(),
+        body,
+    }
+}
+
+fn job_row(job: &Job) -> Vec<String> {
+    let known = |known: bool, text: String| if known { text } else { "–".into() };
+    let cut_off = if job.finished { "" } else { " (cut off)" };
+    vec![
+        job.name.clone(),
+        job.kind.clone(),
+        known(job.ranks > 0, show::count(job.ranks)),
+        show::count(job.hosts),
+        show::time(job.time_ns) + cut_off,
+        known(job.ranks > 0, show::time(job.compute_ns)),
+        known(job.ranks > 0, show::time(job.mpi_ns)),
+        show::count(job.messages),
+        show::bytes(job.bytes),
+        known(job.packets > 0, show::time(job.latency_ns.mean)),
+    ]
+}
+
+/// What jobs do to each other, if they were run alone, too.
+pub(super) fn interference(summary: &Summary) -> Option<Section> {
+    let interference = summary.interference.as_ref()?;
+    let columns = [
+        words("job"),
+        numbers("slow-down"),
+        numbers("time"),
+        numbers("alone"),
+        numbers("MPI"),
+        numbers("alone"),
+        numbers("packet latency"),
+        numbers("alone"),
+    ];
+    let rows: Vec<_> = interference
+        .jobs
+        .iter()
+        .map(|job| {
+            let cut_off = if job.alone_finished { "" } else { " (cut off)" };
+            vec![
+                job.name.clone(),
+                job.slowdown.map_or("–".into(), show::slow_down),
+                show::time(job.time_ns),
+                show::time(job.alone_ns) + cut_off,
+                show::time(job.mpi_ns),
+                show::time(job.alone_mpi_ns),
+                show::time(job.latency_ns),
+                show::time(job.alone_latency_ns),
+            ]
+        })
+        .collect();
+    let body = paragraph(
+        "Each job of ranks was also run alone, on the same hosts of the same network. The slow-down is its time in \
+         company over its time alone.",
+    ) + &table(&columns, &rows, "summary.json");
+    Some(Section {
+        id: "interference".into(),
+        heading: "Interference".into(),
+        body,
+    })
+}
+
+/// Names and values.
+pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
+    let mut table = String::from("<table>\n");
+    for (name, value) in pairs {
+        let _ = writeln!(
+            table,
+            "<tr><td>{name}</td><td class=\"n\">{}</td></tr>",
+            escape(value)
+        );
+    }
+    table + "</table>\n"
+}
