@@ -37,7 +37,7 @@ class OnOff(Arrival, name="on-off"):
 
     Parameters
     ----------
-    burst : int or Time
+    burst : int or Time, such as 10 or "2 us"
         Mean length of a burst, in messages or as a time such as "2 us" (default: 10 messages).
     peak : float
         Load within a burst, at least the load, at most 1 (default: 1.0).

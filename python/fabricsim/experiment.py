@@ -110,7 +110,7 @@ class Router:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A network.
+    """A network: what is wired to what, how fast, and how packets find their way.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from fabricsim.part import Part, Path
 __all__ = ["Blocked", "File", "Linear", "Random", "RankMapping", "RoundRobin"]
 
 
-class RankMapping(Part, key="kind", kind="mappings"):
+class RankMapping(Part, key="kind", kind="mappings", implied=True):
     """Which rank sits on which host."""
 
 

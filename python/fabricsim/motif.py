@@ -408,7 +408,7 @@ class PingPong(Motif, name="ping-pong"):
         partner only) (default: neighbours).
     partner : int
         With pairs = "first": the other rank (default: 1).
-    bytes : Size or Sequence[Size]
+    bytes : Size, such as "4 KiB", or Sequence[Size]
         Size of a message, or a list of them, one after the other (default: 1 KiB).
     up_to : Size, such as "4 KiB"
         Sweep: sizes double from bytes up to this (default: no sweep).

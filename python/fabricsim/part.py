@@ -38,7 +38,7 @@ Size: TypeAlias = str
 Rate: TypeAlias = str
 """A data rate with its unit: bits, such as ``"100 Gbps"``, or bytes, such as ``"12.5 GB/s"``."""
 
-Path: TypeAlias = "str | PathLike[str]"
+Path: TypeAlias = str | PathLike[str]
 """A path, relative to the current folder."""
 
 Table: TypeAlias = Mapping[str, Any]
@@ -57,10 +57,15 @@ class Part:
     parts: ClassVar[dict[str, type[Part]]]
     """All classes of this kind by the names of their parts."""
 
-    def __init_subclass__(cls, *, name: str | None = None, key: str | None = None, kind: str = "") -> None:
+    part_implied: ClassVar[bool] = False
+    """Whether a part need not be named that is named like a parameter of its own: ``{ file = "a.txt" }``."""
+
+    def __init_subclass__(
+        cls, *, name: str | None = None, key: str | None = None, kind: str = "", implied: bool = False
+    ) -> None:
         super().__init_subclass__()
         if key is not None:
-            cls.part_key, cls.part_kind, cls.parts = key, kind, {}
+            cls.part_key, cls.part_kind, cls.part_implied, cls.parts = key, kind, implied, {}
         if name is not None:
             cls.part_name = name
             cls.parts[name] = cls
@@ -72,12 +77,18 @@ class Part:
 
     def table(self) -> dict[str, Any]:
         """The table of an experiment file that this stands for; fields without a value are left out."""
-        return {self.part_key: self.part_name, **given(self)}
+        values = given(self)
+        if self.part_implied and self.part_name in values:
+            return values
+        return {self.part_key: self.part_name, **values}
 
     @classmethod
     def of_table(cls, table: Table) -> tuple[type[Part], dict[str, Any]] | None:
         """The class that a table asks for and the values of its fields; None if there is no such class."""
-        part = cls.parts.get(str(table.get(cls.part_key)))
+        name = str(table.get(cls.part_key))
+        if cls.part_implied and cls.part_key not in table:
+            name = next((name for name in cls.parts if name in table), name)
+        part = cls.parts.get(name)
         return (
             None
             if part is None

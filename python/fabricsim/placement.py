@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class Placement(Part, key="kind", kind="placements"):
+class Placement(Part, key="kind", kind="placements", implied=True):
     """In which order a job takes hosts."""
 
 

@@ -1,9 +1,9 @@
 """Figures of results, for papers and notebooks.
 
 Every function gives a figure of matplotlib (``backend="matplotlib"``, for papers) or of Plotly
-(``backend="plotly"``, for notebooks: the report's library). Axes have units; colours and dashes are told apart
-by people with any colour vision. Both libraries are optional: ``pip install 'fabricsim[plot]'`` brings the one,
-``'fabricsim[notebook]'`` the other.
+(``backend="plotly"``, for notebooks: the report's library). Axes have units; colours and dashes are told
+apart by people with any colour vision. Both libraries are optional: ``pip install 'fabricsim[plot]'`` brings
+the one, ``'fabricsim[notebook]'`` the other.
 """
 
 from __future__ import annotations

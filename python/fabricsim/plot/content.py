@@ -7,7 +7,7 @@ batch by batch, and what is kept is as large as the figure. A figure has a few t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow
@@ -421,7 +421,7 @@ def job_time(results: Results, job: str | None) -> list[Chart]:
 def rank_time(result: Result, job: str | None) -> list[Chart]:
     """The same for each rank of one job; of many, for groups of consecutive ones."""
     ranks = _table(result, "ranks").select(["job", "rank", "compute_ps", "mpi_ps"]).to_pydict()
-    job = _one_job(ranks["job"], job)
+    job = _one_job(result, job)
     size = 1 + max(r for name, r in zip(ranks["job"], ranks["rank"], strict=True) if name == job)
     group = -(-size // 200)
     parts: list[dict[str, float]] = [defaultdict(float) for _ in range(-(-size // group))]
@@ -657,16 +657,14 @@ def _rows(
         raise ResultError(f"the table '{name}' has no such rows")
 
 
-def _one_job(names: Iterable[str], job: str | None, result: Result | None = None) -> str:
-    """The job that is asked for, or the only one that there is."""
-    if result is not None and job is None:
-        names = [row["job"] for row in _table(result, "jobs").to_pylist() if row["ranks"]]
-    known = list(dict.fromkeys(names))
+def _one_job(result: Result, job: str | None) -> str:
+    """The job of MPI ranks that is asked for, or the only one that there is."""
+    known = [name for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if ranks]
     if job is None and len(known) == 1:
         return known[0]
     if job is None or job not in known:
         asked = "which job" if job is None else f"no job '{job}' of MPI ranks"
-        raise ResultError(f"{asked}; the jobs of MPI ranks are: {', '.join(known)}")
+        raise ResultError(f"{asked}? The jobs of MPI ranks are: {', '.join(known) or 'none'}")
     return job
 
 
