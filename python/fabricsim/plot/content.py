@@ -510,7 +510,7 @@ def timeline(
     pixels: int = 1500,
 ) -> list[Chart]:
     """What each rank does when, with messages as arrows."""
-    job = _one_job([row for (row,) in _rows(result, "jobs", ["job"])] if job is None else [job], job, result)
+    job = _one_job(result, job)
     of_job = pyarrow.dataset.field("job") == job
     chosen = list(range(_MOST_RANKS)) if ranks is None else list(ranks)
     kept = of_job & pyarrow.dataset.field("rank").isin(chosen)
@@ -659,7 +659,7 @@ def _rows(
 
 def _one_job(result: Result, job: str | None) -> str:
     """The job of MPI ranks that is asked for, or the only one that there is."""
-    known = [name for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if ranks]
+    known: list[str] = [name for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if ranks]
     if job is None and len(known) == 1:
         return known[0]
     if job is None or job not in known:
