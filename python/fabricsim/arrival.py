@@ -16,22 +16,22 @@ class Arrival(Part, key="arrival", kind="arrivals"):
     """An arrival process."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bernoulli(Arrival, name="bernoulli"):
     """Slots of a message's time, each with a message or not; each host with a random phase."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Exponential(Arrival, name="exponential"):
     """A Poisson process: exponentially distributed gaps."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Fixed(Arrival, name="fixed"):
     """Messages at equal intervals, each host with a random phase."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OnOff(Arrival, name="on-off"):
     """Bursts at a higher load, silence between them: a Markov-modulated process of two states.
 

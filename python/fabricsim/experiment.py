@@ -27,7 +27,7 @@ from fabricsim import _core, display
 from fabricsim._errors import ExperimentError
 from fabricsim.mapping import RankMapping
 from fabricsim.motif import Motif
-from fabricsim.part import Rate, Size, Table, Time, field_hints, given, is_path, plain, typed
+from fabricsim.part import Given, Rate, Size, Table, Time, field_hints, given, is_path, plain, typed
 from fabricsim.placement import Placement
 from fabricsim.program import Program
 from fabricsim.routing import Routing
@@ -69,8 +69,8 @@ ReduceScatter: TypeAlias = Literal["pairwise", "recursive-halving", "recursive-d
 Scan: TypeAlias = Literal["recursive-doubling", "linear"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Link(Given):
     """Speed of a link.
 
     Parameters
@@ -85,8 +85,8 @@ class Link:
     latency: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Router:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Router(Given):
     """The router model.
 
     Parameters
@@ -108,8 +108,8 @@ class Router:
     buffer: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Network:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Network(Given):
     """A network: what is wired to what, how fast, and how packets find their way.
 
     Parameters
@@ -155,8 +155,8 @@ class Network:
     rail_per: Literal["message", "packet"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compute:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Compute(Given):
     """How long the computations of a job's ranks take.
 
     Parameters
@@ -176,8 +176,8 @@ class Compute:
     regions: Mapping[str, float | Time] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Job(Given):
     """An application, or synthetic traffic: exactly one of `workload` and `traffic`.
 
     Parameters
@@ -227,8 +227,8 @@ MappingName: TypeAlias = Literal["linear", "round-robin", "random"]
 """Mappings without a parameter that has to be given."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rule(Given):
     """When an algorithm of a collective is taken: if all that is given holds.
 
     Parameters
@@ -249,8 +249,8 @@ class Rule:
     power_of_two: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Collectives:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Collectives(Given):
     """Algorithms of collectives: a name, or rules of which the first that holds is taken.
 
     What the algorithms do, and the default rules: ``docs/methods/collectives.md``. All but `table` have the
@@ -319,8 +319,8 @@ class Collectives:
         return {name.replace("-", "_"): value for name, value in table.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mpi:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Mpi(Given):
     """The MPI library of all jobs. What the times mean: ``docs/methods/mpi.md``.
 
     Parameters
@@ -375,8 +375,8 @@ PresetName: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Optimistic:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Optimistic(Given):
     """Settings of the optimistic executor, none of which changes a result.
 
     Parameters
@@ -397,8 +397,8 @@ class Optimistic:
     memory: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run(Given):
     """How to run.
 
     Parameters
@@ -431,8 +431,8 @@ class Run:
     watchdog: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Collect:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Collect(Given):
     """What is recorded over time, beside the totals: the tables ``*_series``, ``timeline`` and ``waits``.
 
     Parameters
@@ -457,8 +457,8 @@ class Collect:
     waits: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment(Given):
     """One experiment: a network, what runs on it, and how.
 
     Parameters

@@ -18,22 +18,22 @@ class RankMapping(Part, key="kind", kind="mappings", implied=True):
     """Which rank sits on which host."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(RankMapping, name="linear"):
     """Ranks_per_host consecutive ranks on each host; the default."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RoundRobin(RankMapping, name="round-robin"):
     """Rank i on host i mod n, of the n hosts that ranks_per_host makes necessary."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Random(RankMapping, name="random"):
     """Ranks in random order, ranks_per_host of them on each host."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Blocked(RankMapping, name="blocked"):
     """The ranks of a process grid in blocks of neighbours, one block on each host.
 
@@ -53,7 +53,7 @@ class Blocked(RankMapping, name="blocked"):
     order: Literal["first-fastest", "last-fastest"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class File(RankMapping, name="file"):
     """The host that a file gives for each rank, by its number among the job's.
 

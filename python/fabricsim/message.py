@@ -16,7 +16,7 @@ class MessageSize(Part, key="distribution", kind="message-sizes"):
     """A distribution of message sizes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bimodal(MessageSize, name="bimodal"):
     """Two sizes, such as requests and data.
 
@@ -35,7 +35,7 @@ class Bimodal(MessageSize, name="bimodal"):
     large_share: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class File(MessageSize, name="file"):
     """A cumulative distribution from a file: rows of size in bytes and share of messages up to it.
 
@@ -48,7 +48,7 @@ class File(MessageSize, name="file"):
     file: Path
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Geometric(MessageSize, name="geometric"):
     """The discrete form of the exponential distribution.
 
@@ -61,7 +61,7 @@ class Geometric(MessageSize, name="geometric"):
     mean: Size
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Uniform(MessageSize, name="uniform"):
     """All sizes from one to another with the same probability.
 

@@ -34,7 +34,7 @@ class Motif(Part, key="motif", kind="motifs"):
     """Communication of an application, for any number of ranks."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AllToAll(Motif, name="all-to-all"):
     """MPI_Alltoall of all ranks, again and again (SST, Ember motif Alltoall).
 
@@ -56,7 +56,7 @@ class AllToAll(Motif, name="all-to-all"):
     compute: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Allreduce(Motif, name="allreduce"):
     """MPI_Allreduce of all ranks, again and again (SST, Ember motif Allreduce).
 
@@ -78,7 +78,7 @@ class Allreduce(Motif, name="allreduce"):
     compute: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Amg(Motif, name="amg"):
     """Stand-in for Design Forward's AMG: V-cycles with six neighbours on ever fewer ranks (Design Forward,
     AMG (LLNL)).
@@ -134,7 +134,7 @@ class Amg(Motif, name="amg"):
     reduce: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CrystalRouter(Motif, name="crystal-router"):
     """Stand-in for Design Forward's Crystal Router: exchange in the dimensions of a hypercube (Design
     Forward, Crystal Router (Nek5000)).
@@ -157,7 +157,7 @@ class CrystalRouter(Motif, name="crystal-router"):
     compute: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Fft3d(Motif, name="fft3d"):
     """FFT of three dimensions in pencils, there and back: all-to-alls of uneven parts (SST, Ember motif
     FFT3D).
@@ -198,7 +198,7 @@ class Fft3d(Motif, name="fft3d"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Halo3d(Motif, name="halo3d"):
     """Exchange with six neighbours in a grid, one dimension after the other (Ember, mpi/halo3d).
 
@@ -253,7 +253,7 @@ class Halo3d(Motif, name="halo3d"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Halo3d26(Motif, name="halo3d-26"):
     """Exchange with all 26 neighbours in a grid at once: faces, edges, corners (Ember, mpi/halo3d-26).
 
@@ -311,7 +311,7 @@ class Halo3d26(Motif, name="halo3d-26"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Incast(Motif, name="incast"):
     """All ranks send to one at the same time (Ember, mpi/incast).
 
@@ -339,7 +339,7 @@ class Incast(Motif, name="incast"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Multigrid(Motif, name="multigrid"):
     """Stand-in for Design Forward's MultiGrid: V-cycles with 26 neighbours, all ranks on all levels (Design
     Forward, MultiGrid (BoxLib)).
@@ -395,7 +395,7 @@ class Multigrid(Motif, name="multigrid"):
     reduce: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PingPong(Motif, name="ping-pong"):
     """Pairs of ranks send messages there and back, for one size or several (Ember, mpi/pingpong).
 
@@ -430,7 +430,7 @@ class PingPong(Motif, name="ping-pong"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RandomPairs(Motif, name="random-pairs"):
     """Each rank exchanges with one of the other half, found by lot or opposite (Chatterbug, pairs).
 
@@ -461,7 +461,7 @@ class RandomPairs(Motif, name="random-pairs"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Stencil4d(Motif, name="stencil4d"):
     """Exchange with eight neighbours in a grid of four dimensions at once (Chatterbug, stencil4d).
 
@@ -519,7 +519,7 @@ class Stencil4d(Motif, name="stencil4d"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Subcom3dA2a(Motif, name="subcom3d-a2a"):
     """All-to-all in the rows of a grid along x, then y, then z (Chatterbug, subcom3d-a2a).
 
@@ -559,7 +559,7 @@ class Subcom3dA2a(Motif, name="subcom3d-a2a"):
     barriers: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Sweep3d(Motif, name="sweep3d"):
     """Blocking wavefronts through a grid of two dimensions, two from each corner, in blocks (Ember,
     mpi/sweep3d).

@@ -16,6 +16,7 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, TypeAlias
 
 __all__ = [
+    "Given",
     "Part",
     "Path",
     "Rate",

@@ -27,27 +27,27 @@ class Placement(Part, key="kind", kind="placements", implied=True):
     """In which order a job takes hosts."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(Placement, name="linear"):
     """Hosts in the order of their numbers; the default."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Random(Placement, name="random"):
     """Hosts in random order."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RandomRouters(Placement, name="random-routers"):
     """Routers in random order, with all free hosts of each."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RandomGroups(Placement, name="random-groups"):
     """Groups of a dragonfly, or pods of a tree, in random order, with all free hosts of each."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RoundRobin(Placement, name="round-robin"):
     """One host of each router, or of each group, in turn.
 
@@ -60,7 +60,7 @@ class RoundRobin(Placement, name="round-robin"):
     over: Literal["routers", "groups"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Clusters(Placement, name="clusters"):
     """Runs of consecutive hosts at random places.
 
@@ -73,7 +73,7 @@ class Clusters(Placement, name="clusters"):
     size: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class File(Placement, name="file"):
     """The hosts that a file lists, one number on each line.
 
@@ -86,7 +86,7 @@ class File(Placement, name="file"):
     file: Path
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hostlist(Placement, name="hostlist"):
     """The hosts that a Slurm hostlist names by their numbers, such as nid[0001-0016,0020].
 

@@ -234,9 +234,14 @@ def load(folder: str | PathLike[str]) -> Result:
     Raises
     ------
     ResultError
-        The folder is not a FabricSim result.
+        The folder is not a FabricSim result, or its run is under way or was killed.
     """
     folder = Path(folder)
+    if (folder / "RUNNING.json").is_file() and not (folder / "summary.json").is_file():
+        raise ResultError(
+            f"{folder} has no result yet: its run is under way or was killed (RUNNING.json); what it has "
+            f"measured so far lies in {folder / 'running'}"
+        )
     try:
         text = (folder / "summary.json").read_text(encoding="utf-8")
     except OSError as error:

@@ -33,12 +33,12 @@ class Routing(Part, key="algorithm", kind="routings"):
     """A routing algorithm."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Adaptive(Routing, name="adaptive"):
     """Upwards through the least loaded port, downwards on the only way (on fat-tree)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dal(Routing, name="dal"):
     """Dimensions in any order, in each straight or by one detour, by load, with an escape (Ahn et al. 2009)
     (on hyperx).
@@ -55,12 +55,12 @@ class Dal(Routing, name="dal"):
     bias: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DestinationModK(Routing, name="destination-mod-k"):
     """Static: the destination's number picks the upward ports (D-mod-k, Zahavi 2010) (on fat-tree)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DimensionOrder(Routing, name="dimension-order"):
     """Dimension after dimension, the shorter way round (Dally and Seitz 1987) (on torus, mesh, hyperx,
     express-mesh).
@@ -74,7 +74,7 @@ class DimensionOrder(Routing, name="dimension-order"):
     deadlock: Literal["dateline", "bubble"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Doal(Routing, name="doal"):
     """Dimension after dimension, in each straight or by one detour, by load (Ahn et al. 2009; DimWAR) (on
     hyperx).
@@ -88,7 +88,7 @@ class Doal(Routing, name="doal"):
     bias: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Minimal(Routing, name="minimal"):
     """A shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008) (on dragonfly,
     dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
@@ -103,7 +103,7 @@ class Minimal(Routing, name="minimal"):
     paths: Literal["hashed", "adaptive"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MinimalAdaptive(Routing, name="minimal-adaptive"):
     """Any shortest path by load, with an escape in dimension order (Duato 1996; Blue Gene/L) (on torus,
     mesh, hyperx).
@@ -121,7 +121,7 @@ class MinimalAdaptive(Routing, name="minimal-adaptive"):
     escape: Literal["dateline", "bubble"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Par(Routing, name="par"):
     """As ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009) (on dragonfly,
     dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
@@ -151,7 +151,7 @@ class Par(Routing, name="par"):
     intermediate: Literal["router", "group"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Piggyback(Routing, name="piggyback"):
     """As ugal, but away from links to other groups that are told to be congested (PB, Jiang et al. 2009) (on
     dragonfly, dragonfly-2d, dragonfly-plus).
@@ -188,17 +188,17 @@ class Piggyback(Routing, name="piggyback"):
     period: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Scatter(Routing, name="scatter"):
     """Upwards through a random port, each packet for itself (packet spraying) (on fat-tree)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SourceDestinationHashed(Routing, name="source-destination-hashed"):
     """Static: a hash of source and destination picks the upward ports (ECMP, RFC 2992) (on fat-tree)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Ugal(Routing, name="ugal"):
     """Minimal, or through a random router or group if that is less congested (UGAL-L) (on dragonfly,
     dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
@@ -235,7 +235,7 @@ class Ugal(Routing, name="ugal"):
     period: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Valiant(Routing, name="valiant"):
     """Every packet through a random router or group (Valiant 1982) (on dragonfly, dragonfly-2d,
     dragonfly-plus, express-mesh, graph, hyperx, slim-fly).

@@ -31,7 +31,7 @@ class Topology(Part, key="kind", kind="topologies"):
     """A topology."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dragonfly(Topology, name="dragonfly"):
     """Groups of routers, all-to-all inside a group, links between all groups (Kim et al. 2008).
 
@@ -63,7 +63,7 @@ class Dragonfly(Topology, name="dragonfly"):
     seed: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dragonfly2d(Topology, name="dragonfly-2d"):
     """Dragonfly whose groups are grids, all-to-all in every row and column (Cray XC).
 
@@ -104,7 +104,7 @@ class Dragonfly2d(Topology, name="dragonfly-2d"):
     seed: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DragonflyPlus(Topology, name="dragonfly-plus"):
     """Groups of leaves with hosts and spines with global links (Dragonfly+, Megafly; Shpiner et al. 2017).
 
@@ -139,7 +139,7 @@ class DragonflyPlus(Topology, name="dragonfly-plus"):
     seed: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExpressMesh(Topology, name="express-mesh"):
     """Mesh with links to every gap-th router behind the neighbour (Dally 1991, CODES express mesh).
 
@@ -159,7 +159,7 @@ class ExpressMesh(Topology, name="express-mesh"):
     hosts_per_router: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FatTree(Topology, name="fat-tree"):
     """Levels of routers of one radix or of given ports, tapered and partly filled as wished.
 
@@ -201,7 +201,7 @@ class FatTree(Topology, name="fat-tree"):
     cables: int | Sequence[int] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Graph(Topology, name="graph"):
     """Any network, from an edge list, GraphML, node-link JSON or a BookSim anynet file.
 
@@ -226,7 +226,7 @@ class Graph(Topology, name="graph"):
     ignore_latencies: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hyperx(Topology, name="hyperx"):
     """Grid of any number of dimensions, all-to-all within each (Ahn et al. 2009).
 
@@ -245,7 +245,7 @@ class Hyperx(Topology, name="hyperx"):
     hosts_per_router: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Mesh(Topology, name="mesh"):
     """Grid of any number of dimensions without wrap-around links (k-ary n-mesh).
 
@@ -264,7 +264,7 @@ class Mesh(Topology, name="mesh"):
     hosts_per_router: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SlimFly(Topology, name="slim-fly"):
     """Routers at most two links apart, nearly as many as possible (Besta and Hoefler 2014).
 
@@ -280,7 +280,7 @@ class SlimFly(Topology, name="slim-fly"):
     hosts_per_router: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Torus(Topology, name="torus"):
     """Grid of any number of dimensions, each a ring (k-ary n-cube).
 

@@ -40,7 +40,7 @@ __all__ = [
 ArrivalName: TypeAlias = Literal["bernoulli", "exponential", "fixed", "on-off"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Pattern(Part, key="pattern", kind="patterns"):
     """A pattern of traffic. What all of them have:
 
@@ -83,7 +83,7 @@ class Pattern(Part, key="pattern", kind="patterns"):
         return part, values
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Adversarial(Pattern, name="adversarial"):
     """The worst case of the topology for minimal routing.
 
@@ -102,7 +102,7 @@ class Adversarial(Pattern, name="adversarial"):
     offset: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AllToAll(Pattern, name="all-to-all"):
     """Each host to all others in turn, beginning with the next one.
 
@@ -117,7 +117,7 @@ class AllToAll(Pattern, name="all-to-all"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bisection(Pattern, name="bisection"):
     """Each host of one half to its partner in the other half; an even number of hosts.
 
@@ -132,7 +132,7 @@ class Bisection(Pattern, name="bisection"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BitComplement(Pattern, name="bit-complement"):
     """To the host whose number has all bits inverted; a power of two hosts.
 
@@ -147,7 +147,7 @@ class BitComplement(Pattern, name="bit-complement"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BitReverse(Pattern, name="bit-reverse"):
     """To the host whose number has the bits in reverse order; a power of two hosts.
 
@@ -162,7 +162,7 @@ class BitReverse(Pattern, name="bit-reverse"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Diagonal(Pattern, name="diagonal"):
     """A step in each dimension at once; on a torus, mesh or HyperX.
 
@@ -181,7 +181,7 @@ class Diagonal(Pattern, name="diagonal"):
     step: Literal["one", "half"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DimensionComplementReverse(Pattern, name="dimension-complement-reverse"):
     """Coordinates in reverse order and each from the other end; on a HyperX, mesh or torus.
 
@@ -196,7 +196,7 @@ class DimensionComplementReverse(Pattern, name="dimension-complement-reverse"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hotspot(Pattern, name="hotspot"):
     """Uniform, with a share of the messages for a few hosts on top (Pfister and Norton 1985).
 
@@ -219,7 +219,7 @@ class Hotspot(Pattern, name="hotspot"):
     share: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Incast(Pattern, name="incast"):
     """All hosts to a few, which are silent.
 
@@ -239,7 +239,7 @@ class Incast(Pattern, name="incast"):
     targets: int | Sequence[int] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Matrix(Pattern, name="matrix"):
     """Shares of each source's messages by destination, from a CSV file.
 
@@ -258,7 +258,7 @@ class Matrix(Pattern, name="matrix"):
     file: Path
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NearestNeighbour(Pattern, name="nearest-neighbour"):
     """To the same position on a random router one link away; where there is none, on the same router.
 
@@ -273,7 +273,7 @@ class NearestNeighbour(Pattern, name="nearest-neighbour"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Permutation(Pattern, name="permutation"):
     """A random permutation of the hosts, drawn from the run's seed and the job's number.
 
@@ -288,7 +288,7 @@ class Permutation(Pattern, name="permutation"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Shift(Pattern, name="shift"):
     """To the host, router or group so many further on.
 
@@ -313,7 +313,7 @@ class Shift(Pattern, name="shift"):
     to: Literal["same", "random"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Shuffle(Pattern, name="shuffle"):
     """To the host whose number has the bits rotated left by one; a power of two hosts.
 
@@ -328,7 +328,7 @@ class Shuffle(Pattern, name="shuffle"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Stencil(Pattern, name="stencil"):
     """Halo exchange on a grid of hosts: each to its neighbours in turn.
 
@@ -354,7 +354,7 @@ class Stencil(Pattern, name="stencil"):
     periodic: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Tornado(Pattern, name="tornado"):
     """Nearly half of the way around in each dimension; on a torus, mesh or HyperX.
 
@@ -369,7 +369,7 @@ class Tornado(Pattern, name="tornado"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Transpose(Pattern, name="transpose"):
     """From row and column of a square matrix of hosts to column and row; a square number of hosts.
 
@@ -384,7 +384,7 @@ class Transpose(Pattern, name="transpose"):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Uniform(Pattern, name="uniform"):
     """Each message to a host chosen at random, all with the same probability.
 

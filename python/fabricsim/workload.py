@@ -14,7 +14,7 @@ from fabricsim.part import Part, Path, Table, given
 __all__ = ["Dumpi", "Goal", "Otf2", "Python", "Source"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Source(Part, key="", kind="trace-formats"):
     """A file that says what ranks do; the key of its path in experiment files is the name of its format.
 
@@ -38,7 +38,7 @@ class Source(Part, key="", kind="trace-formats"):
         return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dumpi(Source, name="dumpi"):
     """A recorded trace in the format DUMPI. What of it is replayed: ``docs/formats/dumpi.md``.
 
@@ -53,7 +53,7 @@ class Dumpi(Source, name="dumpi"):
     clock: Literal["any", "cpu", "wall"] | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Goal(Source, name="goal"):
     """A GOAL schedule, text or binary. How it is run: ``docs/formats/goal.md``.
 
@@ -64,7 +64,7 @@ class Goal(Source, name="goal"):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Otf2(Source, name="otf2"):
     """A recorded trace in the Open Trace Format 2. What of it is replayed: ``docs/formats/otf2.md``.
 
@@ -75,7 +75,7 @@ class Otf2(Source, name="otf2"):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Python(Source, name="python"):
     """A program in Python, in a file. Its rules: ``docs/methods/programs.md``.
 

@@ -333,6 +333,13 @@ def traffic_of(**parts: Any) -> fabricsim.Experiment:
     )
 
 
+def test_an_object_shows_what_was_given() -> None:
+    network = fabricsim.Network(topology=topology.Torus(sizes=[4, 4]), routing=routing.DimensionOrder())
+    assert repr(network) == "Network(topology=Torus(sizes=[4, 4]), routing=DimensionOrder())"
+    names = {**vars(fabricsim), **vars(topology), **vars(routing)}
+    assert eval(repr(network), names) == network
+
+
 def test_rules_for_collectives_reach_the_core() -> None:
     rules = [
         fabricsim.Rule(algorithm="bruck", below="1 KiB"),

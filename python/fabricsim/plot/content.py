@@ -61,7 +61,8 @@ def latency(results: Results, job: str | None, tail: bool) -> list[Chart]:
         if tail
         else Axis("packets that took at most this (%)", low=0, high=101)
     )
-    return [Chart("Packet latency", Axis(f"latency ({unit})", log=True), y_axis, curves)]
+    of_job = f" of {job}" if job is not None else ""
+    return [Chart(f"Packet latency{of_job}", Axis(f"latency ({unit})", log=True), y_axis, curves)]
 
 
 def hops(results: Results, job: str | None) -> list[Chart]:
@@ -83,7 +84,8 @@ def hops(results: Results, job: str | None) -> list[Chart]:
     ticks = [(float(value), str(value)) for value in range(fewest, longest + 1)] if few else None
     label = "links crossed, injection and ejection included"
     x_axis = Axis(label, ticks=ticks, low=fewest - 0.6, high=longest + 0.6)
-    return [Chart("Hops", x_axis, Axis("packets (%)", low=0), bars, legend=len(bars) > 1)]
+    of_job = f" of {job}" if job is not None else ""
+    return [Chart(f"Hops{of_job}", x_axis, Axis("packets (%)", low=0), bars, legend=len(bars) > 1)]
 
 
 def _distributions(results: Results, name: str, value: str, job: str | None) -> dict[str, Counts]:
