@@ -46,7 +46,15 @@ Table: TypeAlias = Mapping[str, Any]
 """A table as the file has it; what a class can say, a table can, too."""
 
 
-class Part:
+class Given:
+    """A dataclass that shows itself by what was given: ``Torus(sizes=[4, 4])``."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in given(self).items())
+        return f"{type(self).__name__}({fields})"
+
+
+class Part(Given):
     """A part that an experiment names, with its parameters."""
 
     part_key: ClassVar[str]
