@@ -11,8 +11,10 @@ from io import BytesIO
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from fabricsim.plot.chart import Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
 
@@ -95,7 +97,10 @@ def _chart(axes: Axes, chart: Chart) -> None:
     names = axes.get_legend_handles_labels()[1]
     if chart.legend and names:
         # Beside the axes where there is much of it, so that it covers nothing.
-        if len(names) > _MOST_LEGEND or any(isinstance(layer, Spans) for layer in chart.layers):
+        full = any(
+            isinstance(layer, Spans) or (isinstance(layer, Bars) and layer.base) for layer in chart.layers
+        )
+        if full or len(names) > _MOST_LEGEND:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", frameon=False)
         else:
             axes.legend(loc="best", fontsize="small", framealpha=0.9)
@@ -158,12 +163,20 @@ def _axis(axes: Axes, axis: Axis, which: str) -> None:
     axes.set(**{f"{which}label": _text(axis.label)})
     if axis.log:
         axes.set(**{f"{which}scale": "log"})
-        (axes.xaxis if which == "x" else axes.yaxis).set_major_formatter("{x:g}")
+        _plain_ticks(axes.xaxis if which == "x" else axes.yaxis)
     if axis.low is not None or axis.high is not None:
         axes.set(**{f"{which}lim": (axis.low, axis.high)})
     if axis.ticks is not None:
         places = [place for place, _ in axis.ticks]
         axes.set(**{f"{which}ticks": places, f"{which}ticklabels": [_text(name) for _, name in axis.ticks]})
+
+
+def _plain_ticks(axis: XAxis | YAxis) -> None:
+    """Numbers instead of powers; where there are less than two decades, 2 and 5 as well."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _text(name: str) -> str:
