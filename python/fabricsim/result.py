@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 import webbrowser
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -237,11 +238,14 @@ def load(folder: str | PathLike[str]) -> Result:
         The folder is not a FabricSim result, or its run is under way or was killed.
     """
     folder = Path(folder)
-    if (folder / "RUNNING.json").is_file() and not (folder / "summary.json").is_file():
-        raise ResultError(
-            f"{folder} has no result yet: its run is under way or was killed (RUNNING.json); what it has "
-            f"measured so far lies in {folder / 'running'}"
-        )
+    if (folder / "RUNNING.json").is_file():
+        begun = "a run that is under way or was killed (RUNNING.json)"
+        if not (folder / "summary.json").is_file():
+            raise ResultError(
+                f"{folder} has no result: it is that of {begun}; what it has measured so far lies in "
+                f"{folder / 'running'}"
+            )
+        warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
     try:
         text = (folder / "summary.json").read_text(encoding="utf-8")
     except OSError as error:

@@ -235,6 +235,15 @@ def test_a_file_is_the_same_as_a_typed_object(file: Path) -> None:
     typed = fabricsim.Experiment.from_dict(tables)
     assert typed.to_dict() == tables
     assert list(untyped(typed)) == []
+    # The same with all defaults filled in, as results have it.
+    try:
+        filled = fabricsim.check(file).experiment
+    except fabricsim.TraceError as error:
+        assert "library" in str(error), error
+        return
+    typed = fabricsim.Experiment.from_dict(filled)
+    assert typed.to_dict() == filled
+    assert list(untyped(typed)) == []
 
 
 def untyped(value: Any, path: str = "") -> Iterator[str]:

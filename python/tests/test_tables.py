@@ -58,6 +58,13 @@ def test_a_run_under_way_is_no_result(tmp_path: Path) -> None:
         fabricsim.load(tmp_path)
 
 
+def test_the_result_before_a_run_under_way_is_told_apart(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    first = fabricsim.run(traffic, out=tmp_path / "result")
+    (first.folder / "RUNNING.json").write_text("{}")
+    with pytest.warns(UserWarning, match="this is the result before it"):
+        assert fabricsim.load(first.folder).digest == first.digest
+
+
 def test_polars_takes_a_table_without_a_copy(large: fabricsim.Result) -> None:
     polars = pytest.importorskip("polars")
     table = large.tables["link_series"]
