@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use cluster::Processes;
-use results::Summary;
+use results::{RunningFolder, Summary};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, Way};
 
@@ -98,6 +99,12 @@ fn carry_out(
         file: out.join(results::CHECKPOINT),
         every,
     });
+    let running = team.agree(|| {
+        let goes_on = matches!(kind, Kind::Rest(_));
+        let begin = || RunningFolder::begin(out, experiment.settings.clone(), now(), sim::COLLECTED, goes_on);
+        team.is_first().then(begin).transpose().map_err(Failure::failed)
+    })?;
+    let parts = running.as_ref().map(RunningFolder::parts);
     let way = Way {
         processes: &team.0,
         checkpoints: checkpoints.as_ref(),
@@ -106,6 +113,7 @@ fn carry_out(
             Kind::Whole | Kind::Interference => None,
         },
         partition: None,
+        parts: parts.as_deref(),
     };
     let bar = team
         .is_first()
@@ -121,6 +129,9 @@ fn carry_out(
         let result = result?;
         if let Some(result) = &result {
             result.write(out, true).map_err(Failure::failed)?;
+        }
+        if let Some(running) = running {
+            running.end();
         }
         Ok(result)
     })?;
@@ -141,6 +152,12 @@ fn carry_out(
         ));
     }
     Ok(())
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// The processes of a run, of which one speaks.

@@ -13,4 +13,4 @@ mod section;
 
 pub use error::{Error, Location, nearest};
 pub use quantity::{Bandwidth, Bytes, Duration};
-pub use section::{OneOrEach, Parameter, Section, Value};
+pub use section::{NameOrSome, OneOrEach, Parameter, Section, Value};

@@ -163,6 +163,32 @@ impl Parameter for OneOrEach {
     }
 }
 
+/// A name for all or none of several things, or a list of some of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameOrSome {
+    /// What a name stands for.
+    Name(String),
+    /// These.
+    Some(Vec<u32>),
+}
+
+impl Parameter for NameOrSome {
+    const EXPECTED: &'static str = "a string in quotes or a list of whole numbers";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(_) => String::read(value).map(NameOrSome::Name),
+            Value::List(_) => Vec::read(value).map(NameOrSome::Some),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            NameOrSome::Name(name) => name.show(),
+            NameOrSome::Some(numbers) => numbers.show(),
+        }
+    }
+}
+
 macro_rules! quantity {
     ($($type:ty),*) => {$(
         impl Parameter for $type {

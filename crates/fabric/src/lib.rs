@@ -23,7 +23,7 @@ mod reverse_check;
 pub mod router;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
-pub use link::LinkUse;
+pub use link::{Flow, LinkUse};
 pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;

@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Use of one direction of a cable. The measured part of a run begins with the warm-up's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkUse {
-    /// Packets in the whole run.
-    pub packets_total: u64,
     /// Packets begun in the measured part.
     pub packets: u64,
     /// Bytes of those.
@@ -16,6 +14,21 @@ pub struct LinkUse {
     pub busy: Time,
     /// Time in the measured part during which a packet waited and the wire was free, but no waiting
     /// packet had room at the far end: "its buffers were full".
+    pub buffer_full: Time,
+    /// The same four of the whole run.
+    pub total: Flow,
+}
+
+/// What a link has carried up to some time in the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Packets begun.
+    pub packets: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Time during which bits were on the wire.
+    pub busy: Time,
+    /// Time during which its buffers were full.
     pub buffer_full: Time,
 }
 
@@ -30,7 +43,8 @@ pub(crate) struct Carried {
 /// Counters that packets seldom touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
-    packets_before_warmup: u64,
+    /// Before the measured part.
+    before: Flow,
     buffer_full: Time,
 }
 
@@ -50,8 +64,11 @@ impl Carried {
             self.bytes += u64::from(bytes);
             self.busy += serialization;
         } else {
-            held.packets_before_warmup += 1;
-            self.busy += (now + serialization).saturating_sub(warmup);
+            let measured = (now + serialization).saturating_sub(warmup);
+            self.busy += measured;
+            held.before.packets += 1;
+            held.before.bytes += u64::from(bytes);
+            held.before.busy += serialization - measured;
         }
     }
 
@@ -69,8 +86,11 @@ impl Carried {
             self.bytes -= u64::from(bytes);
             self.busy = self.busy - serialization;
         } else {
-            held.packets_before_warmup -= 1;
-            self.busy = self.busy - (now + serialization).saturating_sub(warmup);
+            let measured = (now + serialization).saturating_sub(warmup);
+            self.busy = self.busy - measured;
+            held.before.packets -= 1;
+            held.before.bytes -= u64::from(bytes);
+            held.before.busy = held.before.busy - (serialization - measured);
         }
     }
 }
@@ -80,23 +100,32 @@ impl Held {
     #[inline]
     pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full += now.saturating_sub(since.max(warmup));
+        self.before.buffer_full += now.min(warmup).saturating_sub(since);
     }
 
     /// Takes back the latest [`Held::unblock`], which had the same arguments.
     pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full = self.buffer_full - now.saturating_sub(since.max(warmup));
+        self.before.buffer_full = self.before.buffer_full - now.min(warmup).saturating_sub(since);
     }
 }
 
 impl LinkUse {
     /// All that was counted up to `end`, while the wire is busy until `busy_until`.
     pub(crate) fn new(carried: Carried, held: Held, end: Time, busy_until: Time) -> LinkUse {
+        let to_come = busy_until.saturating_sub(end);
+        let before = held.before;
         LinkUse {
-            packets_total: held.packets_before_warmup + carried.packets,
             packets: carried.packets,
             bytes: carried.bytes,
-            busy: carried.busy.saturating_sub(busy_until.saturating_sub(end)),
+            busy: carried.busy.saturating_sub(to_come),
             buffer_full: held.buffer_full,
+            total: Flow {
+                packets: before.packets + carried.packets,
+                bytes: before.bytes + carried.bytes,
+                busy: (before.busy + carried.busy).saturating_sub(to_come),
+                buffer_full: before.buffer_full + held.buffer_full,
+            },
         }
     }
 }

@@ -329,6 +329,11 @@ impl<T: Copy> Nic<T> {
         LinkUse::new(self.carried, held, end, self.busy_until)
     }
 
+    /// Whether its link goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, time: Time) -> bool {
+        self.busy_until > time || self.blocked_since.is_some()
+    }
+
     /// All that changes; equal where no input can tell two NICs apart.
     pub fn state(&self) -> NicState<T> {
         NicState {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use pyo3::prelude::*;
 use sim::Control;
@@ -121,13 +121,22 @@ fn run(
         let worker = scope.spawn(|| {
             // Dropped at the end, also of a panic: that is what the waiting thread notices.
             let _running = sender;
+            let settings = experiment.settings.clone();
+            let running = results::RunningFolder::begin(out, settings, now(), sim::COLLECTED, false)
+                .map_err(Failure::Write)?;
+            let parts = running.parts();
+            let way = sim::Way {
+                parts: Some(&parts),
+                ..sim::Way::default()
+            };
             let result = match interference {
-                true => sim::run_with_interference(experiment, &control, &sim::Way::default())
-                    .map(|result| result.expect("a process that is alone has the result")),
-                false => sim::run(experiment, &control),
+                true => sim::run_with_interference(experiment, &control, &way),
+                false => sim::run_in(experiment, &control, &way),
             };
             let result = result.map_err(Failure::Simulation)?;
+            let result = result.expect("a process that is alone has the result");
             result.write(out, true).map_err(Failure::Write)?;
+            running.end();
             Ok(json(&result.summary))
         });
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
@@ -143,6 +152,12 @@ fn run(
             Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
         }
     })
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{RunResult, Summary, Table, report};
+use crate::running::{PARTS, RUNNING};
+use crate::{RunResult, Running, Summary, Table, report};
 
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
@@ -90,7 +91,13 @@ impl Summary {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Err(wrong(format!("it has no {SUMMARY}")));
+                return Err(wrong(match Running::load(folder)? {
+                    Some(_) => format!(
+                        "its run is under way or was killed ({RUNNING}); what it has measured so far lies in \
+                         {PARTS}/"
+                    ),
+                    None => format!("it has no {SUMMARY}"),
+                }));
             }
             Err(source) => return Err(ReadError::Io { path, source }),
         };
@@ -156,7 +163,12 @@ impl RunResult {
             }
         }
         tables.sort_by(|a, b| a.name().cmp(b.name()));
-        Ok(RunResult { summary, tables })
+        let collected = Vec::new();
+        Ok(RunResult {
+            summary,
+            tables,
+            collected,
+        })
     }
 
     fn write_files(&self, folder: &Path) -> Result<(), WriteError> {
@@ -165,6 +177,10 @@ impl RunResult {
             source,
         };
         for table in &self.tables {
+            let path = folder.join(format!("{}.parquet", table.name()));
+            table.write(&path).map_err(|e| failed(&path, e))?;
+        }
+        for table in self.collected.iter().filter(|table| table.in_memory().is_none()) {
             let path = folder.join(format!("{}.parquet", table.name()));
             table.write(&path).map_err(|e| failed(&path, e))?;
         }
@@ -279,11 +295,14 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
         return Ok(());
     }
     let of_checkpoint = |name: &str| name == CHECKPOINT || name.starts_with(PARTIAL_CHECKPOINT);
-    if names.iter().all(|name| of_checkpoint(name)) {
+    // What a run that was killed has left.
+    let of_run = |name: &str| of_checkpoint(name) || name == RUNNING || name == PARTS;
+    let marked = names.iter().any(|name| name == RUNNING) || !names.iter().any(|name| name == PARTS);
+    if marked && names.iter().all(|name| of_run(name)) {
         return Ok(());
     }
     let of_result = |name: &str| name == SUMMARY || name == REPORT || name.ends_with(".parquet");
-    let ours = |name: &str| of_checkpoint(name) || of_result(name);
+    let ours = |name: &str| marked && of_run(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {
             folder: dir.into(),

@@ -13,7 +13,9 @@ mod interference;
 mod outcome;
 mod report;
 pub mod rows;
+mod running;
 mod show;
+pub mod stream;
 mod summary;
 mod table;
 
@@ -27,5 +29,9 @@ pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::report;
-pub use summary::{Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds};
+pub use running::{RUNNING, Running, RunningFolder};
+pub use stream::{Collected, Shelf, Stream, StreamState};
+pub use summary::{
+    Collect, CollectedTable, Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds,
+};
 pub use table::Table;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::rows::{HopsRow, JobRow, LatencyRow, hops_histogram, latency_histogram};
-use crate::summary::{Job, Latency, Network, Run, SCHEMA, Summary, nanoseconds};
-use crate::{Chain, Digest, Histogram, Table};
+use crate::summary::{Collect, CollectedTable, Job, Latency, Network, Run, SCHEMA, Summary, nanoseconds};
+use crate::{Chain, Collected, Digest, Histogram, Table};
 
 /// Everything that a simulation measured and that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,8 @@ pub struct RunResult {
     pub summary: Summary,
     /// One table per Parquet file.
     pub tables: Vec<Table>,
+    /// Tables that grew while the run went on; those in memory are among `tables`, too.
+    pub collected: Vec<Collected>,
 }
 
 impl RunResult {
@@ -146,9 +148,42 @@ impl RunResult {
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             interference: None,
             bounds: None,
+            collect: None,
             run,
         };
-        RunResult { summary, tables }
+        RunResult {
+            summary,
+            tables,
+            collected: Vec::new(),
+        }
+    }
+
+    /// Adds the tables that grew while the run went on. They have a digest of their own: that of the results is
+    /// the same whatever was collected.
+    /// `collect` says what was asked for; its digest and tables are filled in here.
+    pub fn collect(&mut self, collect: Collect, mut collected: Vec<Collected>) {
+        collected.sort_by(|a, b| a.name().cmp(b.name()));
+        let mut digest = Digest::new();
+        let mut tables = Vec::new();
+        for table in &collected {
+            digest.bytes("table", table.name().as_bytes());
+            digest.bytes("rows", &table.rows().to_le_bytes());
+            digest.bytes("hash", table.hash().as_bytes());
+            tables.push(CollectedTable {
+                table: table.name().into(),
+                rows: table.rows(),
+                digest: table.hash().to_hex(),
+            });
+        }
+        self.summary.collect = Some(Collect {
+            digest: digest.finish(),
+            tables,
+            ..collect
+        });
+        let in_memory = collected.iter().filter_map(Collected::in_memory);
+        self.tables.extend(in_memory.cloned());
+        self.tables.sort_by(|a, b| a.name().cmp(b.name()));
+        self.collected = collected;
     }
 
     /// The table of this name, if the run has it.

@@ -8,6 +8,23 @@ use std::sync::Arc;
 
 use crate::table::{Cell, Table};
 
+/// What a row of a table holds, and how its columns are collected.
+pub trait Row: Sized {
+    /// Name of the table.
+    const TABLE: &'static str;
+    /// Cells of all columns.
+    type Columns: Send;
+
+    /// No rows yet.
+    fn columns() -> Self::Columns;
+    /// Puts a row at the end.
+    fn push(self, columns: &mut Self::Columns);
+    /// The table of all rows, which are taken out.
+    fn table(columns: &mut Self::Columns) -> Table;
+    /// The columns of a table again; none if it is another one.
+    fn restore(table: &Table) -> Option<Self::Columns>;
+}
+
 macro_rules! table {
     (
         $(#[$doc:meta])* $row:ident, $table:ident {
@@ -20,16 +37,41 @@ macro_rules! table {
             $( $(#[$column_doc])* pub $column: $type, )*
         }
 
+        impl Row for $row {
+            const TABLE: &'static str = stringify!($table);
+            type Columns = ( $( <$type as Cell>::Cells, )* );
+
+            fn columns() -> Self::Columns {
+                ( $( <$type as Cell>::Cells::default(), )* )
+            }
+
+            #[inline]
+            fn push(self, columns: &mut Self::Columns) {
+                let ( $( $column, )* ) = columns;
+                $( <$type as Cell>::push(self.$column, $column); )*
+            }
+
+            fn table(columns: &mut Self::Columns) -> Table {
+                let ( $( $column, )* ) = columns;
+                Table::new(
+                    stringify!($table),
+                    vec![$( (stringify!($column), <$type>::NULLABLE, <$type as Cell>::array($column)) ),*],
+                )
+            }
+
+            fn restore(table: &Table) -> Option<Self::Columns> {
+                let batch = table.batch();
+                Some(( $( <$type as Cell>::restore(batch.column_by_name(stringify!($column))?)?, )* ))
+            }
+        }
+
         #[doc = concat!("The table `", stringify!($table), "` of these rows, in the order given.")]
         pub fn $table(rows: impl IntoIterator<Item = $row>) -> Table {
-            $( let mut $column = <$type as Cell>::Cells::default(); )*
+            let mut columns = $row::columns();
             for row in rows {
-                $( Cell::push(row.$column, &mut $column); )*
+                row.push(&mut columns);
             }
-            Table::new(
-                stringify!($table),
-                vec![$( (stringify!($column), <$type>::NULLABLE, <$type as Cell>::array($column)) ),*],
-            )
+            $row::table(&mut columns)
         }
     };
 }
@@ -169,6 +211,135 @@ table! {
     }
 }
 
+table! {
+    /// What the links of one class did in one bin of time. Of a bin in which none of them did anything there is
+    /// no row, nor in the other tables of series.
+    ClassSeriesRow, class_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Links of this class, also those that did nothing.
+        links: u64,
+        /// Bytes of the packets begun in the bin, all links together.
+        bytes: u64,
+        /// Those packets.
+        packets: u64,
+        /// Time in which bits were on the wire, all links together, in picoseconds.
+        busy_ps: u64,
+        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, all links
+        /// together, in picoseconds.
+        buffer_full_ps: u64,
+    }
+}
+
+table! {
+    /// What one link did in one bin of time.
+    LinkSeriesRow, link_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link, as in the table `links`.
+        link: u32,
+        /// Bytes of the packets begun in the bin.
+        bytes: u64,
+        /// Those packets.
+        packets: u64,
+        /// Time in which bits were on the wire, in picoseconds.
+        busy_ps: u64,
+        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, in picoseconds.
+        buffer_full_ps: u64,
+        /// Packets that wait for the link at the end of the bin; of an injection link, as many as the bytes in the
+        /// queue of the NIC make at least.
+        waiting_packets: u32,
+        /// Bytes that wait for the link at the end of the bin.
+        waiting_bytes: u64,
+    }
+}
+
+table! {
+    /// Room taken in a buffer at the end of a bin of time, where it has changed.
+    VcSeriesRow, vc_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link that leads to the buffer, as in the table `links`.
+        link: u32,
+        /// Virtual channel.
+        vc: u8,
+        /// Bytes taken, as the sender knows it: until the credit for them is back.
+        used_bytes: u32,
+        /// Bytes of the buffer.
+        capacity_bytes: u32,
+    }
+}
+
+table! {
+    /// What one host did in one bin of time.
+    HostSeriesRow, host_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Host.
+        host: u32,
+        /// Packets begun in the bin.
+        packets_sent: u64,
+        /// Packets that came in whole in the bin.
+        packets_received: u64,
+        /// Bytes of the packets begun.
+        bytes_sent: u64,
+        /// Bytes of the packets that came in.
+        bytes_received: u64,
+        /// Bytes that wait in the queues of its NIC at the end of the bin.
+        nic_queue_bytes: u64,
+    }
+}
+
+table! {
+    /// What one router did in one bin of time.
+    RouterSeriesRow, router_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Router.
+        router: u32,
+        /// Packets that began to leave it in the bin.
+        packets_sent: u64,
+        /// Packets whose head came in, and through the pipeline, in the bin.
+        packets_received: u64,
+    }
+}
+
+table! {
+    /// What one job did in one bin of time.
+    JobSeriesRow, job_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// Its end, or that of the run, in picoseconds.
+        end_ps: u64,
+        /// Name of the job.
+        job: Arc<str>,
+        /// Messages handed to NICs or to memory, those of protocols included.
+        messages_sent: u64,
+        /// Their bytes on the wire.
+        bytes_sent: u64,
+        /// Messages that came in whole; of synthetic traffic, which nobody waits for, 0.
+        messages_received: u64,
+        /// Bytes of those; of synthetic traffic, of the packets.
+        bytes_received: u64,
+        /// Packets that came in whole.
+        packets_delivered: u64,
+        /// Ranks that reached the end of their programs.
+        ranks_finished: u64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +354,12 @@ mod tests {
             links([]),
             latency_histogram([]),
             hops_histogram([]),
+            class_series([]),
+            link_series([]),
+            vc_series([]),
+            host_series([]),
+            router_series([]),
+            job_series([]),
         ] {
             let heading = format!("## `{}`", table.name());
             let section = page

@@ -34,8 +34,38 @@ pub struct Summary {
     /// traffic, and in results of older versions. Set by whoever has computed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
+    /// What was collected while the run went on; none in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<Collect>,
     /// What the run cost: the only part that differs from run to run.
     pub run: Run,
+}
+
+/// What was collected while a run went on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Collect {
+    /// Hash over all rows of these tables, 64 hexadecimal digits: as [`Summary::digest`], which does not cover them,
+    /// the same for every executor, thread count, machine.
+    pub digest: String,
+    /// What was sampled: `off`, `classes`, `links` or `vcs`.
+    pub series: String,
+    /// Width of the first bins of time, in picoseconds.
+    pub first_bin_ps: u64,
+    /// Bins after which the width doubles; null: all have the same width.
+    pub bins_per_width: Option<u64>,
+    /// The tables that have rows; those that were not collected, or stayed empty, are not there.
+    pub tables: Vec<CollectedTable>,
+}
+
+/// One table of what was collected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CollectedTable {
+    /// Its name.
+    pub table: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Hash over them, 64 hexadecimal digits.
+    pub digest: String,
 }
 
 /// What the network did.

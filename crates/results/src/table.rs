@@ -4,20 +4,28 @@
 //! tables of a run hold is in [`crate::rows`].
 
 use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt32Array,
+    UInt64Array,
+};
 use arrow_schema::{Field, Schema};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::ChunkReader;
+use parquet::file::writer::SerializedFileWriter;
 
 /// A table of a result: its name, which is also its file's stem, and its columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,19 +104,32 @@ impl Table {
 
     /// Writes the table as a Parquet file, compressed with Snappy, and waits until the disk has it.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
-            .build();
-        let file = BufWriter::new(File::create(path)?);
-        let mut writer =
-            ArrowWriter::try_new(file, self.batch.schema(), Some(properties)).map_err(io_error)?;
-        writer.write(&self.batch).map_err(io_error)?;
-        let buffer = writer.into_inner().map_err(io_error)?;
-        buffer
+        self.write_to(BufWriter::new(File::create(path)?))?
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?
             .sync_all()
+    }
+
+    /// Writes the table in the form of a Parquet file.
+    pub(crate) fn write_to<W: Write + Send>(&self, out: W) -> io::Result<W> {
+        let properties = Some(properties().build());
+        let mut writer = ArrowWriter::try_new(out, self.batch.schema(), properties).map_err(io_error)?;
+        writer.write(&self.batch).map_err(io_error)?;
+        writer.into_inner().map_err(io_error)
+    }
+
+    /// Puts tables of the same columns one behind the other.
+    pub(crate) fn joined(name: &str, tables: &[Table]) -> Option<Table> {
+        let first = tables.first()?;
+        let batches = tables.iter().map(Table::batch);
+        let batch = arrow_select::concat::concat_batches(&first.batch.schema(), batches).ok()?;
+        let name = name.into();
+        Some(Table { name, batch })
+    }
+
+    /// Reads a table of this name from the bytes that [`Table::write_to`] gave.
+    pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> io::Result<Table> {
+        Table::read_from(name.into(), Bytes::from(bytes))
     }
 
     /// Reads a table from the Parquet file of a result; the table is named after the file.
@@ -121,7 +142,11 @@ impl Table {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io_error)?;
+        Table::read_from(name, File::open(path)?)
+    }
+
+    fn read_from(name: String, file: impl ChunkReader + 'static) -> io::Result<Table> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(io_error)?;
         let rows =
             usize::try_from(builder.metadata().file_metadata().num_rows()).map_err(io::Error::other)?;
         let schema = builder.schema().clone();
@@ -139,6 +164,70 @@ impl Table {
     }
 }
 
+/// Rows of a Parquet file.
+pub(crate) fn rows_of(path: &Path) -> io::Result<u64> {
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&File::open(path)?)
+        .map_err(io_error)?;
+    u64::try_from(metadata.file_metadata().num_rows()).map_err(io::Error::other)
+}
+
+/// How all tables are written.
+fn properties() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
+}
+
+/// Puts the Parquet files of one table one behind the other into one file, byte by byte, and waits until the disk
+/// has it: what was compressed stays so, and each file's rows stay a row group.
+pub(crate) fn join_files(parts: &[PathBuf], path: &Path) -> io::Result<()> {
+    let mut writer: Option<SerializedFileWriter<BufWriter<File>>> = None;
+    for part in parts {
+        let file = File::open(part)?;
+        let metadata = ParquetMetaDataReader::new()
+            .parse_and_finish(&file)
+            .map_err(io_error)?;
+        let of_file = metadata.file_metadata();
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            None => {
+                let properties = properties()
+                    .set_key_value_metadata(of_file.key_value_metadata().cloned())
+                    .build();
+                let out = BufWriter::new(File::create(path)?);
+                let schema = of_file.schema_descr().root_schema_ptr();
+                let new = SerializedFileWriter::new(out, schema, Arc::new(properties));
+                writer.insert(new.map_err(io_error)?)
+            }
+        };
+        for group in metadata.row_groups() {
+            let mut out = writer.next_row_group().map_err(io_error)?;
+            for column in group.columns() {
+                let whole = ColumnCloseResult {
+                    bytes_written: column.compressed_size() as u64,
+                    rows_written: group.num_rows() as u64,
+                    metadata: column.clone(),
+                    bloom_filter: None,
+                    column_index: None,
+                    offset_index: None,
+                };
+                out.append_column(&file, whole).map_err(io_error)?;
+            }
+            out.close().map_err(io_error)?;
+        }
+    }
+    match writer {
+        Some(writer) => writer
+            .into_inner()
+            .map_err(io_error)?
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .sync_all(),
+        None => Ok(()),
+    }
+}
+
 /// The input/output error inside a Parquet error, so that "no space left on device" stays itself.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
@@ -151,33 +240,67 @@ fn io_error(error: ParquetError) -> io::Error {
 }
 
 /// A type that a column can be made of.
-pub(crate) trait Cell: Sized {
+pub trait Cell: Sized {
     /// Whether cells may be empty.
     const NULLABLE: bool = false;
     /// Cells that are being collected.
-    type Cells: Default;
+    type Cells: Default + Send;
     fn push(self, cells: &mut Self::Cells);
-    fn array(cells: Self::Cells) -> ArrayRef;
+    /// The cells so far, which are taken out.
+    fn array(cells: &mut Self::Cells) -> ArrayRef;
+    /// The cells of an array again; none if it is of another type.
+    fn restore(array: &ArrayRef) -> Option<Self::Cells>;
 }
 
 macro_rules! plain_cell {
     ($type:ty, $array:ty) => {
         impl Cell for $type {
             type Cells = Vec<$type>;
+            #[inline]
             fn push(self, cells: &mut Self::Cells) {
                 cells.push(self);
             }
-            fn array(cells: Self::Cells) -> ArrayRef {
-                Arc::new(<$array>::from(cells))
+            fn array(cells: &mut Self::Cells) -> ArrayRef {
+                Arc::new(<$array>::from(std::mem::take(cells)))
+            }
+            fn restore(array: &ArrayRef) -> Option<Self::Cells> {
+                let array = array.as_any().downcast_ref::<$array>()?;
+                array.iter().collect()
             }
         }
     };
 }
 
+plain_cell!(u8, UInt8Array);
 plain_cell!(u32, UInt32Array);
 plain_cell!(u64, UInt64Array);
 plain_cell!(f64, Float64Array);
 plain_cell!(bool, BooleanArray);
+
+macro_rules! optional_cell {
+    ($type:ty, $array:ty) => {
+        impl Cell for Option<$type> {
+            const NULLABLE: bool = true;
+            type Cells = Vec<Option<$type>>;
+            #[inline]
+            fn push(self, cells: &mut Self::Cells) {
+                cells.push(self);
+            }
+            fn array(cells: &mut Self::Cells) -> ArrayRef {
+                Arc::new(<$array>::from(std::mem::take(cells)))
+            }
+            fn restore(array: &ArrayRef) -> Option<Self::Cells> {
+                let array = array.as_any().downcast_ref::<$array>()?;
+                Some(array.iter().collect())
+            }
+        }
+    };
+}
+
+optional_cell!(u8, UInt8Array);
+optional_cell!(u32, UInt32Array);
+optional_cell!(i32, Int32Array);
+optional_cell!(u64, UInt64Array);
 
 macro_rules! text_cell {
     ($type:ty) => {
@@ -186,8 +309,25 @@ macro_rules! text_cell {
             fn push(self, cells: &mut Self::Cells) {
                 cells.append_value(&self);
             }
-            fn array(mut cells: Self::Cells) -> ArrayRef {
+            fn array(cells: &mut Self::Cells) -> ArrayRef {
                 Arc::new(cells.finish())
+            }
+            fn restore(array: &ArrayRef) -> Option<Self::Cells> {
+                restore_texts(array)
+            }
+        }
+
+        impl Cell for Option<$type> {
+            const NULLABLE: bool = true;
+            type Cells = StringBuilder;
+            fn push(self, cells: &mut Self::Cells) {
+                cells.append_option(self);
+            }
+            fn array(cells: &mut Self::Cells) -> ArrayRef {
+                Arc::new(cells.finish())
+            }
+            fn restore(array: &ArrayRef) -> Option<Self::Cells> {
+                restore_texts(array)
             }
         }
     };
@@ -197,15 +337,12 @@ text_cell!(String);
 text_cell!(Arc<str>);
 text_cell!(std::borrow::Cow<'static, str>);
 
-impl Cell for Option<Arc<str>> {
-    const NULLABLE: bool = true;
-    type Cells = StringBuilder;
-    fn push(self, cells: &mut Self::Cells) {
-        cells.append_option(self);
+fn restore_texts(array: &ArrayRef) -> Option<StringBuilder> {
+    let mut cells = StringBuilder::new();
+    for text in array.as_string_opt::<i32>()? {
+        cells.append_option(text);
     }
-    fn array(mut cells: Self::Cells) -> ArrayRef {
-        Arc::new(cells.finish())
-    }
+    Some(cells)
 }
 
 #[cfg(test)]

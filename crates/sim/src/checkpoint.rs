@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use des::{Executor, Snapshot, Time};
-use results::Chain;
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
+use crate::collect::CollectorState;
 use crate::experiment::Source;
 use crate::fact::Fact;
 use crate::{Error, Experiment};
 
 /// What every file begins with; the version is that of the layout.
-const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 1\n";
+const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 2\n";
 
 /// What follows then: BLAKE3 of all the rest, in hexadecimal digits, and the end of the line.
 const DIGEST_BYTES: usize = 64;
@@ -62,8 +62,8 @@ struct Head {
 /// The rest of it, in the kernel's own form.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Body {
-    /// The digest of the records so far.
-    pub(crate) records: Chain,
+    /// What has been collected so far.
+    pub(crate) collected: CollectorState,
     pub(crate) snapshot: Snapshot<Fact>,
 }
 
@@ -204,10 +204,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes one.
-    pub(crate) fn write(&mut self, records: Chain, snapshot: Snapshot<Fact>) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, collected: CollectorState, snapshot: Snapshot<Fact>) -> Result<(), Error> {
         let time = snapshot.time;
-        let body =
-            postcard::to_stdvec(&Body { records, snapshot }).expect("what is in memory can be written there");
+        let body = Body { collected, snapshot };
+        let body = postcard::to_stdvec(&body).expect("what is in memory can be written there");
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
             simulated_ns: time.as_ns(),

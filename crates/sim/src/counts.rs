@@ -16,6 +16,10 @@ pub struct JobCounts {
     pub bytes: u64,
     /// Bytes handed to the NIC in the measured part.
     pub offered_bytes: u64,
+    /// Whole messages that came for its ranks.
+    pub messages_received: u64,
+    /// Bytes of those.
+    pub message_bytes_received: u64,
     /// Packets begun.
     pub packets_injected: u64,
     /// Packets received.
@@ -42,6 +46,13 @@ pub enum CountsUndo {
         job: u16,
         /// Whether in the measured part, to the NIC.
         offered: bool,
+        /// Its size.
+        bytes: u64,
+    },
+    /// A whole message came.
+    Received {
+        /// Job.
+        job: u16,
         /// Its size.
         bytes: u64,
     },
@@ -117,6 +128,17 @@ impl JobCounts {
         }
     }
 
+    /// A whole message has come.
+    #[inline]
+    pub fn received<J: Journal<CountsUndo>>(&mut self, bytes: u64, journal: &mut J) {
+        self.messages_received += 1;
+        self.message_bytes_received += bytes;
+        if J::KEPT {
+            let job = self.job;
+            journal.note(CountsUndo::Received { job, bytes });
+        }
+    }
+
     /// A packet is begun.
     #[inline]
     pub fn injected<J: Journal<CountsUndo>>(&mut self, journal: &mut J) {
@@ -164,6 +186,7 @@ impl CountsUndo {
         let job = match self {
             CountsUndo::Opened => return drop(counts.pop()),
             CountsUndo::Message { job, .. }
+            | CountsUndo::Received { job, .. }
             | CountsUndo::Injected { job }
             | CountsUndo::Delivered { job, .. }
             | CountsUndo::Latency { job, .. }
@@ -180,6 +203,10 @@ impl CountsUndo {
                 if offered {
                     of.offered_bytes -= bytes;
                 }
+            }
+            CountsUndo::Received { bytes, .. } => {
+                of.messages_received -= 1;
+                of.message_bytes_received -= bytes;
             }
             CountsUndo::Injected { .. } => of.packets_injected -= 1,
             CountsUndo::Delivered { accepted, bytes, .. } => {

@@ -41,6 +41,9 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// What is collected while the run goes on cannot be written, or not be read again.
+    #[error("what the run collects: {0}")]
+    Collect(std::io::Error),
     /// The run is not one for several processes.
     #[error("{0}")]
     Processes(String),

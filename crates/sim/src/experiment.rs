@@ -14,6 +14,7 @@ use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 use workload::Interpreters;
 
 use crate::Error;
+use crate::collect::CollectSetting;
 use crate::job::{self, Job, JobKind};
 use crate::rails::Rails;
 
@@ -28,6 +29,8 @@ pub struct Experiment {
     pub jobs: Arc<[Job]>,
     /// How to run it.
     pub run: RunSetting,
+    /// What is collected while it runs.
+    pub collect: CollectSetting,
     /// All settings with every default, as given back in the result.
     pub settings: serde_json::Value,
     /// Where it comes from.
@@ -202,19 +205,20 @@ impl Experiment {
             root.set(key, value)?;
         }
         // Names before values: a misspelt table is said to be one, not to be missing.
-        const TABLES: [&str; 4] = ["job", "mpi", "network", "run"];
+        const TABLES: [&str; 5] = ["collect", "job", "mpi", "network", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
         }
         // Asked for in the order in which the result prints them.
-        for table in ["network", "mpi", "run"] {
+        for table in ["network", "mpi", "run", "collect"] {
             root.section(table)?;
         }
         root.sections("job")?;
         let run = RunSetting::read(root.section("run")?)?;
         let network = Network::read(root.section("network")?)?;
         let mpi = mpi::Settings::read(root.section("mpi")?)?;
+        let collect = CollectSetting::read(root.section("collect")?, &network, run.until)?;
         let folder = folder_of(folder);
         let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
@@ -227,6 +231,7 @@ impl Experiment {
             network: Arc::new(network),
             jobs: jobs.into(),
             run,
+            collect,
             settings,
             source: None,
         })

@@ -1,6 +1,5 @@
 //! What happens in a simulated network: the payloads of all events, and the records of a run.
 
-use des::Time;
 use fabric::Packet;
 use routing::Entry;
 use serde::{Deserialize, Serialize};
@@ -125,15 +124,115 @@ pub enum Fact {
     },
 }
 
-/// What is committed in the total order.
+/// What is committed in the total order: on its way from the LP that notes it to the
+/// [`Collector`](crate::collect::Collector), which makes rows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RankDone {
-    /// Job.
-    pub job: u16,
-    /// Rank.
-    pub rank: u32,
-    /// When it finished.
-    pub time: Time,
+pub enum Record {
+    /// A rank has finished. Its time is that of the event.
+    RankDone {
+        /// Job.
+        job: u16,
+        /// Rank.
+        rank: u32,
+    },
+    /// What the links of one class did at one router or host in a bin.
+    ClassSample {
+        /// The bin.
+        bin: u32,
+        /// The class, see [`Plan`](crate::collect::Plan).
+        class: u8,
+        /// What they carried in it.
+        flow: BriefFlow,
+    },
+    /// What one link did in a bin.
+    LinkSample {
+        /// The bin.
+        bin: u32,
+        /// The link.
+        link: u32,
+        /// Its class.
+        class: u8,
+        /// What it carried in the bin.
+        flow: BriefFlow,
+        /// Packets that wait for it at the end of the bin.
+        waiting_packets: u32,
+        /// Bytes that do.
+        waiting_bytes: u64,
+    },
+    /// Room taken at the far end of a link at the end of a bin.
+    VcSample {
+        /// The bin.
+        bin: u32,
+        /// The link.
+        link: u32,
+        /// The first VC of which the record knows.
+        first: u8,
+        /// A bit for each VC from there on of which the room has changed.
+        changed: u8,
+        /// Bytes taken.
+        used: [u32; VCS_PER_RECORD],
+    },
+    /// What one host did in a bin.
+    HostSample {
+        /// The bin.
+        bin: u32,
+        /// The host.
+        host: u32,
+        /// Packets begun.
+        packets_sent: u32,
+        /// Packets that came.
+        packets_received: u32,
+        /// Bytes of the packets begun.
+        bytes_sent: u64,
+        /// Bytes of those that came.
+        bytes_received: u64,
+        /// Bytes in the queues of its NIC at the end of the bin.
+        queue_bytes: u64,
+    },
+    /// What one router did in a bin.
+    RouterSample {
+        /// The bin.
+        bin: u32,
+        /// The router.
+        router: u32,
+        /// Packets that began to leave.
+        packets_sent: u32,
+        /// Packets that came.
+        packets_received: u32,
+    },
+    /// What a job did at one host in a bin.
+    JobSample {
+        /// The bin.
+        bin: u32,
+        /// The job.
+        job: u16,
+        /// Messages sent.
+        messages_sent: u32,
+        /// Messages that came.
+        messages_received: u32,
+        /// Packets that came.
+        packets_delivered: u32,
+        /// Bytes sent.
+        bytes_sent: u64,
+        /// Bytes that came.
+        bytes_received: u64,
+    },
+}
+
+/// VCs that one record of them has room for.
+pub const VCS_PER_RECORD: usize = 8;
+
+/// What one link carried in a bin: of one link, packets and bytes are few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BriefFlow {
+    /// Bytes of the packets begun.
+    pub bytes: u64,
+    /// Those packets.
+    pub packets: u32,
+    /// Time during which bits were on the wire, in ps.
+    pub busy_ps: u64,
+    /// Time during which its buffers were full, in ps.
+    pub buffer_full_ps: u64,
 }
 
 #[cfg(test)]
@@ -147,5 +246,11 @@ mod tests {
             "{}",
             size_of::<des::Event<Fact>>()
         );
+    }
+
+    /// There are many of them, and all are sorted.
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<Record>() <= 64, "{}", size_of::<Record>());
     }
 }

@@ -11,8 +11,9 @@ use topology::{HOST_LINK, HostId};
 use workload::{Operation, Program, TraceError};
 
 use crate::Error;
+use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
 use crate::counts::{CountsUndo, JobCounts, counts_of};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
@@ -43,6 +44,8 @@ pub struct Host {
     /// When the NIC takes the next message of a rank at the earliest.
     next_handover: Time,
     actions: Vec<Action>,
+    /// Samples it, if anything is sampled.
+    sampler: HostSampler,
 }
 
 /// One port of the NIC.
@@ -105,6 +108,8 @@ pub enum HostUndo {
     },
     /// A message for one of its ranks has come.
     MessageReceived,
+    /// It was sampled.
+    Sampled(Box<HostSamples>),
     /// The NIC keeps its distance from another message.
     HandedOver {
         /// When it would have taken the next one before.
@@ -128,6 +133,7 @@ pub struct HostState {
     counts: Vec<JobCounts>,
     under_way: u32,
     next_handover: Time,
+    samples: Option<HostSamples>,
 }
 
 /// Where the outputs of a port of the NIC go: into events.
@@ -170,6 +176,7 @@ impl Host {
             under_way: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
+            sampler: HostSampler::new(simulation, id),
         }
     }
 
@@ -204,6 +211,9 @@ impl Host {
     #[inline]
     pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
         let now = context.now();
+        if self.sampler.is_due(now) {
+            self.sample(simulation, context);
+        }
         match *fact {
             Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
             Fact::CreditReturned { port, bytes, .. } => {
@@ -252,6 +262,32 @@ impl Host {
                 unreachable!("{fact:?} does not happen to a host")
             }
         }
+    }
+
+    /// Notes what has been in the bins before the one that begins.
+    #[cold]
+    #[inline(never)]
+    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+        let now = context.now();
+        let Host {
+            id,
+            first,
+            more,
+            counts,
+            sampler,
+            ..
+        } = self;
+        let seen = seen(*id, first, more.as_deref(), counts);
+        let emit = &mut |record| context.emit(record);
+        if let Some(before) = sampler.sample(simulation, &seen, now, C::REVERSIBLE, emit) {
+            context.undo(Undo::Host(HostUndo::Sampled(before)));
+        }
+    }
+
+    /// The last samples, of a host to which nothing will happen any more.
+    pub fn finish(&self, simulation: &Simulation, end: Time, emit: &mut impl FnMut(Record)) {
+        let seen = seen(self.id, &self.first, self.more.as_deref(), &self.counts);
+        self.sampler.finish(simulation, &seen, end, emit);
     }
 
     #[inline]
@@ -427,9 +463,13 @@ impl Host {
             context.undo(Undo::Host(HostUndo::MessageReceived));
         }
         let now = context.now();
-        let slot = simulation
-            .seats
-            .slot(&simulation.jobs[usize::from(job)], message.to);
+        let of = &simulation.jobs[usize::from(job)];
+        if let JobKind::Ranks(ranks) = &of.kind {
+            let bytes = wire_bytes(&message, &ranks.mpi.settings);
+            let notes = &mut Notes(context);
+            counts_of(&mut self.counts, job, notes).received(bytes, notes);
+        }
+        let slot = simulation.seats.slot(of, message.to);
         self.with_rank(simulation, slot, context, |rank, actions| {
             rank.arrived(now, message, actions)
         });
@@ -504,8 +544,7 @@ impl Host {
                     context.send(context.lp(), delay, Fact::RankResumed { slot });
                 }
                 Action::Finished => {
-                    let time = context.now();
-                    context.emit(RankDone { job, rank, time });
+                    context.emit(Record::RankDone { job, rank });
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
                 }
@@ -597,8 +636,9 @@ impl Host {
     }
 
     /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: HostUndo) {
+    pub fn undo(&mut self, simulation: &Simulation, step: HostUndo) {
         match step {
+            HostUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
             HostUndo::Nic { rail, step } => match (rail, &mut self.more) {
                 (1.., Some(more)) => more.others[usize::from(rail) - 1].nic.undo(step),
                 _ => self.first.nic.undo(step),
@@ -654,6 +694,7 @@ impl Host {
             counts: self.counts.clone(),
             under_way: self.under_way,
             next_handover: self.next_handover,
+            samples: self.sampler.state(),
         }
     }
 
@@ -684,7 +725,7 @@ impl Host {
         self.counts = state.counts;
         self.under_way = state.under_way;
         self.next_handover = state.next_handover;
-        Ok(())
+        self.sampler.restore(simulation.plan.bins(), state.samples)
     }
 
     /// Its ranks.
@@ -774,6 +815,33 @@ impl MoreRails {
             _ => self.divided.insert(message, left),
         };
         before.unwrap_or(0)
+    }
+}
+
+/// What is sampled of a host.
+fn seen<'a>(
+    id: HostId,
+    first: &'a Rail,
+    more: Option<&'a MoreRails>,
+    counts: &'a [JobCounts],
+) -> HostSeen<'a, impl Fn(u32, Time) -> RailSeen + use<'a>> {
+    let rail = move |rail: u32, time| {
+        let nic = match (rail, more) {
+            (1.., Some(more)) => &more.others[rail as usize - 1].nic,
+            _ => &first.nic,
+        };
+        RailSeen {
+            flow: nic.used(time).total,
+            backlog: nic.backlog(),
+            credits: nic.credits(),
+            is_active: nic.is_active(time),
+        }
+    };
+    HostSeen {
+        id,
+        rail,
+        rails: 1 + more.map_or(0, |more| more.others.len() as u32),
+        counts,
     }
 }
 

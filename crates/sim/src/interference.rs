@@ -6,6 +6,7 @@
 use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
+use crate::collect::{CollectSetting, Series};
 use crate::experiment::Experiment;
 use crate::job::{Job, JobKind};
 use crate::run::{Control, Way, run_in};
@@ -46,7 +47,14 @@ pub fn run_with_interference(
         // Nothing would be left out.
         let alone = match experiment.jobs.len() {
             1 => None,
-            _ => together(&experiment.alone(index), control, way)?,
+            _ => {
+                let way = Way {
+                    processes: way.processes,
+                    partition: way.partition.clone(),
+                    ..Way::default()
+                };
+                together(&experiment.alone(index), control, &way)?
+            }
         };
         if let Some(result) = &result {
             let alone = alone.as_ref().map_or((result, index), |alone| (alone, 0));
@@ -86,6 +94,7 @@ impl Experiment {
             network: self.network.clone(),
             jobs: [job].into(),
             run: self.run.clone(),
+            collect: CollectSetting::of(Series::Off),
             settings: self.settings.clone(),
             source: None,
         }

@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+use crate::collect::{Plan, RouterSamplerUndo};
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
@@ -27,6 +28,8 @@ pub struct Simulation {
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
+    /// What is collected.
+    pub plan: Plan,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -48,6 +51,8 @@ pub enum Undo {
     InputQueued(input_queued::Undo),
     /// Of what a router has been told.
     Hearsay(HearsayUndo),
+    /// Of what samples a router.
+    RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
     /// Of the overseer: what it was.
@@ -67,6 +72,7 @@ impl Simulation {
             numbering: Numbering::new(&experiment.network),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
+            plan: Plan::new(&experiment.collect, &experiment.network),
         }
     }
 
@@ -90,7 +96,7 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
 impl Model for Simulation {
     type Payload = Fact;
     type Lp = Process;
-    type Record = RankDone;
+    type Record = Record;
     type Undo = Undo;
     type Error = Error;
 
@@ -138,8 +144,8 @@ impl Model for Simulation {
 
     fn undo(&self, process: &mut Process, step: Undo) {
         match (process, step) {
-            (Process::Router(router), step) => router.undo(step),
-            (Process::Host(host), Undo::Host(step)) => host.undo(step),
+            (Process::Router(router), step) => router.undo(self, step),
+            (Process::Host(host), Undo::Host(step)) => host.undo(self, step),
             (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
             _ => unreachable!("a process takes back its own steps"),
         }
@@ -155,7 +161,7 @@ impl Model for Simulation {
 
     fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.restore(bytes),
+            Process::Router(router) => router.restore(self, bytes),
             Process::Host(host) => host.restore(self, read(bytes)?, purpose),
             Process::Overseer(overseer) => {
                 *overseer = read(bytes)?;

@@ -33,7 +33,7 @@ pub struct Remains<'a> {
 }
 
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
-type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
+pub type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
 
 impl Remains<'_> {
     /// Everything measured.
@@ -57,7 +57,7 @@ impl Remains<'_> {
     }
 
     /// A router decides on a packet's turn ahead of time; what had not begun by the end is not to count.
-    fn not_begun(&self) -> NotBegun {
+    pub fn not_begun(&self) -> NotBegun {
         let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
         let mut not_begun = NotBegun::new();
         for event in self.pending {
@@ -92,7 +92,8 @@ impl Remains<'_> {
     fn used(&self, router: &Switch, port: Port, not_begun: &NotBegun) -> LinkUse {
         let mut used = router.used(port.0, self.end);
         if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
-            used.packets_total -= packets;
+            used.total.packets -= packets;
+            used.total.bytes -= bytes;
             used.packets -= packets;
             used.bytes -= bytes;
         }
@@ -135,7 +136,7 @@ impl Remains<'_> {
         };
         for host in self.hosts() {
             for rail in 0..rails.count() {
-                totals.packet_hops += host.injection_use(rail, self.end).packets_total;
+                totals.packet_hops += host.injection_use(rail, self.end).total.packets;
             }
             for counts in (0..self.simulation.jobs.len()).filter_map(|job| host.counts(job)) {
                 totals.packets_injected += counts.packets_injected;
@@ -150,7 +151,7 @@ impl Remains<'_> {
                 continue;
             };
             for port in (0..topology.ports(router.switch.id())).map(Port) {
-                totals.packet_hops += self.used(&router.switch, port, not_begun).packets_total;
+                totals.packet_hops += self.used(&router.switch, port, not_begun).total.packets;
             }
         }
         totals

@@ -7,6 +7,7 @@ use fabric::{LinkUse, Packet};
 use routing::Random;
 use topology::{Peer, Port, RouterId};
 
+use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::experiment::RouterModel;
 use crate::fact::Fact;
 use crate::hearsay::Hearsay;
@@ -21,6 +22,8 @@ pub struct RouterProcess {
     wires: Box<[Option<Wire>]>,
     /// What it has been told of loads elsewhere, if its routing asks for that.
     hearsay: Option<Box<Hearsay>>,
+    /// Samples it, if anything is sampled.
+    pub sampler: RouterSampler,
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -39,6 +42,8 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
+    plan: &'a Plan,
+    sampler: &'a mut RouterSampler,
     context: &'a mut C,
 }
 
@@ -81,6 +86,7 @@ impl RouterProcess {
                 .routing
                 .reports()
                 .map(|reports| Box::new(Hearsay::new(reports))),
+            sampler: RouterSampler::new(simulation, router),
         }
     }
 
@@ -98,14 +104,38 @@ impl RouterProcess {
     /// Carries out one event.
     #[inline]
     pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+        if self.sampler.is_due(context.now()) {
+            self.sample(simulation, context);
+        }
+        if let Fact::PacketArrived { .. } = fact
+            && self.sampler.receive()
+        {
+            context.undo(Undo::RouterSampler(RouterSamplerUndo::Received));
+        }
         if self.hearsay.is_some() {
             return self.handle_informed(simulation, fact, context);
         }
         let cables = Cables {
             wires: &self.wires,
+            plan: &simulation.plan,
+            sampler: &mut self.sampler,
             context,
         };
         self.switch.handle(simulation, &[], fact, cables);
+    }
+
+    /// Notes what has been in the bins before the one that begins.
+    #[cold]
+    #[inline(never)]
+    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+        let now = context.now();
+        let emit = &mut |record| context.emit(record);
+        let before = self
+            .sampler
+            .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
+        if let Some(before) = before {
+            context.undo(Undo::RouterSampler(RouterSamplerUndo::Sampled(before)));
+        }
     }
 
     /// The same where routers tell each other of their loads.
@@ -120,6 +150,7 @@ impl RouterProcess {
             switch,
             wires,
             hearsay,
+            sampler,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -133,6 +164,8 @@ impl RouterProcess {
             _ => {
                 let cables = Cables {
                     wires,
+                    plan: &simulation.plan,
+                    sampler,
                     context: &mut *context,
                 };
                 switch.handle(simulation, hearsay.told(), fact, cables);
@@ -143,8 +176,9 @@ impl RouterProcess {
 
     /// Takes back one step.
     #[inline]
-    pub fn undo(&mut self, step: Undo) {
+    pub fn undo(&mut self, simulation: &Simulation, step: Undo) {
         match (step, &mut self.hearsay) {
+            (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
             (step, _) => self.switch.undo(step),
         }
@@ -155,6 +189,9 @@ impl RouterProcess {
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
         }
+        if let Some(samples) = self.sampler.state() {
+            model::write(&samples, bytes);
+        }
         self.switch.save(bytes);
     }
 
@@ -162,10 +199,15 @@ impl RouterProcess {
     ///
     /// # Errors
     /// The bytes are no state of such a router.
-    pub fn restore(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+    pub fn restore(&mut self, simulation: &Simulation, mut bytes: &[u8]) -> Result<(), String> {
         if let Some(hearsay) = &mut self.hearsay {
             let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
             hearsay.restore(saved)?;
+            bytes = rest;
+        }
+        if self.sampler.samples() {
+            let ((received, samples), rest): ((u64, RouterSamples), _) = model::read_first(bytes)?;
+            self.sampler.restore(&simulation.plan, received, samples)?;
             bytes = rest;
         }
         self.switch.restore(bytes)
@@ -256,8 +298,24 @@ impl Switch {
         }
     }
 
+    /// Packets that wait for a port.
+    pub fn waiting_at(&self, port: u16) -> u32 {
+        match self {
+            Switch::Packet(router) => router.waiting_at(port),
+            Switch::InputQueued(router) => router.waiting_at(port),
+        }
+    }
+
+    /// Whether the link at a port goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, port: u16, time: Time) -> bool {
+        match self {
+            Switch::Packet(router) => router.is_active(port, time),
+            Switch::InputQueued(router) => router.is_active(port, time),
+        }
+    }
+
     /// Bytes that wait for a port, are under way there, or whose credit is not back.
-    fn load(&self, port: Port) -> u64 {
+    pub fn load(&self, port: Port) -> u64 {
         match self {
             Switch::Packet(router) => router.load(port.0),
             Switch::InputQueued(router) => router.load(port.0),
@@ -353,6 +411,10 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
 impl<C: Context<Simulation>> Cables<'_, C> {
     #[inline]
     fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        let start = self.context.now() + wait;
+        if self.sampler.is_later(start) {
+            self.note_later(port, start, packet.bytes);
+        }
         let wire = self.wire(port);
         let delay = wait + wire.delay(serialization);
         let fact = Fact::PacketArrived {
@@ -361,6 +423,17 @@ impl<C: Context<Simulation>> Cables<'_, C> {
             packet,
         };
         self.context.send(wire.lp, delay, fact);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_later(&mut self, port: u16, start: Time, bytes: u32) {
+        if let Some(bin) = self.sampler.note_later(self.plan, port, start, bytes)
+            && C::REVERSIBLE
+        {
+            let step = RouterSamplerUndo::Later { port, bytes, bin };
+            self.context.undo(Undo::RouterSampler(step));
+        }
     }
 
     #[inline]

@@ -1,18 +1,20 @@
 //! Running an experiment.
 
+use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{Alone, Anatomy, End, LpId, Observer, Partition, Processes, Settings, Snapshot, Time};
 use mpi::Rank;
-use results::{Chain, Part, Rollbacks, Run, RunResult, ThreadSeconds};
+use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
 
 use crate::Error;
 use crate::audit::audit;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
+use crate::collect::Collector;
 use crate::experiment::Experiment;
-use crate::fact::{Fact, RankDone};
+use crate::fact::{Fact, Record};
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
@@ -55,6 +57,9 @@ pub struct Way<'a> {
     pub from: Option<&'a Checkpoint>,
     /// What each thread simulates; none: about equal parts that keep neighbours together.
     pub partition: Option<Partition>,
+    /// Folder for what is collected as the run goes on; none: it stays in memory. Of several processes the first
+    /// writes there.
+    pub parts: Option<&'a Path>,
 }
 
 impl Default for Way<'_> {
@@ -64,6 +69,7 @@ impl Default for Way<'_> {
             checkpoints: None,
             from: None,
             partition: None,
+            parts: None,
         }
     }
 }
@@ -120,8 +126,19 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
     let writer = way
         .checkpoints
         .map(|checkpoints| Writer::new(checkpoints, experiment, start));
+    let shelf = match way.parts {
+        Some(folder) => Shelf::Folder(folder.into()),
+        None => Shelf::Memory,
+    };
+    let collector = match from {
+        // What was collected lies with the first process.
+        Some(body) if way.processes.index() == 0 => {
+            Collector::restored(&simulation, &experiment.collect, shelf, body.collected.clone())
+        }
+        _ => Ok(Collector::new(&simulation, &experiment.collect, shelf)),
+    };
     let mut watcher = Watcher {
-        records: from.map_or(Chain::new(), |body| body.records),
+        collector: collector?,
         writer: writer.transpose()?,
         failure: None,
         control: &control.kernel,
@@ -143,7 +160,8 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         End::Failed(error) => return Err(error),
         End::FailedElsewhere => return Err(Error::Elsewhere),
         End::Irreversible(what) => return Err(Error::Audit(what)),
-        End::Interrupted => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
+        _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
+        End::Interrupted => return Err(Error::Interrupted),
         End::Drained | End::Stopped | End::Until if way.processes.index() > 0 => return Ok(None),
         End::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
         End::Stopped => {
@@ -154,14 +172,18 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         End::Until => {}
     }
     audit(&simulation, &finished.lps, &finished.pending)?;
-    let outcome = Remains {
+    let Watcher { collector, .. } = watcher;
+    let remains = Remains {
         simulation: &simulation,
         processes: &finished.lps,
         pending: &finished.pending,
         end: finished.time,
-        records: watcher.records,
-    }
-    .outcome();
+        records: collector.records(),
+    };
+    let collected = collector
+        .finish(&simulation, &finished.lps, finished.time, &remains.not_begun())
+        .map_err(Error::Collect)?;
+    let outcome = remains.outcome();
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
@@ -176,6 +198,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         ..cost(&simulation, &finished.anatomy)
     };
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
+    result.collect(experiment.collect.summary(), collected);
     result.summary.bounds = bounds(experiment, Effort::RUN);
     Ok(Some(result))
 }
@@ -198,7 +221,7 @@ fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result
 
 /// Told by the kernel as the run goes on.
 struct Watcher<'a> {
-    records: Chain,
+    collector: Collector,
     writer: Option<Writer<'a>>,
     /// Why the run was broken off from here.
     failure: Option<Error>,
@@ -206,11 +229,13 @@ struct Watcher<'a> {
 }
 
 impl Observer<Simulation> for Watcher<'_> {
-    fn commit(&mut self, time: Time, done: RankDone) {
-        self.records.integers(
-            "rank done",
-            &[time.ps(), u64::from(done.job), u64::from(done.rank)],
-        );
+    fn commit(&mut self, time: Time, record: Record) {
+        if let Err(error) = self.collector.take(time, record)
+            && self.failure.is_none()
+        {
+            self.failure = Some(Error::Collect(error));
+            self.control.interrupt();
+        }
     }
 
     fn wants_snapshot(&mut self, now: Time) -> bool {
@@ -219,7 +244,7 @@ impl Observer<Simulation> for Watcher<'_> {
 
     fn snapshot(&mut self, snapshot: Snapshot<Fact>) {
         let Some(writer) = &mut self.writer else { return };
-        if let Err(error) = writer.write(self.records, snapshot) {
+        if let Err(error) = writer.write(self.collector.state(), snapshot) {
             self.failure = Some(error);
             self.writer = None;
             self.control.interrupt();

@@ -3,4 +3,5 @@
 mod bench;
 mod checkpoints;
 mod right_input;
+mod running;
 mod wrong_input;

@@ -918,6 +918,17 @@ impl Router {
         LinkUse::new(output.carried, held, end, output.busy_until)
     }
 
+    /// Packets that wait for `port`: the first ones of their queues, as others do not know yet where they go.
+    pub fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].wanted
+    }
+
+    /// Whether the link at `port` goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, port: u16, time: Time) -> bool {
+        let output = &self.outputs[usize::from(port)];
+        output.busy_until > time || output.blocked_since.is_some()
+    }
+
     /// All that changes; equal where no input can tell two routers apart.
     pub fn state(&self) -> RouterState {
         let output = |output: &Output| OutputState {

@@ -860,6 +860,17 @@ impl Router {
         LinkUse::new(output.carried, held, end, output.busy_until)
     }
 
+    /// Packets that wait for room behind `port`.
+    pub fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].waiting
+    }
+
+    /// Whether the link at `port` goes on to be used, or to be held up, at `time`, if nothing happens.
+    pub fn is_active(&self, port: u16, time: Time) -> bool {
+        let output = &self.outputs[usize::from(port)];
+        output.busy_until > time || output.waiting > 0
+    }
+
     /// All that changes; equal where no input can tell two routers apart.
     pub fn state(&self) -> RouterState {
         let output = |(output, held): (&Output, &Held)| OutputState {

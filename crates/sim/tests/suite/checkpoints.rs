@@ -74,7 +74,7 @@ fn begin(
                     processes: process,
                     checkpoints: Some(checkpoints),
                     from,
-                    partition: None,
+                    ..Way::default()
                 };
                 let is_first = process.index() == 0;
                 run_in(experiment, if is_first { &control } else { &own }, &way)
@@ -304,7 +304,7 @@ fn refusal(bytes: &[u8]) -> String {
 fn a_damaged_file_is_refused() {
     let good = good();
     assert!(
-        good.starts_with(b"FABRICSIM CHECKPOINT 1\n") && good.len() > 2_000,
+        good.starts_with(b"FABRICSIM CHECKPOINT 2\n") && good.len() > 2_000,
         "{}",
         good.len()
     );
@@ -319,7 +319,7 @@ fn a_damaged_file_is_refused() {
         assert_eq!(refusal(&bytes), "is damaged", "byte {place}");
     }
     let unknown = "is no checkpoint that this version of FabricSim knows";
-    let other_layout = [b"FABRICSIM CHECKPOINT 2\n", &good[23..]].concat();
+    let other_layout = [b"FABRICSIM CHECKPOINT 1\n", &good[23..]].concat();
     for bytes in [&other_layout, &b"Dear diary"[..], b"", &good[..10], &good[1..]] {
         assert_eq!(refusal(bytes), unknown);
     }

@@ -6,6 +6,7 @@ extern crate fabricsim_sim as sim;
 mod applications;
 mod bounds;
 mod checkpoints;
+mod collection;
 mod corpus;
 mod deadlock;
 mod jobs;

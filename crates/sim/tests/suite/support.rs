@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use des::{Executor, Partition, Time};
 use results::{RunResult, Table};
-use sim::{Checkpoint, Control, Error, Experiment, Job, JobKind, RankJob, Way, run_in};
+use sim::{
+    Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, Series, Way, run_in,
+};
 use testkit::executors::{DISTRIBUTED, EXECUTORS};
 use testkit::processes::Together;
 use topology::HostId;
@@ -84,7 +86,26 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
         assert_same(&reference, &result, &what);
     }
     reverse_check(experiment, &reference);
+    collection_changes_nothing(experiment, &reference);
     reference
+}
+
+/// Whatever is collected, all that was simulated is the same; and what was collected adds up to it.
+fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult) {
+    let (setting, collect) = (experiment.run.clone(), experiment.collect.clone());
+    experiment.run.threads = 1;
+    for series in [Series::Off, Series::Classes, Series::Vcs] {
+        experiment.collect.set_series(series);
+        // One that rolls back, for as much as it can.
+        experiment.run.executor = match series {
+            Series::Vcs => Executor::Optimistic,
+            _ => Executor::Conservative,
+        };
+        let result = run(experiment);
+        assert_same_simulation(reference, &result, series.name());
+        crate::collection::series_add_up(experiment, &result);
+    }
+    (experiment.run, experiment.collect) = (setting, collect);
 }
 
 /// Every event of the run's beginning can be taken back.
@@ -150,18 +171,32 @@ pub fn lps(experiment: &Experiment) -> u32 {
 
 /// Two results are the same but for what the runs cost.
 pub fn assert_same(reference: &RunResult, other: &RunResult, what: &str) {
-    // Tables before the digest: they show where the difference is.
-    let names = |result: &RunResult| -> Vec<String> {
-        result
-            .tables
-            .iter()
-            .map(|t| t.name().to_string())
-            .collect::<Vec<_>>()
+    assert_same_tables(reference, other, |_| true, what);
+    assert_same_simulation(reference, other, what);
+    assert_eq!(
+        reference.summary.collect, other.summary.collect,
+        "{what}: what was collected"
+    );
+}
+
+fn assert_same_tables(reference: &RunResult, other: &RunResult, which: fn(&Table) -> bool, what: &str) {
+    let tables = |result: &RunResult| -> Vec<Table> {
+        let tables = result.tables.iter().filter(|table| which(table));
+        tables.cloned().collect()
     };
-    assert_eq!(names(reference), names(other), "{what}: tables");
-    for (left, right) in reference.tables.iter().zip(&other.tables) {
+    let (left, right) = (tables(reference), tables(other));
+    let names = |tables: &[Table]| -> Vec<String> { tables.iter().map(|t| t.name().into()).collect() };
+    assert_eq!(names(&left), names(&right), "{what}: tables");
+    for (left, right) in left.iter().zip(&right) {
         assert!(left == right, "{what}: table {} differs", left.name());
     }
+}
+
+/// The same but for what was collected meanwhile.
+pub fn assert_same_simulation(reference: &RunResult, other: &RunResult, what: &str) {
+    // Tables before the digest: they show where the difference is.
+    let is_result = |table: &Table| !sim::COLLECTED.contains(&table.name());
+    assert_same_tables(reference, other, is_result, what);
     assert_eq!(
         reference.summary.network, other.summary.network,
         "{what}: network"
@@ -225,6 +260,7 @@ pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
     let mut experiment = experiment(&text);
     experiment.jobs = jobs.into();
     experiment.run.until = None;
+    experiment.collect = CollectSetting::of(Series::Links);
     experiment
 }
 
@@ -236,6 +272,7 @@ pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
     let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
     jobs[1] = job;
     experiment.run.until = None;
+    experiment.collect = CollectSetting::of(Series::Links);
     experiment
 }
 

@@ -1,0 +1,110 @@
+//! A run that is killed leaves a folder that says so, and whose tables can be read; and the next run takes its
+//! place.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use results::{Running, Summary};
+
+use crate::bench::{Bench, EXPERIMENT, texts};
+
+/// What a slow machine may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Starts an endless run into `here` and kills it when there is something of each table.
+fn kill(bench: &Bench) {
+    let running = bench.path().join("here/running");
+    let mut child = Command::new(bench.command().get_program())
+        .current_dir(bench.path())
+        .args(["run", "experiment.toml", "--out", "here"])
+        .args(["--set", "run.until=3600 s", "--set", "collect.series=vcs"])
+        .args(["--set", "collect.bin=1 us"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + LIMIT;
+    // A full group, and a tail.
+    let parts = ["link_series.00000.parquet", "class_series.tail.parquet"];
+    while !parts.iter().all(|part| running.join(part).exists()) {
+        let ended = child.try_wait().unwrap();
+        assert!(
+            ended.is_none() && Instant::now() < deadline,
+            "nothing is written: {ended:?}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-KILL", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_killed_run_says_so_and_can_be_read() {
+    let bench = Bench::new(EXPERIMENT);
+    kill(&bench);
+    let here = bench.path().join("here");
+    assert!(here.join("RUNNING.json").is_file());
+    assert!(!here.join("summary.json").exists());
+    let running = Running::load(&here).unwrap().expect("it says so");
+    assert_eq!(running.experiment["collect"]["series"], "vcs");
+    let tables = Running::tables(&here).unwrap();
+    for name in [
+        "class_series",
+        "host_series",
+        "job_series",
+        "link_series",
+        "router_series",
+        "vc_series",
+    ] {
+        let table = tables.iter().find(|table| table.name() == name);
+        let table = table.unwrap_or_else(|| panic!("{name} is missing"));
+        assert!(table.rows() > 0, "{name}");
+        let ends = table.u64s("end_ps").unwrap();
+        let begins = table.u64s("begin_ps").unwrap();
+        assert!(
+            begins
+                .iter()
+                .zip(ends)
+                .all(|(begin, end)| begin + 1_000_000 == *end)
+        );
+    }
+    for arguments in [["report", "here"], ["compare", "here"]] {
+        let output = bench.run(&arguments);
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(
+            stderr.contains("its run is under way or was killed (RUNNING.json)"),
+            "{stderr}"
+        );
+    }
+
+    // The next run takes its place.
+    bench.succeeds(&["run", "experiment.toml", "--out", "here"]);
+    let names = fs::read_dir(&here).unwrap();
+    let names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        names.iter().all(|name| !name.to_lowercase().contains("running")),
+        "{names:?}"
+    );
+    let summary = Summary::load(&here).unwrap();
+    let digest = summary.digest.clone();
+
+    // Killed again: the result before it is still whole.
+    kill(&bench);
+    assert_eq!(Summary::load(&here).unwrap().digest, digest);
+    assert!(Running::load(&here).unwrap().is_some());
+    bench.succeeds(&["run", "experiment.toml", "--out", "here"]);
+    assert!(Running::load(&here).unwrap().is_none());
+}

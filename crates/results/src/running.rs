@@ -1,0 +1,221 @@
+//! A run that is under way, or was killed: the file `RUNNING.json` in the folder of its result to come says so, and
+//! the folder `running` beside it holds the parts of the tables that grow (see [`crate::stream`]).
+//!
+//! A result that the folder holds already stays whole beside them until the new one takes its place. An orderly
+//! end without a result, such as an error, leaves nothing, unless there is a checkpoint to go on from.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{CHECKPOINT, ReadError, Table, WriteError};
+
+/// Version of the keys of `RUNNING.json`.
+const SCHEMA: &str = "fabricsim/running/1";
+
+/// Name of the file that marks a folder whose run has not ended.
+pub const RUNNING: &str = "RUNNING.json";
+
+/// Name of the folder of the parts.
+pub(crate) const PARTS: &str = "running";
+
+/// What `RUNNING.json` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Running {
+    /// Version of these keys.
+    pub schema: String,
+    /// Version of FabricSim.
+    pub version: String,
+    /// When the run began, in seconds since 1970 (UTC).
+    pub began_unix_s: u64,
+    /// Number of the process that runs it, on its machine.
+    pub process: u32,
+    /// Tables that grow in the folder `running`.
+    pub tables: Vec<String>,
+    /// The experiment with every default filled in.
+    pub experiment: Value,
+}
+
+/// The folder of a run under way.
+pub struct RunningFolder {
+    folder: PathBuf,
+    /// Folders that were not there before, innermost first.
+    made: Vec<PathBuf>,
+    ended: bool,
+}
+
+impl Running {
+    /// What the folder of a run that has not ended says; none if it has no such file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn load(folder: &Path) -> Result<Option<Running>, ReadError> {
+        let path = folder.join(RUNNING);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(source) => return Err(ReadError::Io { path, source }),
+        };
+        match serde_json::from_str::<Running>(&text) {
+            Ok(running) if running.schema == SCHEMA => Ok(Some(running)),
+            Ok(running) => Err(ReadError::NotAResult {
+                folder: folder.into(),
+                why: format!(
+                    "the schema of its {RUNNING} is '{}', this version reads '{SCHEMA}'",
+                    running.schema
+                ),
+            }),
+            Err(e) => Err(ReadError::NotAResult {
+                folder: folder.into(),
+                why: format!("its {RUNNING} is damaged ({e})"),
+            }),
+        }
+    }
+
+    /// The tables of the run so far, by name: those that grow, as far as they are on the disk.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn tables(folder: &Path) -> Result<Vec<Table>, ReadError> {
+        let path = folder.join(PARTS);
+        crate::stream::read_unfinished(&path).map_err(|source| ReadError::Io { path, source })
+    }
+}
+
+impl RunningFolder {
+    /// Marks the folder of a result to come. What another run has left there is removed, unless `goes_on`.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn begin(
+        folder: &Path,
+        experiment: Value,
+        began_unix_s: u64,
+        tables: &[&str],
+        goes_on: bool,
+    ) -> Result<RunningFolder, WriteError> {
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| WriteError::Io { path, source }
+        };
+        let above = folder.ancestors().filter(|above| !above.as_os_str().is_empty());
+        let made = above
+            .take_while(|above| !above.exists())
+            .map(Path::to_path_buf)
+            .collect();
+        let parts = folder.join(PARTS);
+        if !goes_on && parts.exists() {
+            fs::remove_dir_all(&parts).map_err(failed(&parts))?;
+        }
+        fs::create_dir_all(&parts).map_err(failed(&parts))?;
+        let running = Running {
+            schema: SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            began_unix_s,
+            process: std::process::id(),
+            tables: tables.iter().map(|name| (*name).to_string()).collect(),
+            experiment,
+        };
+        let text = serde_json::to_string_pretty(&running).expect("plain data") + "\n";
+        let of = RunningFolder {
+            folder: folder.into(),
+            made,
+            ended: false,
+        };
+        let (path, hidden) = (folder.join(RUNNING), parts.join(RUNNING));
+        fs::write(&hidden, text)
+            .and_then(|()| fs::rename(&hidden, &path))
+            .map_err(failed(&path))?;
+        Ok(of)
+    }
+
+    /// Where the parts of tables go.
+    pub fn parts(&self) -> PathBuf {
+        self.folder.join(PARTS)
+    }
+
+    /// The result has taken the folder's place.
+    pub fn end(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for RunningFolder {
+    fn drop(&mut self) {
+        if self.ended || self.folder.join(CHECKPOINT).exists() {
+            return;
+        }
+        // What cannot be removed stays, and still says what it is.
+        let _ = fs::remove_dir_all(self.folder.join(PARTS));
+        let _ = fs::remove_file(self.folder.join(RUNNING));
+        for folder in &self.made {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunResult, Summary, may_write};
+
+    fn begin(folder: &Path, goes_on: bool) -> RunningFolder {
+        RunningFolder::begin(folder, Value::Null, 1, &["link_series"], goes_on).unwrap()
+    }
+
+    #[test]
+    fn an_orderly_end_leaves_nothing_and_a_kill_says_so() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("results/new");
+        drop(begin(&folder, false));
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
+
+        // Killed: nothing is dropped.
+        std::mem::forget(begin(&folder, false));
+        fs::write(folder.join("running/link_series.00000.parquet"), "a part").unwrap();
+        let running = Running::load(&folder).unwrap().expect("it says so");
+        assert_eq!((running.began_unix_s, running.process), (1, std::process::id()));
+        for error in [
+            Summary::load(&folder).unwrap_err(),
+            RunResult::load(&folder).unwrap_err(),
+        ] {
+            assert!(
+                error.to_string().contains("is under way or was killed"),
+                "{error}"
+            );
+        }
+        may_write(&folder).unwrap();
+
+        // The run goes on, or another one begins.
+        std::mem::forget(begin(&folder, true));
+        assert!(folder.join("running/link_series.00000.parquet").exists());
+        std::mem::forget(begin(&folder, false));
+        assert!(!folder.join("running/link_series.00000.parquet").exists());
+
+        // With a checkpoint, the parts are needed.
+        fs::write(folder.join(CHECKPOINT), "a checkpoint").unwrap();
+        drop(begin(&folder, true));
+        assert!(folder.join(RUNNING).exists() && folder.join("running").exists());
+        fs::remove_file(folder.join(CHECKPOINT)).unwrap();
+        drop(begin(&folder, true));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_call_running_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("running")).unwrap();
+        assert!(may_write(folder.path()).is_err());
+        fs::write(folder.path().join(RUNNING), "{}").unwrap();
+        let error = Running::load(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("RUNNING.json is damaged"), "{error}");
+        fs::write(folder.path().join(RUNNING), "{\"schema\": 5}").unwrap();
+        assert!(Running::load(folder.path()).is_err());
+        assert_eq!(Running::load(&folder.path().join("nowhere")).unwrap(), None);
+    }
+}

@@ -1,0 +1,488 @@
+//! Tables that grow while a run goes on, and are never whole in memory if there is a folder for them.
+//!
+//! Rows are collected by column until a group of [`GROUP_ROWS`] is full. A full group is hashed and written as a
+//! Parquet file of its own, a *part*; at the end the parts are put one behind the other, byte by byte, into the
+//! file of the table. So whatever ends a run, the parts on the disk can be read; and since groups are cut by their
+//! number of rows alone, neither the digest nor the files depend on how the run was carried out or how often it
+//! was broken off. Now and then the rows that fill no group yet are written, too, as the *tail*: for readers of a
+//! run that is under way or was killed, and for nobody else.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rows::Row;
+use crate::{Chain, Table};
+
+/// Rows of a group.
+pub const GROUP_ROWS: usize = 100_000;
+
+/// Where full groups go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// They stay in memory.
+    Memory,
+    /// Into files of this folder.
+    Folder(PathBuf),
+}
+
+/// A table that grows.
+pub struct Stream<R: Row> {
+    columns: R::Columns,
+    /// Rows in `columns`.
+    waiting: usize,
+    /// Rows in full groups and in `columns`.
+    rows: u64,
+    groups: Groups,
+    hash: Chain,
+    /// Rows at the last [`Stream::write_tail`].
+    shown: u64,
+}
+
+/// The full groups of a table, in order.
+#[derive(Clone, Debug, PartialEq)]
+enum Groups {
+    Kept(Vec<Table>),
+    Written { folder: PathBuf, count: u32 },
+}
+
+/// What is needed to go on with a table elsewhere. The parts in a folder are not in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StreamState {
+    rows: u64,
+    hash: Chain,
+    /// The rows of no full group, as a Parquet file.
+    waiting: Vec<u8>,
+    /// Full groups in the folder.
+    parts: u32,
+    /// Full groups in memory, as Parquet files.
+    kept: Vec<Vec<u8>>,
+}
+
+/// A table that has grown to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collected {
+    name: &'static str,
+    rows: u64,
+    hash: Chain,
+    place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    Memory(Table),
+    Parts(Vec<PathBuf>),
+}
+
+impl<R: Row> Stream<R> {
+    /// Without rows.
+    pub fn new(shelf: &Shelf) -> Stream<R> {
+        Stream {
+            columns: R::columns(),
+            waiting: 0,
+            rows: 0,
+            groups: Groups::new(shelf),
+            hash: Chain::new(),
+            shown: 0,
+        }
+    }
+
+    /// Puts a row at the end.
+    ///
+    /// # Errors
+    /// A group is full and cannot be written.
+    #[inline]
+    pub fn push(&mut self, row: R) -> io::Result<()> {
+        row.push(&mut self.columns);
+        self.waiting += 1;
+        self.rows += 1;
+        if self.waiting == GROUP_ROWS {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    // Seldom.
+    #[cold]
+    fn end_group(&mut self) -> io::Result<()> {
+        let table = R::table(&mut self.columns);
+        self.waiting = 0;
+        self.hash.table(&table);
+        match &mut self.groups {
+            Groups::Kept(tables) => tables.push(table),
+            Groups::Written { folder, count } => {
+                write_whole(&table, &folder.join(part_name(R::TABLE, *count)))?;
+                *count += 1;
+                remove_if_there(&folder.join(tail_name(R::TABLE)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that are in no group yet.
+    fn waiting(&mut self) -> Table {
+        let table = R::table(&mut self.columns);
+        self.columns = R::restore(&table).expect("a table has the columns that it was made of");
+        table
+    }
+
+    /// Lets readers of the folder see the rows that are in no group yet, and behind them `more`, which are not final
+    /// and do not stay. In memory there is nothing to be done.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn write_tail(&mut self, more: impl IntoIterator<Item = R>) -> io::Result<()> {
+        let Groups::Written { folder, .. } = &self.groups else {
+            return Ok(());
+        };
+        let path = folder.join(tail_name(R::TABLE));
+        let mut more = more.into_iter().peekable();
+        if more.peek().is_none() && (self.rows == self.shown || self.waiting == 0) {
+            return Ok(());
+        }
+        let waiting = self.waiting();
+        let mut columns = R::restore(&waiting).expect("a table has the columns that it was made of");
+        more.for_each(|row| row.push(&mut columns));
+        write_whole(&R::table(&mut columns), &path)?;
+        self.shown = self.rows;
+        Ok(())
+    }
+
+    /// What is needed to go on elsewhere.
+    pub fn state(&mut self) -> StreamState {
+        let bytes = |table: &Table| {
+            let written = table.write_to(Vec::new());
+            written.expect("what is in memory can be written there")
+        };
+        let waiting = self.waiting();
+        let (parts, kept) = match &self.groups {
+            Groups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
+            Groups::Written { count, .. } => (*count, Vec::new()),
+        };
+        StreamState {
+            rows: self.rows,
+            hash: self.hash,
+            waiting: bytes(&waiting),
+            parts,
+            kept,
+        }
+    }
+
+    /// Goes on from a state that [`Stream::state`] gave. Parts that were written after it are removed.
+    ///
+    /// # Errors
+    /// Parts that were written before are missing, or the state is damaged.
+    pub fn restored(shelf: &Shelf, state: StreamState) -> io::Result<Stream<R>> {
+        let damaged = || io::Error::other(format!("the saved rows of the table {} are damaged", R::TABLE));
+        let table = Table::from_bytes(R::TABLE, state.waiting)?;
+        let mut stream = Stream::<R> {
+            columns: R::restore(&table).ok_or_else(damaged)?,
+            waiting: table.rows(),
+            rows: state.rows,
+            groups: Groups::new(shelf),
+            hash: state.hash,
+            shown: 0,
+        };
+        let full = state.kept.len() as u64 + u64::from(state.parts);
+        if state.rows != full * GROUP_ROWS as u64 + stream.waiting as u64 {
+            return Err(damaged());
+        }
+        let kept = state.kept.into_iter();
+        let kept = kept.map(|bytes| Table::from_bytes(R::TABLE, bytes));
+        let kept = kept.collect::<io::Result<Vec<_>>>()?;
+        match &mut stream.groups {
+            Groups::Kept(tables) => {
+                if state.parts > 0 {
+                    let message = format!(
+                        "{} parts of the table {} lie in the folder of the run that was broken off; it can only be \
+                         continued with a folder",
+                        state.parts,
+                        R::TABLE
+                    );
+                    return Err(io::Error::new(io::ErrorKind::NotFound, message));
+                }
+                *tables = kept;
+            }
+            Groups::Written { folder, count } => {
+                for (index, table) in (0..).zip(&kept) {
+                    write_whole(table, &folder.join(part_name(R::TABLE, index)))?;
+                }
+                *count = full as u32;
+                for index in 0..state.parts {
+                    check_part(&folder.join(part_name(R::TABLE, index)))?;
+                }
+                let mut later = *count;
+                while remove_if_there(&folder.join(part_name(R::TABLE, later)))? {
+                    later += 1;
+                }
+                remove_if_there(&folder.join(tail_name(R::TABLE)))?;
+            }
+        }
+        Ok(stream)
+    }
+
+    /// The whole table; none if it has no rows.
+    ///
+    /// # Errors
+    /// The last rows cannot be written.
+    pub fn finish(mut self) -> io::Result<Option<Collected>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        if self.waiting > 0 {
+            self.end_group()?;
+        }
+        let place = match self.groups {
+            Groups::Kept(tables) => {
+                Place::Memory(Table::joined(R::TABLE, &tables).expect("all groups have the same columns"))
+            }
+            Groups::Written { folder, count } => Place::Parts(
+                (0..count)
+                    .map(|index| folder.join(part_name(R::TABLE, index)))
+                    .collect(),
+            ),
+        };
+        Ok(Some(Collected {
+            name: R::TABLE,
+            rows: self.rows,
+            hash: self.hash,
+            place,
+        }))
+    }
+}
+
+impl Groups {
+    fn new(shelf: &Shelf) -> Groups {
+        match shelf {
+            Shelf::Memory => Groups::Kept(Vec::new()),
+            Shelf::Folder(folder) => Groups::Written {
+                folder: folder.clone(),
+                count: 0,
+            },
+        }
+    }
+}
+
+impl Collected {
+    /// Name of the table.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Hash over its rows, group by group.
+    pub fn hash(&self) -> Chain {
+        self.hash
+    }
+
+    /// The table if it is in memory.
+    pub(crate) fn in_memory(&self) -> Option<&Table> {
+        match &self.place {
+            Place::Memory(table) => Some(table),
+            Place::Parts(_) => None,
+        }
+    }
+
+    /// All of it, in memory.
+    ///
+    /// # Errors
+    /// Its parts cannot be read: the result was written, or the folder of the run is gone.
+    pub fn table(&self) -> io::Result<Table> {
+        match &self.place {
+            Place::Memory(table) => Ok(table.clone()),
+            Place::Parts(parts) => read_parts(self.name, parts),
+        }
+    }
+
+    /// Writes it as one Parquet file.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        match &self.place {
+            Place::Memory(table) => table.write(path),
+            Place::Parts(parts) => crate::table::join_files(parts, path),
+        }
+    }
+}
+
+fn part_name(table: &str, index: u32) -> String {
+    format!("{table}.{index:05}.parquet")
+}
+
+fn tail_name(table: &str) -> String {
+    format!("{table}.tail.parquet")
+}
+
+/// Writes under another name first: what has this name is whole, whatever ends the run.
+fn write_whole(table: &Table, path: &Path) -> io::Result<()> {
+    let hidden = path.with_extension("partial");
+    let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let written = File::create(&hidden).and_then(|file| table.write_to(BufWriter::new(file)));
+    let written = written.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+    written.map_err(failed)?;
+    fs::rename(&hidden, path).map_err(failed)
+}
+
+/// Whether there was such a file.
+fn remove_if_there(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+fn check_part(path: &Path) -> io::Result<()> {
+    let failed = |why: String| io::Error::other(format!("{}: {why}", path.display()));
+    let rows = crate::table::rows_of(path).map_err(|e| failed(e.to_string()))?;
+    if rows != GROUP_ROWS as u64 {
+        return Err(failed(format!("has {rows} rows, not {GROUP_ROWS}")));
+    }
+    Ok(())
+}
+
+fn read_parts(name: &str, parts: &[PathBuf]) -> io::Result<Table> {
+    let tables = parts
+        .iter()
+        .map(|part| Table::read(part))
+        .collect::<io::Result<Vec<_>>>()?;
+    Table::joined(name, &tables).ok_or_else(|| io::Error::other(format!("the parts of {name} do not fit")))
+}
+
+/// The tables of a run that has not ended, as far as they are on the disk, by name.
+///
+/// # Errors
+/// The folder or a part cannot be read.
+pub fn read_unfinished(folder: &Path) -> io::Result<Vec<Table>> {
+    let mut parts = std::collections::BTreeMap::<String, Vec<PathBuf>>::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut names = file.split('.');
+        if let (Some(table), Some(_), Some("parquet"), None) =
+            (names.next(), names.next(), names.next(), names.next())
+        {
+            parts.entry(table.into()).or_default().push(path);
+        }
+    }
+    let read = |(name, mut parts): (String, Vec<PathBuf>)| {
+        // Digits before letters: the tail is the last.
+        parts.sort();
+        read_parts(&name, &parts)
+    };
+    parts.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::JobSeriesRow;
+    use std::sync::Arc;
+
+    const ROWS: u64 = 2 * GROUP_ROWS as u64 + 17;
+
+    fn row(number: u64) -> JobSeriesRow {
+        JobSeriesRow {
+            begin_ps: number,
+            end_ps: number + 1,
+            job: Arc::from(["a", "b"][(number % 2) as usize]),
+            messages_sent: number * 3,
+            bytes_sent: number * 5,
+            messages_received: 0,
+            bytes_received: 7,
+            packets_delivered: number / 9,
+            ranks_finished: 0,
+        }
+    }
+
+    fn filled(shelf: &Shelf, from: Option<StreamState>, rows: std::ops::Range<u64>) -> Stream<JobSeriesRow> {
+        let mut stream = match from {
+            Some(state) => Stream::restored(shelf, state).unwrap(),
+            None => Stream::new(shelf),
+        };
+        rows.for_each(|number| stream.push(row(number)).unwrap());
+        stream
+    }
+
+    #[test]
+    fn memory_and_folder_and_any_break_give_the_same_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let on_disk = Shelf::Folder(folder.path().into());
+        let whole = filled(&Shelf::Memory, None, 0..ROWS).finish().unwrap().unwrap();
+        assert!(whole.table().unwrap() == crate::rows::job_series((0..ROWS).map(row)));
+        for shelf in [Shelf::Memory, on_disk.clone()] {
+            for at in [0, 17, GROUP_ROWS as u64, GROUP_ROWS as u64 + 5, ROWS] {
+                let mut first = filled(&shelf, None, 0..at);
+                let state = first.state();
+                // More was written before it was killed.
+                (at..ROWS).for_each(|number| first.push(row(number)).unwrap());
+                first.write_tail([]).unwrap();
+                let rest = filled(&shelf, Some(state), at..ROWS).finish().unwrap().unwrap();
+                assert_eq!(
+                    (rest.rows(), rest.hash()),
+                    (ROWS, whole.hash()),
+                    "{shelf:?} at {at}"
+                );
+                assert!(
+                    rest.table().unwrap() == whole.table().unwrap(),
+                    "{shelf:?} at {at}"
+                );
+                let file = folder.path().join("job_series.parquet");
+                rest.write(&file).unwrap();
+                assert!(
+                    Table::read(&file).unwrap() == whole.table().unwrap(),
+                    "{shelf:?} at {at}"
+                );
+                fs::remove_file(file).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_unfinished_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stream = filled(&Shelf::Folder(folder.path().into()), None, 0..ROWS);
+        let rows = || read_unfinished(folder.path()).unwrap()[0].rows() as u64;
+        assert_eq!(rows(), ROWS - 17);
+        stream.write_tail([]).unwrap();
+        assert_eq!(rows(), ROWS);
+        stream.write_tail([row(ROWS)]).unwrap();
+        assert_eq!(rows(), ROWS + 1);
+        stream.write_tail([]).unwrap();
+        stream.push(row(ROWS)).unwrap();
+        stream.write_tail([]).unwrap();
+        assert_eq!(rows(), ROWS + 1, "what is not final does not stay");
+        // A file that was being written.
+        fs::write(folder.path().join("job_series.00002.partial"), "PAR1").unwrap();
+        assert_eq!(rows(), ROWS + 1);
+        assert!(read_unfinished(folder.path()).unwrap()[0] == crate::rows::job_series((0..=ROWS).map(row)));
+    }
+
+    #[test]
+    fn missing_parts_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::Folder(folder.path().into());
+        let state = filled(&shelf, None, 0..ROWS).state();
+        fs::remove_file(folder.path().join("job_series.00001.parquet")).unwrap();
+        let error = Stream::<JobSeriesRow>::restored(&shelf, state.clone())
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("job_series.00001.parquet"), "{error}");
+        let error = Stream::<JobSeriesRow>::restored(&Shelf::Memory, state)
+            .err()
+            .unwrap();
+        assert!(
+            error.to_string().contains("only be continued with a folder"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Bins of simulated time: all of the same width, or wider and wider, so that a run of any length has few.
+
+use des::Time;
+
+/// Bins of one width, after which it doubles.
+pub const PER_WIDTH: u64 = 128;
+
+/// How time is cut into bins. Bin 0 begins with the run, and each where the one before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bins {
+    /// Width of the first bin, at least 1 ps.
+    first: Time,
+    /// Whether the width doubles after every [`PER_WIDTH`] bins.
+    grow: bool,
+}
+
+impl Bins {
+    /// Bins of the same width.
+    pub fn constant(width: Time) -> Bins {
+        Bins {
+            first: width.max(Time(1)),
+            grow: false,
+        }
+    }
+
+    /// Bins that grow.
+    pub fn growing(first: Time) -> Bins {
+        Bins {
+            first: first.max(Time(1)),
+            grow: true,
+        }
+    }
+
+    /// Width of the first bin.
+    pub fn first(self) -> Time {
+        self.first
+    }
+
+    /// Whether they grow.
+    pub fn grow(self) -> bool {
+        self.grow
+    }
+
+    /// The bin that a time is in; a bin's end is in the next one.
+    pub fn of(self, time: Time) -> u64 {
+        let (time, first) = (time.ps(), self.first.ps());
+        if !self.grow {
+            return time / first;
+        }
+        // Bins of the widths before this one take (2^doublings - 1) * PER_WIDTH * first.
+        let doublings = (time / first / PER_WIDTH + 1).ilog2();
+        let before = ((1u64 << doublings) - 1) * PER_WIDTH * first;
+        PER_WIDTH * u64::from(doublings) + ((time - before) / first >> doublings)
+    }
+
+    /// Where a bin begins.
+    pub fn begin(self, bin: u64) -> Time {
+        let first = self.first.ps();
+        if !self.grow {
+            return Time(bin.saturating_mul(first));
+        }
+        let (doublings, bin) = (bin / PER_WIDTH, bin % PER_WIDTH);
+        let firsts = |count: u128| u64::try_from(count * u128::from(first)).unwrap_or(u64::MAX);
+        if doublings >= 64 {
+            return Time::MAX;
+        }
+        let power = 1u128 << doublings;
+        Time(firsts(
+            (power - 1) * u128::from(PER_WIDTH) + u128::from(bin) * power,
+        ))
+    }
+
+    /// Where a bin ends.
+    pub fn end(self, bin: u64) -> Time {
+        self.begin(bin + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn widths_double_after_as_many_bins() {
+        let bins = Bins::growing(Time(10));
+        assert_eq!(bins.end(127), Time(1280));
+        assert_eq!((bins.begin(128), bins.end(128)), (Time(1280), Time(1300)));
+        assert_eq!(bins.end(255), Time(3840));
+        assert_eq!(bins.end(256), Time(3880));
+        assert_eq!((bins.of(Time(1279)), bins.of(Time(1280))), (127, 128));
+        // A hundred days of bins that begin with 1 us.
+        let bins = Bins::growing(Time(1_000_000));
+        assert!(bins.of(Time(8_640_000_000_000_000_000)) < 5000);
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_is_in_its_bin(first in 1u64..1 << 40, time in 0u64..1 << 62, grow: bool) {
+            let bins = Bins { first: Time(first), grow };
+            let bin = bins.of(Time(time));
+            prop_assert!(bins.begin(bin) <= Time(time) && Time(time) < bins.end(bin));
+        }
+    }
+}

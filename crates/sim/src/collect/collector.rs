@@ -1,0 +1,462 @@
+//! From records, in the total order, to the rows of tables.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use des::Time;
+use results::rows::{
+    ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
+};
+use results::{Chain, Collected, Shelf, Stream, StreamState};
+use serde::{Deserialize, Serialize};
+
+use super::plan::classes;
+use super::{Bins, CollectSetting, Series};
+use crate::Error;
+use crate::fact::{BriefFlow, Record};
+use crate::model::{Process, Simulation};
+use crate::outcome::NotBegun;
+
+/// Records between two looks at the clock.
+const UNSEEN: u32 = 4096;
+
+/// Wall-clock time after which readers of a run under way first see rows that fill no group yet; then it doubles,
+/// up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+macro_rules! tables {
+    ($( $field:ident: $row:ident, )*) => {
+        /// The tables that grow.
+        struct Tables {
+            $( $field: Stream<results::rows::$row>, )*
+        }
+
+        /// Their names.
+        pub const COLLECTED: &[&str] = &[ $( <results::rows::$row as Row>::TABLE, )* ];
+
+        impl Tables {
+            fn new(shelf: &Shelf) -> Tables {
+                Tables { $( $field: Stream::new(shelf), )* }
+            }
+
+            fn restored(shelf: &Shelf, states: Vec<StreamState>) -> io::Result<Tables> {
+                let mut states = states.into_iter();
+                let mut next = || states.next().ok_or_else(|| io::Error::other("the saved tables are not all there"));
+                Ok(Tables { $( $field: Stream::restored(shelf, next()?)?, )* })
+            }
+
+            fn states(&mut self) -> Vec<StreamState> {
+                vec![ $( self.$field.state(), )* ]
+            }
+
+            fn finish(self) -> io::Result<Vec<Collected>> {
+                let all = [ $( self.$field.finish()?, )* ];
+                Ok(all.into_iter().flatten().collect())
+            }
+        }
+    };
+}
+
+tables! {
+    class_series: ClassSeriesRow,
+    host_series: HostSeriesRow,
+    job_series: JobSeriesRow,
+    link_series: LinkSeriesRow,
+    router_series: RouterSeriesRow,
+    vc_series: VcSeriesRow,
+}
+
+/// What is summed up over LPs in one bin. Bins are written when many later ones are there, or at the end: which is
+/// when no LP, with hardly an exception, has anything more to say about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sums {
+    /// By class of links.
+    classes: Vec<ClassSum>,
+    /// By job.
+    jobs: Vec<JobSum>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ClassSum {
+    bytes: u64,
+    packets: u64,
+    busy_ps: u64,
+    buffer_full_ps: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct JobSum {
+    messages_sent: u64,
+    bytes_sent: u64,
+    messages_received: u64,
+    bytes_received: u64,
+    packets_delivered: u64,
+    ranks_finished: u64,
+}
+
+/// Bins of which sums are kept.
+const OPEN_BINS: usize = 4096;
+
+/// What rows are made with.
+struct Names {
+    bins: Bins,
+    /// Of classes, with the number of their links.
+    classes: Vec<(Arc<str>, u64)>,
+    jobs: Vec<Arc<str>>,
+    /// Room of one VC of an input buffer.
+    capacity: u32,
+    /// End of the run, once it is known.
+    end: Time,
+}
+
+/// Takes the records of a run.
+pub struct Collector {
+    setting: CollectSetting,
+    names: Names,
+    /// By bin.
+    sums: BTreeMap<u32, Sums>,
+    /// The digest of the records that belong to the results, whatever is collected.
+    records: Chain,
+    tables: Tables,
+    /// Records since the clock was looked at.
+    unseen: u32,
+    shown: Instant,
+    pause: Duration,
+}
+
+/// What is needed to go on collecting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CollectorState {
+    /// What is collected, to be compared.
+    setting: String,
+    records: Chain,
+    sums: BTreeMap<u32, Sums>,
+    tables: Vec<StreamState>,
+}
+
+impl Collector {
+    /// Before the run.
+    pub fn new(simulation: &Simulation, setting: &CollectSetting, shelf: Shelf) -> Collector {
+        let network = &simulation.network;
+        let classes = match setting.series {
+            Series::Off => Vec::new(),
+            _ => classes(network),
+        };
+        let names = Names {
+            bins: setting.bins,
+            classes,
+            jobs: simulation
+                .jobs
+                .iter()
+                .map(|job| job.name.as_str().into())
+                .collect(),
+            capacity: network.buffer_of_vc(network.routing.vcs()),
+            end: Time::MAX,
+        };
+        Collector {
+            setting: setting.clone(),
+            names,
+            sums: BTreeMap::new(),
+            records: Chain::new(),
+            tables: Tables::new(&shelf),
+            unseen: 0,
+            shown: Instant::now(),
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// Goes on from a state that [`Collector::state`] gave.
+    ///
+    /// # Errors
+    /// Something else was collected before, or what was collected is not there any more.
+    pub fn restored(
+        simulation: &Simulation,
+        setting: &CollectSetting,
+        shelf: Shelf,
+        state: CollectorState,
+    ) -> Result<Collector, Error> {
+        if state.setting != format!("{setting:?}") {
+            let message = "the run that was broken off has collected something else; expected the same [collect] as \
+                           before";
+            return Err(Error::Collect(io::Error::other(message)));
+        }
+        let tables = Tables::restored(&shelf, state.tables).map_err(Error::Collect)?;
+        Ok(Collector {
+            records: state.records,
+            sums: state.sums,
+            tables,
+            ..Collector::new(simulation, setting, shelf)
+        })
+    }
+
+    /// What is needed to go on.
+    pub fn state(&mut self) -> CollectorState {
+        CollectorState {
+            setting: format!("{:?}", self.setting),
+            records: self.records,
+            sums: self.sums.clone(),
+            tables: self.tables.states(),
+        }
+    }
+
+    /// Takes a record that is certain, in the total order.
+    ///
+    /// # Errors
+    /// Rows cannot be written.
+    pub fn take(&mut self, time: Time, record: Record) -> io::Result<()> {
+        match record {
+            Record::RankDone { job, rank } => {
+                let numbers = [time.ps(), u64::from(job), u64::from(rank)];
+                self.records.integers("rank done", &numbers);
+                if self.setting.series > Series::Off {
+                    let bin = self.names.bins.of(time) as u32;
+                    self.sum_of_job(bin, job)?.ranks_finished += 1;
+                }
+            }
+            Record::ClassSample { bin, class, flow } => self.sum_up(bin, class, flow)?,
+            Record::LinkSample {
+                bin,
+                link,
+                class,
+                flow,
+                waiting_packets,
+                waiting_bytes,
+            } => {
+                let (begin_ps, end_ps) = self.names.span(bin);
+                self.tables.link_series.push(LinkSeriesRow {
+                    begin_ps,
+                    end_ps,
+                    link,
+                    bytes: flow.bytes,
+                    packets: u64::from(flow.packets),
+                    busy_ps: flow.busy_ps,
+                    buffer_full_ps: flow.buffer_full_ps,
+                    waiting_packets,
+                    waiting_bytes,
+                })?;
+                self.sum_up(bin, class, flow)?;
+            }
+            Record::VcSample {
+                bin,
+                link,
+                first,
+                changed,
+                used,
+            } => {
+                let (begin_ps, end_ps) = self.names.span(bin);
+                for (index, used_bytes) in (0..).zip(used).filter(|(index, _)| changed >> index & 1 == 1) {
+                    self.tables.vc_series.push(VcSeriesRow {
+                        begin_ps,
+                        end_ps,
+                        link,
+                        vc: first + index,
+                        used_bytes,
+                        capacity_bytes: self.names.capacity,
+                    })?;
+                }
+            }
+            Record::HostSample {
+                bin,
+                host,
+                packets_sent,
+                packets_received,
+                bytes_sent,
+                bytes_received,
+                queue_bytes,
+            } => {
+                let (begin_ps, end_ps) = self.names.span(bin);
+                self.tables.host_series.push(HostSeriesRow {
+                    begin_ps,
+                    end_ps,
+                    host,
+                    packets_sent: u64::from(packets_sent),
+                    packets_received: u64::from(packets_received),
+                    bytes_sent,
+                    bytes_received,
+                    nic_queue_bytes: queue_bytes,
+                })?;
+            }
+            Record::RouterSample {
+                bin,
+                router,
+                packets_sent,
+                packets_received,
+            } => {
+                let (begin_ps, end_ps) = self.names.span(bin);
+                self.tables.router_series.push(RouterSeriesRow {
+                    begin_ps,
+                    end_ps,
+                    router,
+                    packets_sent: u64::from(packets_sent),
+                    packets_received: u64::from(packets_received),
+                })?;
+            }
+            Record::JobSample {
+                bin,
+                job,
+                messages_sent,
+                messages_received,
+                packets_delivered,
+                bytes_sent,
+                bytes_received,
+            } => {
+                let sum = self.sum_of_job(bin, job)?;
+                sum.messages_sent += u64::from(messages_sent);
+                sum.messages_received += u64::from(messages_received);
+                sum.packets_delivered += u64::from(packets_delivered);
+                sum.bytes_sent += bytes_sent;
+                sum.bytes_received += bytes_received;
+            }
+        }
+        self.unseen += 1;
+        if self.unseen >= UNSEEN {
+            self.look_at_the_clock()?;
+        }
+        Ok(())
+    }
+
+    /// The sums of a bin.
+    fn sums_of(&mut self, bin: u32) -> io::Result<&mut Sums> {
+        if self.sums.len() == OPEN_BINS && !self.sums.contains_key(&bin) {
+            let first = self.sums.pop_first();
+            if let Some((bin, sums)) = first {
+                self.write_sums(bin, &sums)?;
+            }
+        }
+        Ok(self.sums.entry(bin).or_default())
+    }
+
+    fn sum_of_job(&mut self, bin: u32, job: u16) -> io::Result<&mut JobSum> {
+        let jobs = self.names.jobs.len();
+        let sums = self.sums_of(bin)?;
+        sums.jobs.resize(jobs, JobSum::default());
+        Ok(&mut sums.jobs[usize::from(job)])
+    }
+
+    fn sum_up(&mut self, bin: u32, class: u8, flow: BriefFlow) -> io::Result<()> {
+        let classes = self.names.classes.len();
+        let sums = self.sums_of(bin)?;
+        sums.classes.resize(classes, ClassSum::default());
+        let sum = &mut sums.classes[usize::from(class)];
+        sum.bytes += flow.bytes;
+        sum.packets += u64::from(flow.packets);
+        sum.busy_ps += flow.busy_ps;
+        sum.buffer_full_ps += flow.buffer_full_ps;
+        Ok(())
+    }
+
+    fn write_sums(&mut self, bin: u32, sums: &Sums) -> io::Result<()> {
+        for row in self.names.class_rows(bin, sums) {
+            self.tables.class_series.push(row)?;
+        }
+        for row in self.names.job_rows(bin, sums) {
+            self.tables.job_series.push(row)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn look_at_the_clock(&mut self) -> io::Result<()> {
+        self.unseen = 0;
+        if self.shown.elapsed() < self.pause {
+            return Ok(());
+        }
+        let (names, sums, tables) = (&self.names, &self.sums, &mut self.tables);
+        let classes = sums.iter().flat_map(|(bin, sums)| names.class_rows(*bin, sums));
+        tables.class_series.write_tail(classes)?;
+        let jobs = sums.iter().flat_map(|(bin, sums)| names.job_rows(*bin, sums));
+        tables.job_series.write_tail(jobs)?;
+        tables.host_series.write_tail([])?;
+        tables.link_series.write_tail([])?;
+        tables.router_series.write_tail([])?;
+        tables.vc_series.write_tail([])?;
+        self.shown = Instant::now();
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Ok(())
+    }
+
+    /// The digest of the records that belong to the results.
+    pub fn records(&self) -> Chain {
+        self.records
+    }
+
+    /// All tables, at the end of the run.
+    ///
+    /// # Errors
+    /// Rows cannot be written.
+    pub fn finish(
+        mut self,
+        simulation: &Simulation,
+        processes: &[Process],
+        end: Time,
+        not_begun: &NotBegun,
+    ) -> io::Result<Vec<Collected>> {
+        self.names.end = end;
+        let mut taken = Ok(());
+        for process in processes {
+            let emit = &mut |record| {
+                if taken.is_ok() {
+                    taken = self.take(end, record);
+                }
+            };
+            match process {
+                Process::Router(router) => {
+                    let plan = &simulation.plan;
+                    router.sampler.finish(plan, &router.switch, end, not_begun, emit);
+                }
+                Process::Host(host) => host.finish(simulation, end, emit),
+                Process::Overseer(_) => {}
+            }
+        }
+        taken?;
+        for (bin, sums) in std::mem::take(&mut self.sums) {
+            self.write_sums(bin, &sums)?;
+        }
+        self.tables.finish()
+    }
+}
+
+impl Names {
+    /// Begin and end of a bin, in ps.
+    fn span(&self, bin: u32) -> (u64, u64) {
+        let bin = u64::from(bin);
+        let end = self.bins.end(bin).min(self.end);
+        (self.bins.begin(bin).ps(), end.ps())
+    }
+
+    fn class_rows<'a>(&'a self, bin: u32, sums: &'a Sums) -> impl Iterator<Item = ClassSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span(bin);
+        let classes = self.classes.iter().zip(&sums.classes);
+        let some = classes.filter(|(_, sum)| **sum != ClassSum::default());
+        some.map(move |((class, links), sum)| ClassSeriesRow {
+            begin_ps,
+            end_ps,
+            class: class.clone(),
+            links: *links,
+            bytes: sum.bytes,
+            packets: sum.packets,
+            busy_ps: sum.busy_ps,
+            buffer_full_ps: sum.buffer_full_ps,
+        })
+    }
+
+    fn job_rows<'a>(&'a self, bin: u32, sums: &'a Sums) -> impl Iterator<Item = JobSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span(bin);
+        let jobs = self.jobs.iter().zip(&sums.jobs);
+        let some = jobs.filter(|(_, sum)| **sum != JobSum::default());
+        some.map(move |(job, sum)| JobSeriesRow {
+            begin_ps,
+            end_ps,
+            job: job.clone(),
+            messages_sent: sum.messages_sent,
+            bytes_sent: sum.bytes_sent,
+            messages_received: sum.messages_received,
+            bytes_received: sum.bytes_received,
+            packets_delivered: sum.packets_delivered,
+            ranks_finished: sum.ranks_finished,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What is sampled where: classes and numbers of links, as all LPs and the collector see them.
+
+use std::sync::Arc;
+
+use des::Time;
+use topology::{Peer, Port, RouterId};
+
+use super::{Bins, CollectSetting, Series};
+use crate::experiment::Network;
+
+/// Classes of links: those of hosts, then those of the topology.
+pub const INJECTION: u8 = 0;
+pub const EJECTION: u8 = 1;
+const OF_TOPOLOGY: u8 = 2;
+
+/// What a run samples; read only while it runs.
+pub struct Plan {
+    /// What is collected.
+    pub setting: CollectSetting,
+    /// By router: the number of its first link. Empty where no single links are sampled.
+    first_links: Vec<u32>,
+}
+
+/// The links of a router, by port.
+pub struct RouterLinks {
+    /// Class by port; none: no cable.
+    pub classes: Vec<Option<u8>>,
+    /// Number of the first link, if links are sampled one by one.
+    pub first: Option<u32>,
+}
+
+impl Plan {
+    /// For a network.
+    pub fn new(setting: &CollectSetting, network: &Network) -> Plan {
+        let mut first_links = Vec::new();
+        if setting.series >= Series::Links {
+            // In the order of the table `links`: those of hosts, then those of routers.
+            let mut next = network.hosts() * network.rails.count();
+            for router in (0..network.topology.routers()).map(RouterId) {
+                first_links.push(next);
+                next += (0..network.topology.ports(router))
+                    .filter(|port| class(network, router, Port(*port)).is_some())
+                    .count() as u32;
+            }
+        }
+        Plan {
+            setting: setting.clone(),
+            first_links,
+        }
+    }
+
+    /// Whether anything is sampled.
+    pub fn samples(&self) -> bool {
+        self.setting.series > Series::Off
+    }
+
+    /// How time is cut.
+    pub fn bins(&self) -> Bins {
+        self.setting.bins
+    }
+
+    /// The links of a router.
+    pub fn links_of(&self, network: &Network, router: RouterId) -> RouterLinks {
+        let ports = 0..network.topology.ports(router);
+        RouterLinks {
+            classes: ports.map(|port| class(network, router, Port(port))).collect(),
+            first: self
+                .setting
+                .details(router)
+                .then(|| self.first_links[router.0 as usize]),
+        }
+    }
+
+    /// Whether the links of virtual channels are sampled.
+    pub fn vcs(&self) -> bool {
+        self.setting.series >= Series::Vcs
+    }
+
+    /// The last bin that begins before a time.
+    pub fn last_before(&self, end: Time) -> u64 {
+        self.bins().of(end.saturating_sub(Time(1)))
+    }
+}
+
+/// The class of the link at a router's port; none without a cable.
+fn class(network: &Network, router: RouterId, port: Port) -> Option<u8> {
+    match network.topology.peer(router, port) {
+        Peer::Unwired => None,
+        Peer::Host(_) => Some(EJECTION),
+        Peer::Router(..) => Some(OF_TOPOLOGY + network.topology.link_class(router, port).0),
+    }
+}
+
+/// Names of the classes, as in the table `links`, and how many links each has.
+pub fn classes(network: &Network) -> Vec<(Arc<str>, u64)> {
+    let of_topology = network.topology.link_classes();
+    let names = ["injection", "ejection"]
+        .into_iter()
+        .chain(of_topology.iter().copied());
+    let mut classes: Vec<(Arc<str>, u64)> = names.map(|name| (Arc::from(name), 0)).collect();
+    classes[usize::from(INJECTION)].1 = u64::from(network.hosts()) * u64::from(network.rails.count());
+    for router in (0..network.topology.routers()).map(RouterId) {
+        for port in (0..network.topology.ports(router)).map(Port) {
+            if let Some(class) = class(network, router, port) {
+                classes[usize::from(class)].1 += 1;
+            }
+        }
+    }
+    classes
+}

@@ -1,0 +1,174 @@
+//! The table `[collect]` of an experiment.
+
+use config::{Duration, Error, NameOrSome, Section};
+use des::Time;
+use results::Collect;
+use serde::{Deserialize, Serialize};
+use topology::{Peer, Port, RouterId};
+
+use super::bins::{Bins, PER_WIDTH};
+use crate::experiment::{Network, at_most};
+
+/// Links up to which each of them has its series if nothing else is asked for.
+const FEW_LINKS: u64 = 4096;
+
+/// Bins of a run whose end is known.
+const BINS: u64 = 128;
+
+/// Width of the first bins where it is not, in ps: 1 us.
+const FIRST_PS: u64 = 1_000_000;
+
+/// Longest bin: a day.
+const LONGEST: Duration = Duration {
+    ps: 86_400_000_000_000_000,
+};
+
+/// What is sampled; each includes those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Series {
+    /// Nothing.
+    Off,
+    /// All links of a class together, and jobs.
+    Classes,
+    /// Each link, host and router.
+    Links,
+    /// Each virtual channel.
+    Vcs,
+}
+
+/// What is collected while an experiment runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectSetting {
+    /// What is sampled.
+    pub(crate) series: Series,
+    /// Into which bins.
+    pub(crate) bins: Bins,
+    /// Routers with series of their own; none: all of them. In their order.
+    pub(crate) routers: Option<Vec<u32>>,
+    /// Whether what ranks do is noted, and their messages.
+    pub(crate) timeline: bool,
+    /// Whether it is noted where packets wait.
+    pub(crate) waits: bool,
+}
+
+impl Series {
+    /// Names in experiments.
+    pub const NAMES: [&'static str; 4] = ["off", "classes", "links", "vcs"];
+
+    /// Name in experiments.
+    pub fn name(self) -> &'static str {
+        Series::NAMES[self as usize]
+    }
+
+    fn of_name(name: &str) -> Option<Series> {
+        let all = [Series::Off, Series::Classes, Series::Links, Series::Vcs];
+        all.into_iter().find(|series| series.name() == name)
+    }
+}
+
+impl CollectSetting {
+    /// This is sampled, of all routers, and nothing else is collected; bins begin with 1 us, and grow. For programs
+    /// that have no file.
+    pub fn of(series: Series) -> CollectSetting {
+        CollectSetting {
+            series,
+            bins: Bins::growing(Time(FIRST_PS)),
+            routers: None,
+            timeline: false,
+            waits: false,
+        }
+    }
+
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// Unknown names, routers that do not exist, a bin of no width.
+    pub(crate) fn read(
+        section: &Section,
+        network: &Network,
+        until: Option<Time>,
+    ) -> Result<CollectSetting, Error> {
+        let mut names = vec!["auto"];
+        names.extend(Series::NAMES);
+        let series = match Series::of_name(section.choice("series", "auto", &names)?) {
+            Some(series) => series,
+            None if has_few_links(network) => Series::Links,
+            None => Series::Classes,
+        };
+        Ok(CollectSetting {
+            series,
+            bins: read_bins(section, until)?,
+            routers: read_routers(section, network)?,
+            timeline: section.or("timeline", false)?,
+            waits: section.or("waits", false)?,
+        })
+    }
+
+    /// Whether anything is sampled at a router beside the sums of its links' classes.
+    pub(crate) fn details(&self, router: RouterId) -> bool {
+        let chosen = |routers: &Vec<u32>| routers.binary_search(&router.0).is_ok();
+        self.series >= Series::Links && self.routers.as_ref().is_none_or(chosen)
+    }
+
+    /// As the result says it.
+    pub(crate) fn summary(&self) -> Collect {
+        Collect {
+            series: self.series.name().into(),
+            first_bin_ps: self.bins.first().ps(),
+            bins_per_width: self.bins.grow().then_some(PER_WIDTH),
+            ..Collect::default()
+        }
+    }
+
+    /// Sets what is sampled.
+    pub fn set_series(&mut self, series: Series) {
+        self.series = series;
+    }
+}
+
+fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
+    let bin: String = section.or("bin", "auto".into())?;
+    if bin == "auto" {
+        return Ok(match until {
+            Some(until) => Bins::constant(Time(until.ps().div_ceil(BINS))),
+            None => Bins::growing(Time(FIRST_PS)),
+        });
+    }
+    let width =
+        Duration::parse(&bin).map_err(|message| section.error("bin", format!("{message}, or \"auto\"")))?;
+    if width.ps == 0 {
+        let message = "0 is no width; expected a time such as \"1 us\", or \"auto\"";
+        return Err(section.error("bin", message));
+    }
+    at_most(section, "bin", width, LONGEST)?;
+    Ok(Bins::constant(Time(width.ps)))
+}
+
+fn read_routers(section: &Section, network: &Network) -> Result<Option<Vec<u32>>, Error> {
+    let mut routers = match section.or("routers", NameOrSome::Name("all".into()))? {
+        NameOrSome::Name(name) if name == "all" => return Ok(None),
+        NameOrSome::Name(name) => return Err(section.unknown_name("routers", &name, ["all"])),
+        NameOrSome::Some(routers) => routers,
+    };
+    let count = network.topology.routers();
+    if let Some(router) = routers.iter().find(|router| **router >= count) {
+        let message = format!("there is no router {router}; expected 0 to {}", count - 1);
+        return Err(section.error("routers", message));
+    }
+    routers.sort_unstable();
+    routers.dedup();
+    Ok(Some(routers))
+}
+
+fn has_few_links(network: &Network) -> bool {
+    let topology = network.topology.as_ref();
+    let mut links = u64::from(network.hosts()) * u64::from(network.rails.count());
+    for router in (0..topology.routers()).map(RouterId) {
+        if links > FEW_LINKS {
+            return false;
+        }
+        let wired = |port: &u16| !matches!(topology.peer(router, Port(*port)), Peer::Unwired);
+        links += (0..topology.ports(router)).filter(wired).count() as u64;
+    }
+    links <= FEW_LINKS
+}

@@ -1,0 +1,462 @@
+//! What is collected while a run goes on: it adds up to what was counted, bin by bin, and nothing depends on it.
+//! That it changes nothing and is the same everywhere, [`crate::support::run_everywhere`] checks of every experiment.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use des::Executor;
+use results::{RunResult, Table};
+use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, Way, run_in};
+
+use crate::support::{compute, experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};
+
+/// Names of the columns of flows.
+const FLOWS: [&str; 4] = ["bytes", "packets", "busy_ps", "buffer_full_ps"];
+
+fn total(result: &RunResult, name: &str, column: &str) -> u64 {
+    result.table(name).map_or(0, |table| sum(table, column))
+}
+
+/// Sums of a column by the number in another one, over rows that end at a time or before.
+fn sums(of: &Table, by: &str, column: &str, until_ps: u64) -> BTreeMap<u32, u64> {
+    let mut sums = BTreeMap::new();
+    let rows = of.u32s(by).unwrap().iter().zip(of.u64s(column).unwrap());
+    for ((key, value), end) in rows.zip(of.u64s("end_ps").unwrap()) {
+        if *end <= until_ps {
+            *sums.entry(*key).or_default() += value;
+        }
+    }
+    sums.retain(|_, value| *value > 0);
+    sums
+}
+
+/// The same of the table of links.
+fn of_links(links: &Table, column: &str) -> BTreeMap<u32, u64> {
+    let rows = links
+        .u32s("link")
+        .unwrap()
+        .iter()
+        .zip(links.u64s(column).unwrap());
+    let rows = rows.filter(|(_, value)| **value > 0);
+    rows.map(|(link, value)| (*link, *value)).collect()
+}
+
+/// Holds the series of a run to what it has counted otherwise.
+pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
+    let collect = result.summary.collect.as_ref().expect("it is always there");
+    let network = &result.summary.network;
+    for of in &collect.tables {
+        assert_eq!(of.rows, table(result, &of.table).rows() as u64);
+    }
+    if collect.series == "off" {
+        return assert_eq!(collect.tables, []);
+    }
+    let hops = total(result, "class_series", "packets");
+    assert_eq!(hops, network.packet_hops, "packets of all links");
+    assert_eq!(
+        total(result, "job_series", "packets_delivered"),
+        network.packets_delivered
+    );
+    let finished = |table: &Table| -> u64 {
+        let ranks = table.batch().column_by_name("finished").expect("a column");
+        let ranks = format!("{ranks:?}");
+        ranks.matches("true").count() as u64
+    };
+    // The text of a long column is shortened.
+    if let Some(ranks) = result.table("ranks").filter(|ranks| ranks.rows() <= 20) {
+        assert_eq!(total(result, "job_series", "ranks_finished"), finished(ranks));
+    }
+    let warmup = experiment.run.warmup.ps();
+    if warmup == 0 {
+        for column in FLOWS {
+            assert_eq!(
+                total(result, "class_series", column),
+                total(result, "links", column),
+                "{column}"
+            );
+        }
+    }
+    if collect.series == "classes" {
+        assert!(result.table("link_series").is_none());
+        return;
+    }
+    if experiment.settings["collect"]["routers"] != "all" {
+        return;
+    }
+    for column in FLOWS {
+        assert_eq!(
+            total(result, "class_series", column),
+            total(result, "link_series", column),
+            "{column}"
+        );
+    }
+    assert_eq!(
+        total(result, "host_series", "packets_sent"),
+        network.packets_injected
+    );
+    assert_eq!(
+        total(result, "host_series", "packets_received"),
+        network.packets_delivered
+    );
+    assert_eq!(
+        total(result, "host_series", "bytes_received"),
+        network.bytes_delivered
+    );
+    if let Some(series) = result.table("link_series") {
+        let column = |name| series.u64s(name).unwrap().iter();
+        let spans = column("begin_ps").zip(column("end_ps"));
+        let used = column("busy_ps").zip(column("buffer_full_ps"));
+        for ((begin, end), (busy, full)) in spans.zip(used) {
+            assert!(
+                begin < end && busy + full <= end - begin,
+                "{begin} {end} {busy} {full}"
+            );
+        }
+        if warmup == 0 {
+            for column in FLOWS {
+                let links = of_links(table(result, "links"), column);
+                assert_eq!(sums(series, "link", column, u64::MAX), links, "{column}");
+            }
+        }
+    }
+    if let Some(series) = result.table("vc_series") {
+        let rooms = series.u32s("used_bytes").unwrap().iter();
+        let capacities = series.u32s("capacity_bytes").unwrap();
+        assert!(rooms.zip(capacities).all(|(used, capacity)| used <= capacity));
+    }
+}
+
+fn crowded(topology: &str, routing: &str, router: &str, pattern: &str, until_us: u32) -> Experiment {
+    experiment(&format!(
+        r#"
+        [network]
+        topology = {{ {topology} }}
+        routing = {{ {routing} }}
+        router = {{ model = "{router}", buffer = "8 KiB" }}
+        packet = "512 B"
+        [[job]]
+        traffic = {{ pattern = {pattern}, load = 0.9 }}
+        [run]
+        until = "{until_us} us"
+        [collect]
+        series = "vcs"
+        bin = "1 us"
+        "#
+    ))
+}
+
+const DRAGONFLY: &str = r#"kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2, groups = 4"#;
+
+/// A run that ends where a bin ends has counted what the bins up to there hold.
+#[test]
+fn every_bin_holds_what_was_counted_in_it() {
+    for router in ["packet", "input-queued"] {
+        let of = |until| {
+            let pattern = r#""uniform""#;
+            run(&crowded(
+                DRAGONFLY,
+                r#"algorithm = "minimal""#,
+                router,
+                pattern,
+                until,
+            ))
+        };
+        let whole = of(12);
+        for until in [1, 2, 5, 11, 12] {
+            let shorter = of(until);
+            let links = table(&shorter, "links");
+            let series = table(&whole, "link_series");
+            for column in FLOWS {
+                let sums = sums(series, "link", column, u64::from(until) * 1_000_000);
+                assert_eq!(sums, of_links(links, column), "{router}, {until} us, {column}");
+            }
+            let network = &shorter.summary.network;
+            let end = u64::from(until) * 1_000_000;
+            let hosts = |column| -> u64 {
+                sums(table(&whole, "host_series"), "host", column, end)
+                    .values()
+                    .sum()
+            };
+            assert_eq!(hosts("packets_sent"), network.packets_injected);
+            assert_eq!(hosts("packets_received"), network.packets_delivered);
+        }
+    }
+}
+
+/// All hosts of one switch send to one, whose link is never idle: what waits for it is in the buffers and queues.
+#[test]
+fn an_incast_fills_buffers_and_queues() {
+    let hosts = 5;
+    let programs = (0..hosts).map(|rank| match rank {
+        0 => (1..hosts).map(|from| receive(from, 200_000)).collect(),
+        _ => vec![compute(1), send(0, 200_000)],
+    });
+    let network = r#"
+        [network]
+        topology = { kind = "mesh", sizes = [1], hosts_per_router = 5 }
+        routing = { algorithm = "dimension-order" }
+        router = { buffer = "10 KB" }
+        packet = "500 B"
+    "#;
+    let settings = mpi::Settings {
+        eager_threshold: 1 << 30,
+        ..mpi::Settings::default()
+    };
+    let all: Vec<u32> = (0..hosts).collect();
+    let job = job("incast", programs.collect(), &settings, &all);
+    let mut experiment = jobs_on(network, vec![job]);
+    experiment.collect.set_series(sim::Series::Vcs);
+    let result = run_everywhere(&mut experiment);
+    let series = table(&result, "link_series");
+    // 5 injection links, then the ejection link to host 0: 800 kB at 12.5 GB/s are 64 us.
+    let rows: Vec<usize> = (0..series.rows())
+        .filter(|row| series.u32s("link").unwrap()[*row] == 5)
+        .collect();
+    let cell = |column: &str, row: usize| series.u64s(column).unwrap()[row];
+    let width = |row| cell("end_ps", row) - cell("begin_ps", row);
+    let middle = &rows[5..60];
+    for row in middle {
+        assert_eq!(cell("busy_ps", *row), width(*row));
+        assert_eq!(cell("buffer_full_ps", *row), 0, "hosts take what comes");
+        // 1 us holds 25 packets of 500 B.
+        assert_eq!(cell("packets", *row), 25);
+        // Four buffers of 10 kB, but for what is on its way to them, or back as credit.
+        let waiting = cell("waiting_bytes", *row);
+        assert!((36_000..=40_000).contains(&waiting), "{waiting}");
+        let packets = series.u32s("waiting_packets").unwrap()[*row];
+        assert_eq!(u64::from(packets) * 500, waiting);
+    }
+    // The injection link of host 1 is held up three quarters of the time, and its queue empties.
+    let rows: Vec<usize> = (0..series.rows())
+        .filter(|row| series.u32s("link").unwrap()[*row] == 1)
+        .collect();
+    for pair in rows[5..55].windows(2) {
+        let full = cell("buffer_full_ps", pair[1]);
+        assert!((700_000..=800_000).contains(&full), "{full}");
+        let sent = cell("bytes", pair[1]);
+        assert_eq!(
+            cell("waiting_bytes", pair[0]) - cell("waiting_bytes", pair[1]),
+            sent
+        );
+    }
+    let vcs = table(&result, "vc_series");
+    let used = vcs.u32s("used_bytes").unwrap().iter().max();
+    assert_eq!(used, Some(&10_000), "the buffer was full");
+    // Whoever finishes does so in the last bins.
+    let jobs = table(&result, "job_series");
+    assert_eq!(sum(jobs, "ranks_finished"), 5);
+    assert_eq!(sum(jobs, "bytes_sent"), sum(jobs, "bytes_received"));
+    assert_eq!(sum(jobs, "messages_received"), 4);
+}
+
+/// Bins of a run without an end grow; what goes on in a bin without any event is in its row all the same.
+#[test]
+fn a_link_that_is_held_up_for_long_has_its_rows() {
+    let programs = vec![
+        vec![send(1, 4_000_000), compute(1_000_000), send(1, 100)],
+        vec![receive(0, 4_000_000), receive(0, 100)],
+    ];
+    let network = r#"
+        [network]
+        topology = { kind = "mesh", sizes = [2] }
+        routing = { algorithm = "dimension-order" }
+        link = { bandwidth = "100 Mbps" }
+        packet = "4 MiB"
+        router = { buffer = "8 MiB" }
+    "#;
+    let settings = mpi::Settings {
+        eager_threshold: 1 << 30,
+        ..mpi::Settings::default()
+    };
+    let result = run_everywhere(&mut jobs_on(
+        network,
+        vec![job("pair", programs, &settings, &[0, 1])],
+    ));
+    let series = table(&result, "link_series");
+    // One packet of 320 ms on each of three links, and no event meanwhile.
+    for (link, busy) in sums(series, "link", "busy_ps", u64::MAX) {
+        assert!(busy > 320_000_000_000, "link {link}: {busy}");
+        let rows = series.u32s("link").unwrap().iter().filter(|of| **of == link);
+        assert!(rows.count() > 1000, "each bin has its row");
+    }
+}
+
+#[test]
+fn single_routers_can_be_chosen() {
+    let text = |routers: &str| {
+        format!(
+            r#"
+            [network]
+            topology = {{ kind = "mesh", sizes = [3], hosts_per_router = 2 }}
+            routing = {{ algorithm = "dimension-order" }}
+            [[job]]
+            traffic = {{ pattern = "uniform", load = 0.5 }}
+            [run]
+            until = "5 us"
+            [collect]
+            series = "vcs"
+            routers = {routers}
+            "#
+        )
+    };
+    let all = run(&experiment(&text("\"all\"")));
+    let mut of_two = experiment(&text("[2, 0, 2]"));
+    let some = run_everywhere(&mut of_two);
+    assert_eq!(
+        sums(table(&all, "router_series"), "router", "packets_sent", u64::MAX).len(),
+        3
+    );
+    let routers = sums(table(&some, "router_series"), "router", "packets_sent", u64::MAX);
+    assert_eq!(routers.keys().collect::<Vec<_>>(), [&0, &2]);
+    let hosts = sums(table(&some, "host_series"), "host", "packets_sent", u64::MAX);
+    assert_eq!(hosts.keys().copied().collect::<Vec<_>>(), [0, 1, 4, 5]);
+    // Sums are over all of them.
+    assert!(table(&all, "class_series") == table(&some, "class_series"));
+    assert!(table(&all, "job_series") == table(&some, "job_series"));
+}
+
+#[test]
+fn what_cannot_be_collected_is_refused() {
+    let refused = |collect: &str| {
+        let text = format!(
+            "[network]\ntopology = {{ kind = \"mesh\", sizes = [3] }}\nrouting = {{ algorithm = \"dimension-order\" }}\n\
+             [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.5 }}\n[run]\nuntil = \"5 us\"\n[collect]\n{collect}\n"
+        );
+        let Err(error) = Experiment::from_toml(&text, "test.toml", &[]) else {
+            panic!("{collect} is taken");
+        };
+        error.to_string()
+    };
+    for (collect, said) in [
+        ("series = \"link\"", "did you mean 'links'?"),
+        ("series = true", "collect.series"),
+        ("bin = \"0 us\"", "0 is no width"),
+        ("bin = \"1 parsec\"", "or \"auto\""),
+        ("bin = 5", "collect.bin"),
+        ("bin = \"2 day\"", "collect.bin"),
+        ("routers = [0, 3]", "there is no router 3; expected 0 to 2"),
+        ("routers = \"some\"", "collect.routers"),
+        ("routers = 3", "collect.routers"),
+        ("timeline = 1", "collect.timeline"),
+        ("wait = true", "collect.wait"),
+    ] {
+        let error = refused(collect);
+        assert!(
+            error.contains(said) && error.contains("test.toml:9"),
+            "{collect}: {error}"
+        );
+    }
+}
+
+/// A run with a folder is broken off after some full parts, and goes on there; without them, it does not.
+#[test]
+fn a_run_goes_on_with_the_parts_in_its_folder() {
+    let file = r#"
+        [network]
+        topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
+        routing = { algorithm = "minimal" }
+        packet = "512 B"
+        [[job]]
+        traffic = { pattern = "uniform", load = 0.5 }
+        [run]
+        until = "60 us"
+        [collect]
+        series = "vcs"
+        bin = "50 ns"
+    "#;
+    let mut experiment = experiment(file);
+    let reference = run(&experiment);
+    let folder = tempfile::tempdir().unwrap();
+    let parts = folder.path().join("running");
+    fs::create_dir(&parts).unwrap();
+    let checkpoints = Checkpoints {
+        file: folder.path().join("checkpoint.fabricsim"),
+        every: Every::Simulated(31_000_000),
+    };
+    // It runs to its end: more is written than the checkpoint knows of.
+    let way = Way {
+        checkpoints: Some(&checkpoints),
+        parts: Some(&parts),
+        ..Way::default()
+    };
+    let whole = run_in(&experiment, &Control::new(), &way).unwrap().unwrap();
+    assert_eq!(whole.summary.collect, reference.summary.collect);
+    let names = || {
+        let files = fs::read_dir(&parts).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let written = names();
+    assert!(
+        written.iter().any(|name| name == "vc_series.00001.parquet"),
+        "{written:?}"
+    );
+    let checkpoint = Checkpoint::load(&checkpoints.file).unwrap();
+    let go_on = |experiment: &Experiment, parts| {
+        let way = Way {
+            from: Some(&checkpoint),
+            parts,
+            ..Way::default()
+        };
+        run_in(experiment, &Control::new(), &way)
+    };
+    (experiment.run.executor, experiment.run.threads) = (Executor::Optimistic, 2);
+    let rest = go_on(&experiment, Some(parts.as_path())).unwrap().unwrap();
+    assert_eq!(rest.summary.collect, reference.summary.collect);
+    assert_eq!(rest.summary.digest, reference.summary.digest);
+    assert_eq!(names(), written);
+    // As a result that is written and read again.
+    let out = folder.path().join("result");
+    rest.write(&out, false).unwrap();
+    let read = RunResult::load(&out).unwrap();
+    assert_eq!(read.summary.collect, reference.summary.collect);
+    for table in &reference.tables {
+        let other = read.table(table.name()).unwrap();
+        assert!(table == other, "table {}", table.name());
+    }
+
+    let error = go_on(&experiment, None).unwrap_err().to_string();
+    assert!(error.contains("can only be continued with a folder"), "{error}");
+    let mut other = self::experiment(file);
+    other.collect.set_series(sim::Series::Classes);
+    let error = go_on(&other, Some(parts.as_path())).unwrap_err();
+    assert!(
+        matches!(&error, Error::Collect(_)) && error.to_string().contains("the same [collect] as"),
+        "{error}"
+    );
+    fs::remove_file(parts.join("vc_series.00000.parquet")).unwrap();
+    let error = go_on(&experiment, Some(parts.as_path())).unwrap_err().to_string();
+    assert!(error.contains("vc_series.00000.parquet"), "{error}");
+}
+
+/// A place where parts cannot be written ends the run, and says so.
+#[test]
+fn parts_that_cannot_be_written_end_the_run() {
+    let mut experiment = crowded(
+        DRAGONFLY,
+        r#"algorithm = "minimal""#,
+        "packet",
+        r#""uniform""#,
+        60,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    for (executor, threads) in [
+        (Executor::Sequential, 1),
+        (Executor::Conservative, 2),
+        (Executor::Optimistic, 2),
+    ] {
+        (experiment.run.executor, experiment.run.threads) = (executor, threads);
+        let way = Way {
+            parts: Some(&missing),
+            ..Way::default()
+        };
+        let error = run_in(&experiment, &Control::new(), &way).unwrap_err();
+        assert!(
+            matches!(&error, Error::Collect(_)) && error.to_string().contains("missing"),
+            "{error}"
+        );
+    }
+}
