@@ -272,9 +272,10 @@ def test_a_long_timeline_shows_what_fills_most_of_a_pixel() -> None:
         (0, 10 * i + b, 10 * i + e, s) for i in range(500) for b, e, s in ((0, 9, "compute"), (9, 10, "call"))
     ]
     rows.append((0, 5000, 10000, "call"))
-    spans = content._readable(rows, 0, 10000, 100)
+    spans, sums = content._readable(rows, len(rows), 0, 10000, 100)
     assert spans == [(0, 0, 5000, "compute"), (0, 5000, 10000, "call")]
-    assert content._readable(rows, 0, 10000, 1000) == rows
+    assert sums == {"compute": 4500, "call": 5500}
+    assert content._readable(rows, len(rows), 0, 10000, 1000)[0] == rows
 
 
 @pytest.mark.parametrize("backend", ["matplotlib", "plotly"])

@@ -6,11 +6,13 @@ batch by batch, and what is kept is as large as the figure. A figure has a few t
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow
+import pyarrow.compute
 import pyarrow.dataset
 
 from fabricsim._errors import ResultError
@@ -326,27 +328,20 @@ def occupancy(
         buffer = levels[vc, link]
         if column not in buffer or buffer[column][0] <= end:
             buffer[column] = (end, 100 * used / capacity)
-    maps: dict[int, dict[int, list[float | None]]] = defaultdict(dict)
-    for (vc, link), buffer in levels.items():
-        # A level holds until the next row of the same buffer; all begin empty.
-        row: list[float | None] = []
-        level = 0.0
-        for column in range(columns):
-            level = buffer[column][1] if column in buffer else level
-            row.append(level)
-        maps[vc][link] = row
     fullness: dict[int, float] = defaultdict(float)
-    for rows in maps.values():
-        for link, row in rows.items():
-            fullness[link] += sum(level or 0 for level in row)
+    for (_, link), buffer in levels.items():
+        fullness[link] += sum(_held(buffer, columns))
     shown = sorted(sorted(fullness, key=lambda link: (-fullness[link], link))[:most])
+    maps = {
+        vc: [_held(levels.get((vc, link), {}), columns) for link in shown]
+        for vc in sorted({vc for vc, _ in levels})
+    }
     names = _link_names(result, shown)
     unit, ps = of_time(last)
-    high = max((level or 0) for rows in maps.values() for link in shown for level in rows.get(link, ()))
+    high = max(max(row) for rows in maps.values() for row in rows)
     what = (
         f"{len(shown)} of {len(fullness)} links, the fullest" if len(shown) < len(fullness) else "all links"
     )
-    empty: list[float | None] = [0.0] * columns
     return [
         Chart(
             f"Occupancy of buffers, VC {vc} ({what})",
@@ -357,7 +352,7 @@ def occupancy(
                     0,
                     last / ps,
                     [names[link] for link in shown],
-                    [maps[vc].get(link, empty) for link in shown],
+                    rows,
                     "room taken (%)",
                     0,
                     max(high, 1e-9),
@@ -366,8 +361,18 @@ def occupancy(
             legend=False,
             height=min(1.6, max(0.6, len(shown) / 24)),
         )
-        for vc in sorted(maps)
+        for vc, rows in maps.items()
     ]
+
+
+def _held(buffer: Mapping[int, tuple[int, float]], columns: int) -> list[float]:
+    """The level of a buffer in each column: it holds until the next row; all begin empty."""
+    levels = []
+    level = 0.0
+    for column in range(columns):
+        level = buffer[column][1] if column in buffer else level
+        levels.append(level)
+    return levels
 
 
 def _links_of(result: Result, links: Sequence[int] | None, link_class: str | None) -> list[int] | None:
@@ -521,18 +526,15 @@ def timeline(
         kept &= pyarrow.dataset.field("end_ps") > begin
     if end is not None:
         kept &= pyarrow.dataset.field("begin_ps") < end
-    rows = sorted(
-        (rank, max(first, begin or 0), last if end is None else min(last, end), state)
-        for rank, first, last, state in _rows(
+    first, last, count = _extent(result, kept, begin, end)
+    rows = (
+        (rank, max(since, first), min(until, last), state)
+        for rank, since, until, state in _rows(
             result, "timeline", ["rank", "begin_ps", "end_ps", "state"], kept
         )
     )
-    first, last = min(row[1] for row in rows), max(row[2] for row in rows)
-    lanes = sorted({row[0] for row in rows})
-    spans = _readable(rows, first, max(last, first + 1), pixels)
-    sums: dict[str, int] = defaultdict(int)
-    for _, since, until, state in rows:
-        sums[state] += until - since
+    spans, sums = _readable(rows, count, first, last, pixels)
+    lanes = sorted({span[0] for span in spans})
     states = sorted(sums, key=lambda state: (state != "compute", -sums[state], state))
     unit, ps = of_time(last)
     where = {rank: place for place, rank in enumerate(lanes)}
@@ -576,13 +578,42 @@ Span: TypeAlias = tuple[int, int, int, str]
 """Rank, begin, end in picoseconds, state."""
 
 
-def _readable(rows: Sequence[Span], first: int, last: int, pixels: int) -> list[Span]:
-    """The same spans, if there are few; else each rank in pixels with the state that fills most of each."""
-    if len(rows) <= 4 * pixels:
-        return list(rows)
+def _extent(
+    result: Result, kept: pyarrow.dataset.Expression, begin: int | None, end: int | None
+) -> tuple[int, int, int]:
+    """Where the shown part of a timeline begins and ends, and of how many rows it is."""
+    count = 0
+    least: list[int] = []
+    largest: list[int] = []
+    for batch in result.tables.dataset("timeline").to_batches(columns=["begin_ps", "end_ps"], filter=kept):
+        if batch.num_rows:
+            count += batch.num_rows
+            least.append(pyarrow.compute.min(batch["begin_ps"]).as_py())
+            largest.append(pyarrow.compute.max(batch["end_ps"]).as_py())
+    if not count:
+        raise ResultError("the table 'timeline' has no such rows")
+    first = max(min(least), begin or 0)
+    last = max(largest) if end is None else min(max(largest), end)
+    return first, max(last, first + 1), count
+
+
+def _readable(
+    rows: Iterable[Span], count: int, first: int, last: int, pixels: int
+) -> tuple[list[Span], dict[str, int]]:
+    """The same spans, if there are few; else each rank in pixels with the state that fills most of each.
+
+    And the time of each state.
+    """
+    sums: dict[str, int] = defaultdict(int)
+    if count <= 4 * pixels:
+        few = sorted(rows)
+        for _, begin, end, state in few:
+            sums[state] += end - begin
+        return few, sums
     width = -(-(last - first) // pixels)
     filled: dict[tuple[int, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for rank, begin, end, state in rows:
+        sums[state] += end - begin
         pixel = (begin - first) // width
         while begin < end:
             until = min(end, first + (pixel + 1) * width)
@@ -596,7 +627,7 @@ def _readable(rows: Sequence[Span], first: int, last: int, pixels: int) -> list[
             spans[-1] = (rank, spans[-1][1], end, state)
         else:
             spans.append((rank, begin, end, state))
-    return spans
+    return spans, sums
 
 
 def _arrows(
@@ -614,13 +645,18 @@ def _arrows(
         & (field("arrived_ps") <= last)
     )
     columns = ["bytes", "sent_ps", "arrived_ps", "from_rank", "to_rank"]
-    found = sorted(
-        _rows(result, "messages", columns, kept, may_lack=True), key=lambda row: (-row[0], *row[1:])
-    )
-    shown = found[:_MOST_ARROWS]
+    found = 0
+
+    def counted() -> Iterator[tuple[int, ...]]:
+        nonlocal found
+        for row in _rows(result, "messages", columns, kept, may_lack=True):
+            found += 1
+            yield row
+
+    shown = heapq.nsmallest(_MOST_ARROWS, counted(), key=lambda row: (-row[0], *row[1:]))
     if not shown:
         return []
-    name = "message" if len(shown) == len(found) else f"message (largest {len(shown)} of {len(found)})"
+    name = "message" if len(shown) == found else f"message (largest {len(shown)} of {found})"
     return [
         Arrows(
             name,
