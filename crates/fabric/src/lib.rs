@@ -21,9 +21,14 @@ mod rate;
 #[cfg(test)]
 mod reverse_check;
 pub mod router;
+mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse};
 pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;
+pub use waits::{
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, NicDiary, NicDiaryUndo, Passage, Reason, RouterDiary,
+    RouterDiaryUndo, Span, SpansUndo, Turn, Wait, Waits,
+};

@@ -102,8 +102,9 @@ pub struct NicState<T> {
 
 /// What a NIC makes happen, and where it notes how to take that back.
 pub trait NicOutputs<T>: Journal<NicUndo<T>> {
-    /// The packet starts onto the injection link now; its tail leaves after `serialization`.
-    fn depart(&mut self, packet: Packet, serialization: Time);
+    /// The packet starts onto the injection link now; its tail leaves after `serialization`. `last`: it is the
+    /// last of what this port has of its message.
+    fn depart(&mut self, packet: Packet, serialization: Time, last: bool);
     /// [`Nic::wake`] is to be called after this span.
     fn wake(&mut self, after: Time);
     /// The last byte of a message leaves after this span.
@@ -235,12 +236,13 @@ impl<T: Copy> Nic<T> {
         if O::KEPT {
             out.note(queued.undo_turn());
         }
-        if queued.left > 0 {
+        let last = queued.left == 0;
+        if !last {
             self.queue.push_back(queued);
         } else if let Some(report) = queued.report {
             out.injected(report, serialization);
         }
-        out.depart(packet, serialization);
+        out.depart(packet, serialization, last);
         if !self.queue.is_empty() {
             self.ask_wake(serialization, out);
         }
@@ -406,7 +408,7 @@ mod tests {
     }
 
     impl NicOutputs<char> for Out {
-        fn depart(&mut self, packet: Packet, _: Time) {
+        fn depart(&mut self, packet: Packet, _: Time, _: bool) {
             self.departed.push((packet.message, packet.bytes));
         }
         fn wake(&mut self, after: Time) {
@@ -483,15 +485,15 @@ mod tests {
 
     #[derive(Debug, PartialEq)]
     pub(crate) enum Output {
-        Depart(Packet, Time),
+        Depart(Packet, Time, bool),
         Wake(Time),
         Injected(Report, Time),
         Backlog(u64),
     }
 
     impl<const KEPT: bool> NicOutputs<Report> for Recorder<NicUndo<Report>, Output, KEPT> {
-        fn depart(&mut self, packet: Packet, serialization: Time) {
-            self.outputs.push(Output::Depart(packet, serialization));
+        fn depart(&mut self, packet: Packet, serialization: Time, last: bool) {
+            self.outputs.push(Output::Depart(packet, serialization, last));
         }
         fn wake(&mut self, after: Time) {
             self.outputs.push(Output::Wake(after));

@@ -16,6 +16,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Journal;
+use crate::note::{Note, index_of};
 use crate::ongoing::Part;
 use crate::operations::Step;
 use crate::rank::{Action, Rank};
@@ -180,6 +181,13 @@ impl Rank {
             for (to, bytes) in &round.sends {
                 let departure = self.departure_in(&part, number, *to, *bytes)?;
                 self.charge(handle, self.job.settings.send_overhead);
+                self.tell(
+                    || Note::Asked {
+                        at: now,
+                        algorithm: index_of(part.algorithm()),
+                    },
+                    out,
+                );
                 messages.extend(self.let_go(&departure, out));
             }
             let outstanding = self.await_in_background(handle, &mut messages);

@@ -30,6 +30,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// What it is carried out by.
+    pub fn algorithm(&self) -> &'static Algorithm {
+        self.algorithm
+    }
+
     /// Writes the messages of a round into an empty one; false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
         let share = Share::new(self.share, self.counts.as_deref());
@@ -98,6 +103,11 @@ pub(crate) enum Change {
 impl Ongoing {
     pub fn is_under_way(&self) -> bool {
         self.place.current.is_some()
+    }
+
+    /// What the current collective is carried out by.
+    pub fn algorithm(&self) -> Option<&'static Algorithm> {
+        self.place.current.as_ref().map(|current| current.part.algorithm)
     }
 
     fn go(&mut self, progress: Progress, journal: &mut Journal) {

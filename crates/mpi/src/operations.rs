@@ -8,6 +8,7 @@ use workload::{Call, Operation};
 
 use crate::matching::{Pattern, Posted};
 use crate::message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
+use crate::note::{Doing, Note, index_of};
 use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
 use crate::requests::{Direction, Owner, Request, Subject};
 use crate::statistics::Traffic;
@@ -52,7 +53,7 @@ impl Rank {
     }
 
     fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
-        self.close_activity(now);
+        self.close_activity(now, out);
         match self.program.next(&mut self.journal)? {
             Some(operation) => self.begin(operation, now, out),
             None => {
@@ -65,12 +66,25 @@ impl Rank {
     }
 
     /// Accounts for the time of the activity that ends now.
-    fn close_activity(&mut self, now: Time) {
-        let span = now.saturating_sub(*self.since);
+    fn close_activity(&mut self, now: Time, out: &mut Vec<Action>) {
+        let since = *self.since;
+        let span = now.saturating_sub(since);
         match *self.activity {
             Activity::None => {}
-            Activity::Compute => self.stats.count_compute(span, &mut self.journal),
-            Activity::Call { call, calls } => self.stats.count_call(call, calls, span, &mut self.journal),
+            Activity::Compute(region) => {
+                self.stats.count_compute(span, &mut self.journal);
+                if span > Time::ZERO {
+                    let what = Doing::Compute(region);
+                    self.tell(|| Note::Did { what, since }, out);
+                }
+            }
+            Activity::Call { call, calls } => {
+                self.stats.count_call(call, calls, span, &mut self.journal);
+                if span > Time::ZERO || calls > 0 {
+                    let what = Doing::Call(call);
+                    self.tell(|| Note::Did { what, since }, out);
+                }
+            }
         }
         self.activity.set(Activity::None, &mut self.journal);
         self.since.set(now, &mut self.journal);
@@ -84,7 +98,7 @@ impl Rank {
     fn begin(&mut self, operation: Operation, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         match operation {
             Operation::Compute { ps, region } => {
-                self.activity.set(Activity::Compute, &mut self.journal);
+                self.activity.set(Activity::Compute(region), &mut self.journal);
                 let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
                 self.occupy(now, span, None, out)
             }
@@ -270,10 +284,24 @@ impl Rank {
     /// Lets the message go, and goes on as its sender does.
     fn depart(&mut self, leaving: Departure, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
         let origin = leaving.origin;
+        let at = now.saturating_sub(self.job.settings.send_overhead);
         if matches!(origin, Origin::Put | Origin::Get) {
+            let algorithm = None;
+            self.tell(|| Note::Asked { at, algorithm }, out);
             self.reach_out(&leaving, out);
             return Ok(Step::GoesOn);
         }
+        let algorithm = || match origin {
+            Origin::Collective => self.collective.algorithm().and_then(index_of),
+            _ => None,
+        };
+        self.tell(
+            || Note::Asked {
+                at,
+                algorithm: algorithm(),
+            },
+            out,
+        );
         let pending = self.let_go(&leaving, out);
         match (origin, pending) {
             (Origin::Blocking, Some(handle)) => {

@@ -8,6 +8,7 @@ use des::Time;
 use crate::ReplayError;
 use crate::matching::Posted;
 use crate::message::{Kind, Message, communicator_of};
+use crate::note::Note;
 use crate::rank::{Action, Rank, State};
 use crate::requests::{Direction, Owner, Request};
 use crate::statistics::Traffic;
@@ -76,6 +77,7 @@ impl Rank {
         if envelope.bytes > receive.capacity {
             return Err(self.truncation(&receive, &envelope));
         }
+        self.tell(|| Note::Matched(envelope), out);
         if envelope.kind == Kind::Eager {
             return self.complete_receive(receive.handle, &envelope, now, out);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::{Call, Program};
+use workload::{Call, Program, Region};
 
 use crate::background::Background;
 use crate::collectives::round_of;
@@ -20,7 +20,7 @@ use crate::ordering::Ordering;
 use crate::program::Cursor;
 use crate::requests::{Direction, Owner, Request, Requests, Subject};
 use crate::statistics::Statistics;
-use crate::{Job, RankStats, ReplayError, WINDOW_CONTEXT};
+use crate::{Job, Note, RankStats, ReplayError, WINDOW_CONTEXT};
 
 /// What a rank wants of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Action {
     ResumeAt(Time),
     /// The program has ended. Messages may still arrive and must still be brought.
     Finished,
+    /// To be known, not to be done; only after [`Rank::keep_notes`].
+    Note(Note),
 }
 
 /// What the CPU of a rank does.
@@ -121,8 +123,12 @@ pub(crate) enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Activity {
     None,
-    Compute,
-    Call { call: Call, calls: u64 },
+    /// In this part of the application's code.
+    Compute(Option<Region>),
+    Call {
+        call: Call,
+        calls: u64,
+    },
 }
 
 /// The first of so many things, and how many there are more.
@@ -140,6 +146,8 @@ pub struct Rank {
     pub(crate) job: Arc<Job>,
     pub(crate) rank: u32,
     pub(crate) journal: Journal,
+    /// Whether it tells of what it does.
+    pub(crate) notes: bool,
     pub(crate) program: Cursor,
     pub(crate) state: Value<State>,
     pub(crate) activity: Value<Activity>,
@@ -175,6 +183,7 @@ impl Rank {
             job,
             rank,
             journal: Journal::default(),
+            notes: false,
             program: Cursor::new(program),
             state: Value::new(State::New),
             activity: Value::new(Activity::None),

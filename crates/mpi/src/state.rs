@@ -58,7 +58,7 @@ impl Rank {
     }
 
     /// The rank of this state, which goes on in `program`, a fresh one that is read again up to where it
-    /// was. It does not keep changes.
+    /// was. It keeps neither changes nor notes.
     ///
     /// # Errors
     /// The program is broken, or the state is none of this rank, job or program.
@@ -89,6 +89,7 @@ impl Rank {
             job,
             rank,
             journal: Journal::default(),
+            notes: false,
             program,
             state: Value::new(state.state),
             activity: Value::new(state.activity),

@@ -340,6 +340,88 @@ table! {
     }
 }
 
+table! {
+    /// What one rank did, from one operation of its program to the next.
+    TimelineRow, timeline {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Rank.
+        rank: u32,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// `compute`, or the MPI call.
+        state: Cow<'static, str>,
+        /// Part of the application's code that it computed in, if that is known.
+        region: Option<Arc<str>>,
+    }
+}
+
+table! {
+    /// One message between two ranks, those of protocols included, that has come to its end.
+    MessageRow, messages {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Sending rank.
+        from_rank: u32,
+        /// Receiving rank.
+        to_rank: u32,
+        /// What the messages about one MPI message have in common: its place in the order of sender and receiver;
+        /// of one-sided communication, the request of who began it.
+        sequence: u32,
+        /// Number that its packets carry, among the messages of the sending host; none: it went through memory.
+        number: Option<u32>,
+        /// Host of the sending rank.
+        from_host: u32,
+        /// Host of the receiving rank.
+        to_host: u32,
+        /// Payload of the MPI message in bytes.
+        bytes: u64,
+        /// Tag; none of collectives and one-sided communication.
+        tag: Option<i32>,
+        /// The collective that it is a message of, and its algorithm.
+        collective: Option<Cow<'static, str>>,
+        /// Its part in its protocol.
+        protocol: Cow<'static, str>,
+        /// When the sender's call, or the round of its collective, came to it, in picoseconds; of an answer that
+        /// its protocol gives, when that was given.
+        posted_ps: u64,
+        /// When it was handed to the NIC or to memory, in picoseconds.
+        sent_ps: u64,
+        /// When its last byte had left the NIC, in picoseconds; none: it went through memory.
+        injected_ps: Option<u64>,
+        /// When its last byte had come in, in picoseconds.
+        arrived_ps: u64,
+        /// When a receive had taken it, in picoseconds; where none has to, when it came in.
+        matched_ps: u64,
+    }
+}
+
+table! {
+    /// A wait of one packet for a link, as far as one job held the link.
+    WaitRow, waits {
+        /// Name of the packet's job.
+        job: Arc<str>,
+        /// Host that it comes from.
+        from_host: u32,
+        /// Number of its message among those of that host.
+        number: u32,
+        /// Link that it waited for, as in the table `links`.
+        link: u32,
+        /// Virtual channel at the far end of the link.
+        vc: u8,
+        /// Begin, in picoseconds.
+        begin_ps: u64,
+        /// End, in picoseconds.
+        end_ps: u64,
+        /// What for: `wire`, `room`, `nic` and so on.
+        reason: Cow<'static, str>,
+        /// Name of the job that held the link; none: not known.
+        holder: Option<Arc<str>>,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,6 +442,9 @@ mod tests {
             host_series([]),
             router_series([]),
             job_series([]),
+            timeline([]),
+            messages([]),
+            waits([]),
         ] {
             let heading = format!("## `{}`", table.name());
             let section = page

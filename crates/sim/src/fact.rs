@@ -5,6 +5,7 @@ use routing::Entry;
 use serde::{Deserialize, Serialize};
 
 use crate::hearsay::Loads;
+use crate::told::Told;
 
 /// A fact that a router, a host or the overseer learns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -135,6 +136,8 @@ pub enum Record {
         /// Rank.
         rank: u32,
     },
+    /// What ranks, NICs and routers tell of themselves.
+    Told(Told),
     /// What the links of one class did at one router or host in a bin.
     ClassSample {
         /// The bin.

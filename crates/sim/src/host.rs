@@ -4,8 +4,11 @@
 use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
-use fabric::{Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, Outgoing, Packet};
-use mpi::{Action, Changes, Message, Rank, RankState};
+use fabric::{
+    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicDiary, NicDiaryUndo, NicOutputs, NicState, NicUndo,
+    Outgoing, Packet, Wait, Waits,
+};
+use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 use workload::{Operation, Program, TraceError};
@@ -17,6 +20,7 @@ use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
+use crate::told::{MessageKey, Told};
 use crate::wiring::Wire;
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
@@ -46,6 +50,8 @@ pub struct Host {
     actions: Vec<Action>,
     /// Samples it, if anything is sampled.
     sampler: HostSampler,
+    /// What it tells of itself; none: nothing.
+    teller: Option<Box<Teller>>,
 }
 
 /// One port of the NIC.
@@ -62,6 +68,14 @@ struct MoreRails {
     turn: u8,
     /// Messages that several rails carry and a rank wants to know the end of: how many still have some of it.
     divided: BTreeMap<Injected, u8>,
+}
+
+/// What a host remembers to tell of itself.
+struct Teller {
+    /// Whether it tells of its ranks and their messages.
+    timeline: bool,
+    /// Of each rail, if it tells for whom packets wait.
+    diaries: Box<[NicDiary]>,
 }
 
 /// A rank on this host.
@@ -110,6 +124,8 @@ pub enum HostUndo {
     MessageReceived,
     /// It was sampled.
     Sampled(Box<HostSamples>),
+    /// Of the diary of one port of its NIC.
+    Diary { rail: u8, step: NicDiaryUndo },
     /// The NIC keeps its distance from another message.
     HandedOver {
         /// When it would have taken the next one before.
@@ -134,6 +150,8 @@ pub struct HostState {
     under_way: u32,
     next_handover: Time,
     samples: Option<HostSamples>,
+    /// Of each rail, if diaries are kept.
+    diaries: Vec<NicDiary>,
 }
 
 /// Where the outputs of a port of the NIC go: into events.
@@ -141,6 +159,7 @@ struct Cable<'a, C> {
     rail: u8,
     wire: Wire,
     counts: &'a mut Vec<JobCounts>,
+    teller: Option<&'a mut Teller>,
     context: &'a mut C,
 }
 
@@ -177,6 +196,7 @@ impl Host {
             next_handover: Time::ZERO,
             actions: Vec::new(),
             sampler: HostSampler::new(simulation, id),
+            teller: Teller::new(simulation).map(Box::new),
         }
     }
 
@@ -237,6 +257,10 @@ impl Host {
             Fact::MessageDue { job, number, message } => {
                 let seats = &simulation.seats;
                 let slot = seats.slot(&simulation.jobs[usize::from(job)], message.from);
+                if simulation.timeline {
+                    let key = MessageKey::new(job, &message);
+                    context.emit(Record::Told(Told::Handed { key }));
+                }
                 self.hand_over(simulation, (slot, job), number, message, context);
             }
             Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
@@ -300,6 +324,7 @@ impl Host {
             rail,
             wire: port.injection,
             counts: &mut self.counts,
+            teller: self.teller.as_deref_mut(),
             context,
         };
         (&mut port.nic, cable)
@@ -319,6 +344,7 @@ impl Host {
         // Hosts with one rail have the number of their end point.
         let now = context.now();
         let (nic, mut cable) = self.nic(0, context);
+        cable.take(now);
         nic.send(now, message, &mut cable);
     }
 
@@ -371,6 +397,7 @@ impl Host {
                 ..message
             };
             let (nic, mut cable) = self.nic(rail, context);
+            cable.take(now);
             nic.send(now, part, &mut cable);
         }
     }
@@ -462,6 +489,10 @@ impl Host {
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageReceived));
         }
+        if simulation.timeline {
+            let key = MessageKey::new(job, &message);
+            context.emit(Record::Told(Told::Arrived { key }));
+        }
         let now = context.now();
         let of = &simulation.jobs[usize::from(job)];
         if let JobKind::Ranks(ranks) = &of.kind {
@@ -498,7 +529,11 @@ impl Host {
             unreachable!("only jobs with ranks have seats")
         };
         match ranks.workload.program(seat.rank) {
-            Ok(program) => seat.state = Some(Rank::new(ranks.mpi.clone(), seat.rank, program)),
+            Ok(program) => {
+                let mut rank = Rank::new(ranks.mpi.clone(), seat.rank, program);
+                rank.keep_notes(simulation.timeline);
+                seat.state = Some(rank);
+            }
             Err(error) => return context.fail(error.into()),
         }
         if C::REVERSIBLE {
@@ -536,9 +571,12 @@ impl Host {
             let job = simulation.jobs[usize::from(job)].name.clone();
             context.fail(Error::Replay { job, source });
         }
+        let mut asked = None;
         for action in actions.drain(..) {
             match action {
-                Action::Send(message) => self.send(simulation, slot, job, message, context),
+                Action::Send(message) => {
+                    self.send(simulation, (slot, job), message, asked.take(), context);
+                }
                 Action::ResumeAt(time) => {
                     let delay = time - context.now();
                     context.send(context.lp(), delay, Fact::RankResumed { slot });
@@ -548,19 +586,33 @@ impl Host {
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
                 }
+                Action::Note(Note::Did { what, since }) => {
+                    let what = what.into();
+                    context.emit(Record::Told(Told::Did {
+                        job,
+                        rank,
+                        since,
+                        what,
+                    }));
+                }
+                Action::Note(Note::Asked { at, algorithm }) => asked = Some((at, algorithm)),
+                Action::Note(Note::Matched(message)) => {
+                    let key = MessageKey::new(job, &message);
+                    context.emit(Record::Told(Told::Matched { key }));
+                }
             }
         }
         self.actions = actions;
     }
 
     /// Sends a rank's message: through the NIC when it is its turn, or through memory if its receiver is on this
-    /// host.
+    /// host. `asked`: when it came to it, and by which algorithm of a collective, where that is told.
     fn send<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
-        slot: u16,
-        job: u16,
+        (slot, job): (u16, u16),
         message: Message,
+        asked: Option<(Time, Option<u16>)>,
         context: &mut C,
     ) {
         let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
@@ -574,6 +626,10 @@ impl Host {
         self.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageSent { numbered }));
+        }
+        if simulation.timeline {
+            let number = numbered.then_some(number);
+            tell_asked(job, &message, number, asked, context);
         }
         let request = message.request;
         if !numbered {
@@ -671,6 +727,12 @@ impl Host {
             }
             HostUndo::HandedOver { before } => self.next_handover = before,
             HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
+            HostUndo::Diary { rail, step } => {
+                let diaries = self.teller.as_mut().map(|teller| &mut teller.diaries);
+                if let Some(diary) = diaries.and_then(|diaries| diaries.get_mut(usize::from(rail))) {
+                    diary.undo(step);
+                }
+            }
         }
     }
 
@@ -695,6 +757,7 @@ impl Host {
             under_way: self.under_way,
             next_handover: self.next_handover,
             samples: self.sampler.state(),
+            diaries: self.diaries().to_vec(),
         }
     }
 
@@ -712,6 +775,12 @@ impl Host {
             return Err("it has other ranks or sources of traffic".into());
         }
         self.restore_rails(state.nics, state.turn, state.divided)?;
+        if state.diaries.len() != self.diaries().len() {
+            return Err("it keeps other diaries of waits".into());
+        }
+        if let Some(teller) = &mut self.teller {
+            teller.diaries = state.diaries.into();
+        }
         self.next_message = state.next_message;
         self.inbox.restore(state.inbox)?;
         for (seat, saved) in self.ranks.iter_mut().zip(state.ranks) {
@@ -736,6 +805,10 @@ impl Host {
     /// What a job has sent and received here.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         self.counts.iter().find(|counts| usize::from(counts.job) == job)
+    }
+
+    fn diaries(&self) -> &[NicDiary] {
+        self.teller.as_ref().map_or(&[], |teller| &teller.diaries)
     }
 
     fn rails(&self) -> impl Iterator<Item = &Rail> {
@@ -799,6 +872,21 @@ impl Rail {
     }
 }
 
+impl Teller {
+    /// None: nothing is to be told.
+    fn new(simulation: &Simulation) -> Option<Teller> {
+        let rails = if simulation.waits {
+            simulation.network.rails.count()
+        } else {
+            0
+        };
+        (simulation.timeline || simulation.waits).then(|| Teller {
+            timeline: simulation.timeline,
+            diaries: vec![NicDiary::default(); rails as usize].into(),
+        })
+    }
+}
+
 impl MoreRails {
     /// So many rails have some left of a message.
     fn note_divided<C: Context<Simulation>>(&mut self, message: Injected, left: u8, context: &mut C) {
@@ -854,6 +942,26 @@ pub fn bytes_with(rails: u32) -> u64 {
     (size_of::<Host>() + more) as u64
 }
 
+/// Tells of a message that a rank wants to be sent; an answer that its protocol gives is wanted now.
+fn tell_asked(
+    job: u16,
+    message: &Message,
+    number: Option<u32>,
+    asked: Option<(Time, Option<u16>)>,
+    context: &mut impl Context<Simulation>,
+) {
+    let (at, algorithm) = asked.unwrap_or((context.now(), None));
+    let key = MessageKey::new(job, message);
+    let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+    context.emit(Record::Told(Told::Asked { key, number, at }));
+    context.emit(Record::Told(Told::Described {
+        key,
+        bytes: message.bytes,
+        tag: of_program.then_some(message.tag),
+        algorithm,
+    }));
+}
+
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
 fn wire_bytes(message: &Message, settings: &mpi::Settings) -> u64 {
     message.wire_bytes(settings).max(1)
@@ -874,7 +982,10 @@ fn restore_rank(
         Purpose::GoOn => workload.program(rank).map_err(|error| error.to_string())?,
         Purpose::Read => Box::new(Unread),
     };
-    Rank::restore(mpi.clone(), rank, program, saved).map_err(|error| error.to_string())
+    let rank = Rank::restore(mpi.clone(), rank, program, saved);
+    let mut rank = rank.map_err(|error| error.to_string())?;
+    rank.keep_notes(simulation.timeline);
+    Ok(rank)
 }
 
 /// Stands for a program that nobody will read any more.
@@ -933,9 +1044,98 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
     }
 }
 
+/// The diary of a port of the NIC, when it gives a packet to the wire.
+struct Page<'a, C> {
+    rail: u8,
+    packet: Packet,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: NicDiaryUndo) {
+        let rail = self.rail;
+        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<NicDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            ..
+        } = self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: u16::from(self.rail),
+            vc: 0,
+            wait,
+        }));
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Cable<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: NicDiaryUndo) {
+        let rail = self.rail;
+        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+    }
+}
+
+impl<C: Context<Simulation>> Cable<'_, C> {
+    /// The NIC is about to take a message.
+    #[inline]
+    fn take(&mut self, now: Time) {
+        if self.teller.is_some() {
+            self.tell_taken(now);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_taken(&mut self, now: Time) {
+        let Some(teller) = self.teller.take() else { return };
+        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
+            diary.taken(now, self);
+        }
+        self.teller = Some(teller);
+    }
+
+    /// A packet starts onto the link.
+    #[inline(never)]
+    fn tell_departure(&mut self, packet: Packet, serialization: Time, last: bool) {
+        let Some(teller) = &mut self.teller else { return };
+        let now = self.context.now();
+        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
+            let mut page = Page {
+                rail: self.rail,
+                packet,
+                context: &mut *self.context,
+            };
+            diary.departed(now, packet.job, serialization, last, &mut page);
+        }
+        if teller.timeline && last && !packet.alone {
+            self.context.emit(Record::Told(Told::Injected {
+                source: packet.source,
+                number: packet.message,
+                at: now + serialization,
+            }));
+        }
+    }
+}
+
 impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, _serialization: Time) {
+    fn depart(&mut self, packet: Packet, serialization: Time, last: bool) {
+        if self.teller.is_some() {
+            self.tell_departure(packet, serialization, last);
+        }
         let notes = &mut Notes(&mut *self.context);
         counts_of(self.counts, packet.job, notes).injected(notes);
         let fact = Fact::PacketArrived {

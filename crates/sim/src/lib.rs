@@ -19,6 +19,7 @@ mod host;
 mod interference;
 mod job;
 mod listing;
+mod lives;
 mod mapping;
 mod model;
 mod named;
@@ -28,6 +29,7 @@ mod placement;
 mod process;
 mod rails;
 mod run;
+mod told;
 mod waiting;
 mod wiring;
 

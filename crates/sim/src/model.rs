@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{input_queued, packet};
+use fabric::{InputQueuedDiaryUndo, RouterDiaryUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -23,13 +24,17 @@ pub struct Simulation {
     pub network: Arc<Network>,
     pub jobs: Arc<[Job]>,
     pub seats: Seats,
-    pub numbering: Numbering,
+    pub numbering: Arc<Numbering>,
     pub warmup: Time,
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
     /// when they do.
     pub watchdog: Option<Time>,
     /// What is collected.
     pub plan: Plan,
+    /// Whether ranks and NICs tell of the ranks' timelines and messages.
+    pub timeline: bool,
+    /// Whether NICs and routers tell which packets wait for whom.
+    pub waits: bool,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -55,6 +60,10 @@ pub enum Undo {
     RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
+    /// Of the diary of a router.
+    Diary(RouterDiaryUndo),
+    /// Of that of a router of the model `input-queued`.
+    InputQueuedDiary(InputQueuedDiaryUndo),
     /// Of the overseer: what it was.
     Overseer(Box<Overseer>),
 }
@@ -69,10 +78,12 @@ impl Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
             seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
-            numbering: Numbering::new(&experiment.network),
+            numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
             plan: Plan::new(&experiment.collect, &experiment.network),
+            timeline: experiment.collect.timeline,
+            waits: experiment.collect.waits,
         }
     }
 

@@ -3,15 +3,19 @@
 use des::{Context, Journal, Time};
 use fabric::router::packet::{self, Arrival, FEW_PORTS, Outputs, PortSetting, Ready};
 use fabric::router::{Guide, input_queued};
-use fabric::{LinkUse, Packet};
-use routing::Random;
+use fabric::{
+    InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
+    Wait, Waits,
+};
+use routing::{Entry, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::experiment::RouterModel;
-use crate::fact::Fact;
+use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
 use crate::model::{self, Simulation, Undo};
+use crate::told::Told;
 use crate::wiring::Wire;
 
 /// A router and what its ports are wired to.
@@ -24,6 +28,16 @@ pub struct RouterProcess {
     hearsay: Option<Box<Hearsay>>,
     /// Samples it, if anything is sampled.
     pub sampler: RouterSampler,
+    /// Who waits for whom, where that is told.
+    diary: Option<Box<Diary>>,
+}
+
+/// The diary of a router of one of the models.
+pub enum Diary {
+    /// `packet`.
+    Packet(RouterDiary),
+    /// `input-queued`.
+    InputQueued(InputQueuedDiary),
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -44,6 +58,7 @@ struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
     plan: &'a Plan,
     sampler: &'a mut RouterSampler,
+    diary: Option<&'a mut Diary>,
     context: &'a mut C,
 }
 
@@ -87,6 +102,9 @@ impl RouterProcess {
                 .reports()
                 .map(|reports| Box::new(Hearsay::new(reports))),
             sampler: RouterSampler::new(simulation, router),
+            diary: simulation
+                .waits
+                .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
         }
     }
 
@@ -119,6 +137,7 @@ impl RouterProcess {
             wires: &self.wires,
             plan: &simulation.plan,
             sampler: &mut self.sampler,
+            diary: self.diary.as_deref_mut(),
             context,
         };
         self.switch.handle(simulation, &[], fact, cables);
@@ -151,6 +170,7 @@ impl RouterProcess {
             wires,
             hearsay,
             sampler,
+            diary,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -166,6 +186,7 @@ impl RouterProcess {
                     wires,
                     plan: &simulation.plan,
                     sampler,
+                    diary: diary.as_deref_mut(),
                     context: &mut *context,
                 };
                 switch.handle(simulation, hearsay.told(), fact, cables);
@@ -180,6 +201,16 @@ impl RouterProcess {
         match (step, &mut self.hearsay) {
             (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
             (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
+            (Undo::Diary(step), _) => {
+                if let Some(Diary::Packet(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
+            (Undo::InputQueuedDiary(step), _) => {
+                if let Some(Diary::InputQueued(diary)) = self.diary.as_deref_mut() {
+                    diary.undo(step);
+                }
+            }
             (step, _) => self.switch.undo(step),
         }
     }
@@ -191,6 +222,11 @@ impl RouterProcess {
         }
         if let Some(samples) = self.sampler.state() {
             model::write(&samples, bytes);
+        }
+        match self.diary.as_deref() {
+            Some(Diary::Packet(diary)) => model::write(diary, bytes),
+            Some(Diary::InputQueued(diary)) => model::write(diary, bytes),
+            None => {}
         }
         self.switch.save(bytes);
     }
@@ -209,6 +245,9 @@ impl RouterProcess {
             let ((received, samples), rest): ((u64, RouterSamples), _) = model::read_first(bytes)?;
             self.sampler.restore(&simulation.plan, received, samples)?;
             bytes = rest;
+        }
+        if let Some(diary) = &mut self.diary {
+            bytes = diary.restore(bytes)?;
         }
         self.switch.restore(bytes)
     }
@@ -276,6 +315,35 @@ fn handle_input_queued<C: Context<Simulation>>(
         Fact::SwitchDue => router.due(now, guide, &mut cables),
         Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
         _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
+    }
+}
+
+impl Diary {
+    fn new(model: RouterModel, ports: usize, vcs: u8) -> Diary {
+        match model {
+            RouterModel::Packet => Diary::Packet(RouterDiary::new(ports, vcs)),
+            RouterModel::InputQueued { .. } => Diary::InputQueued(InputQueuedDiary::new(ports, vcs)),
+        }
+    }
+
+    /// Takes over a saved one; gives the bytes behind it.
+    fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let (fits, rest) = match self {
+            Diary::Packet(diary) => {
+                let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+            Diary::InputQueued(diary) => {
+                let (saved, rest): (InputQueuedDiary, _) = model::read_first(bytes)?;
+                let fits = saved.fits(diary);
+                *diary = saved;
+                (fits, rest)
+            }
+        };
+        fits.then_some(rest)
+            .ok_or_else(|| "its diary of waits is that of another router".into())
     }
 }
 
@@ -448,9 +516,101 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     }
 }
 
+/// The diary of a router, about one packet.
+struct Page<'a, C> {
+    port: u16,
+    vc: u8,
+    packet: &'a Packet,
+    context: &'a mut C,
+}
+
+impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: RouterDiaryUndo) {
+        self.context.undo(Undo::Diary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Journal<InputQueuedDiaryUndo> for Page<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn note(&mut self, step: InputQueuedDiaryUndo) {
+        self.context.undo(Undo::InputQueuedDiary(step));
+    }
+}
+
+impl<C: Context<Simulation>> Waits<InputQueuedDiaryUndo> for Page<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        self.tell(wait);
+    }
+}
+
+impl<C: Context<Simulation>> Page<'_, C> {
+    fn tell(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            ..
+        } = *self.packet;
+        self.context.emit(Record::Told(Told::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: self.port,
+            vc: self.vc,
+            wait,
+        }));
+    }
+}
+
+impl<C: Context<Simulation>> Cables<'_, C> {
+    /// Writes about a packet for a port and VC into the diary, if there is one.
+    #[inline(never)]
+    fn write(
+        &mut self,
+        (port, vc): (u16, u8),
+        packet: &Packet,
+        line: impl FnOnce(&mut Diary, Time, &mut Page<'_, C>),
+    ) {
+        let Some(diary) = &mut self.diary else { return };
+        let now = self.context.now();
+        let mut page = Page {
+            port,
+            vc,
+            packet,
+            context: &mut *self.context,
+        };
+        line(diary, now, &mut page);
+    }
+}
+
+fn lane(ready: &Ready) -> Lane {
+    Lane {
+        output: ready.output,
+        vc: ready.output_vc,
+        entering: ready.entry == Entry::Bubble,
+    }
+}
+
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        if self.diary.is_some() {
+            self.write((port, vc), &packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+                }
+            });
+        }
         self.depart_after(port, vc, packet, wait, serialization);
     }
 
@@ -470,6 +630,30 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
             packet: ready.packet,
         };
         self.context.send(self.context.lp(), after, fact);
+    }
+
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.queued(now, lane(ready), page);
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        if self.diary.is_some() {
+            let place = (ready.output, ready.output_vc);
+            self.write(place, &ready.packet, |diary, now, page| {
+                if let Diary::Packet(diary) = diary {
+                    diary.left(now, lane(ready), page);
+                }
+            });
+        }
     }
 }
 
@@ -498,5 +682,26 @@ impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
 
     fn due(&mut self, after: Time) {
         self.context.send(self.context.lp(), after, Fact::SwitchDue);
+    }
+
+    #[inline]
+    fn keeps_diary(&self) -> bool {
+        self.diary.is_some()
+    }
+
+    fn came(&mut self, packet: &Packet) {
+        self.write((0, 0), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.arrived(now, page);
+            }
+        });
+    }
+
+    fn passes(&mut self, packet: &Packet, passage: Passage) {
+        self.write((passage.output, passage.output_vc), packet, |diary, now, page| {
+            if let Diary::InputQueued(diary) = diary {
+                diary.sent(now, passage, page);
+            }
+        });
     }
 }

@@ -30,7 +30,7 @@ use topology::{HostId, Port, RouterId};
 use super::Guide;
 use super::packet::{Arrival, PortSetting};
 use crate::link::{Carried, Held};
-use crate::{LinkUse, Packet, Rate};
+use crate::{LinkUse, Packet, Passage, Rate};
 
 /// End of a chain in the pool.
 const NONE: u32 = u32::MAX;
@@ -44,6 +44,21 @@ pub trait Outputs: Journal<Undo> + Random {
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::due`] is to be called after this span.
     fn due(&mut self, after: Time);
+    /// Whether a diary is kept.
+    #[inline]
+    fn keeps_diary(&self) -> bool {
+        false
+    }
+    /// For the diary: a packet's head has come in.
+    #[inline]
+    fn came(&mut self, packet: &Packet) {
+        let _ = packet;
+    }
+    /// For the diary: a packet departs now.
+    #[inline]
+    fn passes(&mut self, packet: &Packet, passage: Passage) {
+        let _ = (packet, passage);
+    }
 }
 
 /// How an output chooses among packets that could be sent.
@@ -396,6 +411,9 @@ impl Router {
         if O::KEPT {
             out.note(Undo::Arrived { input, vc, after });
         }
+        if out.keeps_diary() {
+            out.came(&packet);
+        }
         if is_first && self.inputs[usize::from(input)] != Some(vc) {
             let output = self.route(now, input, vc, guide, out);
             self.serve(now, output, out);
@@ -644,6 +662,11 @@ impl Router {
 
     /// Sends the first packet of a lane to the output that it wants.
     fn send<O: Outputs>(&mut self, now: Time, lane: usize, out: &mut O) {
+        let ready = if out.keeps_diary() {
+            self.lanes[lane].want.map(|want| self.ready_at(lane, want))
+        } else {
+            None
+        };
         let Some(want) = self.withdraw(lane) else { return };
         let vcs = usize::from(self.vcs);
         let (input, vc) = ((lane / vcs) as u16, (lane % vcs) as u8);
@@ -677,6 +700,19 @@ impl Router {
         } else if want.entry != Entry::Kept {
             let room = self.lane(want.output, want.vc);
             self.rooms[room].credits -= bytes;
+        }
+        if let Some(ready) = ready {
+            let passage = Passage {
+                input,
+                input_vc: vc,
+                output: want.output,
+                output_vc: want.vc,
+                job: packet.job,
+                arrived,
+                ready,
+                serialization,
+            };
+            out.passes(&packet, passage);
         }
         self.inputs[usize::from(input)] = Some(vc);
         packet.hops = packet.hops.saturating_add(1);

@@ -54,6 +54,16 @@ pub trait Outputs: Journal<Undo> {
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::ready`] is to be called with this packet after this span.
     fn ready(&mut self, ready: Ready, after: Time);
+    /// A packet waits for room from now on. For those who write a diary.
+    #[inline]
+    fn waits(&mut self, ready: &Ready) {
+        let _ = ready;
+    }
+    /// A packet has waited for room and leaves its queue, to depart now.
+    #[inline]
+    fn has_room(&mut self, ready: &Ready) {
+        let _ = ready;
+    }
 }
 
 /// One step back of a router, for [`Router::undo`].
@@ -511,6 +521,7 @@ impl Router {
             }
             output.idle_since = now.max(output.busy_until);
         }
+        out.waits(&ready);
         self.enqueue(lane, ready, out);
     }
 
@@ -565,6 +576,7 @@ impl Router {
     #[inline]
     fn send_waiting<O: Outputs>(&mut self, now: Time, lane: usize, ready: Ready, out: &mut O) {
         self.lanes[lane].credits -= ready.packet.bytes.max(self.slot);
+        out.has_room(&ready);
         self.send(now, ready, out);
         // Only now: while it waited, the wire's idle time was the time of full buffers.
         self.outputs[usize::from(ready.output)].waiting -= 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::Time;
-use mpi::{Action, Job, Message, Rank, RankStats, ReplayError, Settings};
+use mpi::{Action, Doing, Job, Kind, Message, Note, Rank, RankStats, ReplayError, Settings};
 use workload::{Call, Collective, Operation, Program, TraceError};
 
 /// Operations from a list.
@@ -71,6 +71,8 @@ pub struct Outcome {
     pub ranks: Vec<Rank>,
     /// Everything that was sent, in that order.
     pub sent: Vec<Message>,
+    /// What they told, with rank and time.
+    pub notes: Vec<(u32, Time, Note)>,
 }
 
 impl Outcome {
@@ -85,8 +87,67 @@ impl Outcome {
         end / 1000
     }
 
+    /// What each rank told is gap-free, and adds up to what it counted.
+    pub fn assert_notes(&self) {
+        for (index, rank) in (0..).zip(&self.ranks) {
+            let mut told = RankStats::default();
+            let (mut at, mut calls) = (None, BTreeMap::<Call, (u64, Time)>::new());
+            for (_, now, note) in self.notes.iter().filter(|(rank, ..)| *rank == index) {
+                let Note::Did { what, since } = *note else {
+                    continue;
+                };
+                assert_eq!(since, at.unwrap_or(since), "rank {index}");
+                told.started_at.get_or_insert(since);
+                at = Some(*now);
+                match what {
+                    Doing::Compute(_) => told.compute = told.compute + (*now - since),
+                    Doing::Call(call) => {
+                        let (count, time) = calls.entry(call).or_default();
+                        (*count, *time) = (*count + 1, *time + (*now - since));
+                    }
+                }
+            }
+            let stats = rank.stats();
+            assert_eq!(told.compute, stats.compute, "rank {index}");
+            if at.is_some() && rank.finished() {
+                assert_eq!((told.started_at, at), (stats.started_at, stats.finished_at));
+            }
+            assert_eq!(calls.len(), stats.calls().len(), "rank {index}");
+            for call in stats.calls() {
+                let (count, time) = calls[&call.call];
+                assert_eq!(time, call.time, "rank {index}: {}", call.call.name());
+                // The parts of a call that was taken to pieces are told of one by one.
+                let pieces = call.call == Call::Sendrecv && count >= call.calls;
+                assert!(
+                    count == call.calls || pieces,
+                    "rank {index}: {}",
+                    call.call.name()
+                );
+            }
+        }
+        let told = |of: fn(&Note) -> bool| self.notes.iter().filter(|(.., note)| of(note)).count();
+        let asking = |m: &&Message| {
+            let asks = [Kind::Eager, Kind::RequestToSend, Kind::Put, Kind::Get];
+            asks.contains(&{ m.kind })
+        };
+        let asked = self.sent.iter().filter(asking).count();
+        assert_eq!(told(|note| matches!(note, Note::Asked { .. })), asked);
+    }
+
     /// Everyone has ended, nothing is left over, and times and messages add up.
     pub fn assert_clean(&self) {
+        self.assert_notes();
+        let enveloped = |m: &&Message| [Kind::Eager, Kind::RequestToSend].contains(&{ m.kind });
+        let mut sent: Vec<Message> = self.sent.iter().filter(enveloped).copied().collect();
+        let matched = self.notes.iter().filter_map(|(rank, _, note)| match note {
+            Note::Matched(message) if message.to == *rank => Some(*message),
+            _ => None,
+        });
+        let mut matched: Vec<Message> = matched.collect();
+        let by_place = |m: &Message| (m.from, m.to, m.sequence);
+        sent.sort_by_key(by_place);
+        matched.sort_by_key(by_place);
+        assert_eq!(sent, matched);
         let sum = |of: fn(&RankStats) -> u64| self.ranks.iter().map(|rank| of(rank.stats())).sum::<u64>();
         for rank in &self.ranks {
             assert!(rank.finished(), "{:?}", rank.waiting_for());
@@ -143,10 +204,12 @@ pub fn drive(
     mut owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
 ) -> Result<Outcome, ReplayError> {
     let new_rank = |(rank, program): (u32, Vec<Operation>)| {
-        Rank::new(job.clone(), rank, Box::new(List(program.into_iter())))
+        let mut rank = Rank::new(job.clone(), rank, Box::new(List(program.into_iter())));
+        rank.keep_notes(true);
+        rank
     };
     let mut ranks: Vec<Rank> = (0..).zip(programs).map(new_rank).collect();
-    let mut sent = Vec::new();
+    let (mut sent, mut notes) = (Vec::new(), Vec::new());
     let mut events: BTreeMap<(Time, u64), (u32, Input)> = (0..ranks.len())
         .map(|rank| ((Time::ZERO, rank as u64), (rank as u32, Input::Start)))
         .collect();
@@ -174,10 +237,11 @@ pub fn drive(
                     schedule(at, rank, Input::Resume);
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
+                Action::Note(note) => notes.push((rank, now, note)),
             }
         }
     }
-    Ok(Outcome { ranks, sent })
+    Ok(Outcome { ranks, sent, notes })
 }
 
 /// 10 ns and 20 ns overhead, 4 B control, 2 B header, eager up to 100 B.

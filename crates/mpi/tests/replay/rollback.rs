@@ -257,6 +257,7 @@ proptest! {
                 told.take_back(rank);
                 assert_eq!(saved(rank), bytes);
                 *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
+                rank.keep_notes(true);
                 assert_eq!(saved(rank), bytes);
                 told.tell_again(rank);
                 rank.undo(told.changes.take().expect("calls that are asked for change something"));

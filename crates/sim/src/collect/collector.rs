@@ -16,6 +16,7 @@ use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::Error;
 use crate::fact::{BriefFlow, Record};
+use crate::lives::{Chronicler, Line, Lives};
 use crate::model::{Process, Simulation};
 use crate::outcome::NotBegun;
 
@@ -65,8 +66,11 @@ tables! {
     host_series: HostSeriesRow,
     job_series: JobSeriesRow,
     link_series: LinkSeriesRow,
+    messages: MessageRow,
     router_series: RouterSeriesRow,
+    timeline: TimelineRow,
     vc_series: VcSeriesRow,
+    waits: WaitRow,
 }
 
 /// What is summed up over LPs in one bin. Bins are written when many later ones are there, or at the end: which is
@@ -121,6 +125,8 @@ pub struct Collector {
     /// The digest of the records that belong to the results, whatever is collected.
     records: Chain,
     tables: Tables,
+    /// Makes rows of what is told.
+    chronicler: Chronicler,
     /// Records since the clock was looked at.
     unseen: u32,
     shown: Instant,
@@ -135,6 +141,7 @@ pub struct CollectorState {
     records: Chain,
     sums: BTreeMap<u32, Sums>,
     tables: Vec<StreamState>,
+    lives: Lives,
 }
 
 impl Collector {
@@ -162,6 +169,7 @@ impl Collector {
             sums: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&shelf),
+            chronicler: Chronicler::new(simulation, Lives::default()),
             unseen: 0,
             shown: Instant::now(),
             pause: FIRST_PAUSE,
@@ -188,6 +196,7 @@ impl Collector {
             records: state.records,
             sums: state.sums,
             tables,
+            chronicler: Chronicler::new(simulation, state.lives),
             ..Collector::new(simulation, setting, shelf)
         })
     }
@@ -199,6 +208,7 @@ impl Collector {
             records: self.records,
             sums: self.sums.clone(),
             tables: self.tables.states(),
+            lives: self.chronicler.lives().clone(),
         }
     }
 
@@ -310,6 +320,12 @@ impl Collector {
                 sum.bytes_sent += bytes_sent;
                 sum.bytes_received += bytes_received;
             }
+            Record::Told(told) => match self.chronicler.tell(time, told) {
+                Some(Line::Timeline(row)) => self.tables.timeline.push(row)?,
+                Some(Line::Message(row)) => self.tables.messages.push(row)?,
+                Some(Line::Wait(row)) => self.tables.waits.push(row)?,
+                None => {}
+            },
         }
         self.unseen += 1;
         if self.unseen >= UNSEEN {

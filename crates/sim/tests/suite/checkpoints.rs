@@ -174,6 +174,13 @@ fn an_application_beside_traffic_goes_on_everywhere() {
     }
 }
 
+/// What is told of messages and packets that are under way at the checkpoint.
+#[test]
+fn what_is_collected_goes_on() {
+    goes_on_everywhere("collect-jobs-torus.toml");
+    goes_on_everywhere("collect-input-queued.toml");
+}
+
 /// In the middle of a repetition, or between two.
 #[test]
 fn repeated_jobs_and_those_with_seats_go_on() {

@@ -18,5 +18,6 @@ mod random_networks;
 mod rollbacks;
 mod sanity;
 mod support;
+mod told;
 mod traces;
 mod traffic;

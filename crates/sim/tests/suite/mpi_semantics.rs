@@ -6,11 +6,15 @@ use results::RunResult;
 use workload::{Call, Collective, Operation};
 
 use crate::support::{compute, job, jobs_on, receive, run, run_everywhere, send, sum, table};
+use crate::told::{assert_messages, assert_timelines};
 
 const NETWORK: &str = r#"
 [network]
 topology = { kind = "torus", sizes = [3, 3] }
 routing = { algorithm = "dimension-order" }
+[collect]
+timeline = true
+waits = true
 "#;
 
 fn nonblocking(collective: Collective, bytes: u64, request: u64) -> Operation {
@@ -125,7 +129,11 @@ fn assert_whole(result: &RunResult) {
 fn all_executors_agree_on_all_of_it() {
     for settings in [Settings::default(), settings()] {
         let job = job("all", programs(), &settings, &HOSTS);
-        assert_whole(&run_everywhere(&mut jobs_on(NETWORK, vec![job])));
+        let mut experiment = jobs_on(NETWORK, vec![job]);
+        let result = run_everywhere(&mut experiment);
+        assert_whole(&result);
+        assert_timelines("all of it", &experiment, &result);
+        assert_messages("all of it", &experiment, &result);
     }
 }
 

@@ -11,6 +11,7 @@ use workload::{Call, Collective, Operation};
 use crate::support::{
     assert_same, experiment, job, job_beside_traffic, jobs_on, lps, run_everywhere, run_in_parts, sum, table,
 };
+use crate::told::{assert_messages, assert_timelines};
 
 /// A topology, a routing, and the packets for which a port needs room: one for each VC, with bubbles two.
 type Drawn = (String, String, u32);
@@ -300,6 +301,9 @@ fn can_be_built(network: &str, pattern: &str) -> bool {
     Experiment::from_toml(&format!("{network}\n{job}"), "test.toml", &[]).is_ok()
 }
 
+/// All that is told of ranks and packets.
+const COLLECT: &str = "[collect]\ntimeline = true\nwaits = true\n";
+
 /// Links, routers and packets of at least `least_packet` bytes; buffers from one packet per VC on.
 fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     let speeds = (
@@ -561,13 +565,19 @@ proptest! {
         let job = job("ring", ring(ranks, bytes, 2), &settings, &hosts);
         if beside_traffic {
             // The network may be too slow for both: the ranks need not get to their end.
-            let mut experiment = job_beside_traffic(&network.text, 0.02, job);
+            let mut experiment = job_beside_traffic(&format!("{}{COLLECT}", network.text), 0.02, job);
             experiment.run.until = Some(Time::from_ns(10_000));
             experiment.run.watchdog = Time::from_ns(700);
-            run_divided(&mut experiment, &division);
+            let result = run_divided(&mut experiment, &division);
+            if result.table("timeline").is_some() {
+                assert_timelines("ring beside traffic", &experiment, &result);
+            }
             return Ok(());
         }
-        let result = run_divided(&mut jobs_on(&network.text, vec![job]), &division);
+        let mut experiment = jobs_on(&format!("{}{COLLECT}", network.text), vec![job]);
+        let result = run_divided(&mut experiment, &division);
+        assert_timelines("ring", &experiment, &result);
+        assert_messages("ring", &experiment, &result);
         let ranks = table(&result, "ranks");
         prop_assert!(result.summary.jobs[0].finished);
         prop_assert_eq!(result.summary.network.packets_in_flight, 0);

@@ -1,0 +1,398 @@
+//! The diary of a router of the model `input-queued`.
+//!
+//! Until a packet is the first of its queue, it waits for those before it, each of which held the queue from
+//! where it became the first until its tail had left. Then it waits for its output: for the wire while that
+//! carries others; otherwise for its input port, if that sends a packet of another virtual channel; otherwise for
+//! room at the far end. Nothing else keeps a free output from a packet.
+
+use std::collections::BTreeMap;
+
+use des::{Journal, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Reason, Span, Spans, SpansUndo, Waits, show};
+
+/// A packet on its way through a router.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// Input port.
+    pub input: u16,
+    /// VC of the input buffer.
+    pub input_vc: u8,
+    /// Output port.
+    pub output: u16,
+    /// VC at the far end of the output.
+    pub output_vc: u8,
+    /// Its job.
+    pub job: u16,
+    /// When its head had come in.
+    pub arrived: Time,
+    /// When it could no longer run dry on the way out.
+    pub ready: Time,
+    /// How long it takes to send.
+    pub serialization: Time,
+}
+
+/// The diary of a router of the model `input-queued`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputQueuedDiary {
+    vcs: u8,
+    /// How many packets are here, by when they came: what the spans are kept for.
+    present: BTreeMap<Time, u32>,
+    /// By input port, then VC: who was first in the queue.
+    queues: Vec<Spans>,
+    /// By input port: whose packet it sent, if any.
+    inputs: Vec<Spans>,
+    /// By output port: whose packet the wire carried, if any.
+    wires: Vec<Spans>,
+    /// By output port, then VC: which job was the last that had been sent there.
+    holders: Vec<Spans>,
+    /// Which one it is now.
+    last: Vec<Option<u16>>,
+}
+
+/// Which of the lists of spans.
+#[derive(Clone, Copy, Debug)]
+pub enum List {
+    /// Of a queue: input port and VC.
+    Queue(u16, u8),
+    /// Of an input port.
+    Input(u16),
+    /// Of an output port.
+    Wire(u16),
+    /// Of a VC of an output port.
+    Holders(u16, u8),
+}
+
+/// One step back of an [`InputQueuedDiary`].
+#[derive(Clone, Copy, Debug)]
+pub enum InputQueuedDiaryUndo {
+    /// A packet came.
+    Came(Time),
+    /// One left that had come then.
+    Left(Time),
+    /// Spans changed.
+    Spans(List, SpansUndo),
+    /// Who had been sent last into a VC of an output port.
+    Last(u16, u8, Option<u16>),
+}
+
+const _: () = assert!(size_of::<InputQueuedDiaryUndo>() <= 32);
+
+impl InputQueuedDiary {
+    /// An empty one for a router with so many ports and VCs.
+    pub fn new(ports: usize, vcs: u8) -> InputQueuedDiary {
+        let lanes = ports * usize::from(vcs);
+        InputQueuedDiary {
+            vcs,
+            present: BTreeMap::new(),
+            queues: vec![Spans::default(); lanes],
+            inputs: vec![Spans::default(); ports],
+            wires: vec![Spans::default(); ports],
+            holders: vec![Spans::default(); lanes],
+            last: vec![None; lanes],
+        }
+    }
+
+    fn lane(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    fn list(&mut self, list: List) -> &mut Spans {
+        match list {
+            List::Queue(port, vc) => {
+                let lane = self.lane(port, vc);
+                &mut self.queues[lane]
+            }
+            List::Input(port) => &mut self.inputs[usize::from(port)],
+            List::Wire(port) => &mut self.wires[usize::from(port)],
+            List::Holders(port, vc) => {
+                let lane = self.lane(port, vc);
+                &mut self.holders[lane]
+            }
+        }
+    }
+
+    fn add<J: Journal<InputQueuedDiaryUndo>>(
+        &mut self,
+        list: List,
+        (end, reason, job): (Time, Reason, Option<u16>),
+        journal: &mut J,
+    ) {
+        let step = self.list(list).add(Span { end, reason, job });
+        if J::KEPT {
+            journal.note(InputQueuedDiaryUndo::Spans(list, step));
+        }
+    }
+
+    /// Nobody was served from the end of the last span until now.
+    fn pause<J: Journal<InputQueuedDiaryUndo>>(&mut self, now: Time, list: List, journal: &mut J) {
+        if self.list(list).end() < now {
+            self.add(list, (now, Reason::Room, None), journal);
+        }
+    }
+
+    /// A packet's head has come in.
+    pub fn arrived<J: Journal<InputQueuedDiaryUndo>>(&mut self, now: Time, journal: &mut J) {
+        *self.present.entry(now).or_default() += 1;
+        if J::KEPT {
+            journal.note(InputQueuedDiaryUndo::Came(now));
+        }
+    }
+
+    fn take_away(&mut self, arrived: Time) {
+        if let Some(count) = self.present.get_mut(&arrived) {
+            *count -= 1;
+            if *count == 0 {
+                self.present.remove(&arrived);
+            }
+        }
+    }
+
+    /// A packet starts onto the wire of its output.
+    pub fn sent<W: Waits<InputQueuedDiaryUndo>>(&mut self, now: Time, passage: Passage, out: &mut W) {
+        let Passage {
+            input,
+            input_vc,
+            output,
+            output_vc,
+            job,
+            arrived,
+            ready,
+            serialization,
+        } = passage;
+        let queue = List::Queue(input, input_vc);
+        // The tail of the one before it has left.
+        let first = self.list(queue).end().clamp(ready.min(now), now);
+        if ready < first {
+            self.list(queue)
+                .divide(ready, first, Reason::Queue, |wait| out.waited(wait));
+        }
+        for list in [List::Input(input), List::Wire(output)] {
+            self.pause(now, list, out);
+        }
+        let lane = self.lane(output, output_vc);
+        let last = self.last[lane];
+        self.add(List::Holders(output, output_vc), (now, Reason::Room, last), out);
+        if first < now {
+            show(self.parts_at_output(&passage, first, now), first, |wait| {
+                out.waited(wait);
+            });
+        }
+        let end = now + serialization;
+        self.add(queue, (end, Reason::Queue, Some(job)), out);
+        self.add(List::Input(input), (end, Reason::Input, Some(job)), out);
+        self.add(List::Wire(output), (end, Reason::Wire, Some(job)), out);
+        if last != Some(job) {
+            self.last[lane] = Some(job);
+            if W::KEPT {
+                out.note(InputQueuedDiaryUndo::Last(output, output_vc, last));
+            }
+        }
+        self.take_away(arrived);
+        if W::KEPT {
+            out.note(InputQueuedDiaryUndo::Left(arrived));
+        }
+        let oldest = self.present.keys().next().copied().unwrap_or(now);
+        for list in [
+            queue,
+            List::Input(input),
+            List::Wire(output),
+            List::Holders(output, output_vc),
+        ] {
+            while let Some(step) = self.list(list).forget(oldest) {
+                if W::KEPT {
+                    out.note(InputQueuedDiaryUndo::Spans(list, step));
+                }
+            }
+        }
+    }
+
+    /// What the first packet of a queue waited for, and how long in all.
+    fn parts_at_output(&self, passage: &Passage, begin: Time, end: Time) -> Vec<(Reason, Option<u16>, Time)> {
+        let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
+        let mut count = |span: Span, length: Time| {
+            let part = parts
+                .iter_mut()
+                .find(|part| (part.0, part.1) == (span.reason, span.job));
+            match part {
+                Some((_, _, all)) => *all += length,
+                None => parts.push((span.reason, span.job, length)),
+            }
+        };
+        let input = &self.inputs[usize::from(passage.input)];
+        let holders = &self.holders[self.lane(passage.output, passage.output_vc)];
+        for (on_wire, from, until) in self.wires[usize::from(passage.output)].within(begin, end) {
+            if on_wire.job.is_some() {
+                count(on_wire, until - from);
+                continue;
+            }
+            for (of_input, from, until) in input.within(from, until) {
+                if of_input.job.is_some() {
+                    count(of_input, until - from);
+                    continue;
+                }
+                for (held, from, until) in holders.within(from, until) {
+                    count(held, until - from);
+                }
+            }
+        }
+        parts
+    }
+
+    /// Takes back one step; steps are taken back in reverse order.
+    pub fn undo(&mut self, step: InputQueuedDiaryUndo) {
+        match step {
+            InputQueuedDiaryUndo::Came(arrived) => self.take_away(arrived),
+            InputQueuedDiaryUndo::Left(arrived) => *self.present.entry(arrived).or_default() += 1,
+            InputQueuedDiaryUndo::Spans(list, step) => self.list(list).undo(step),
+            InputQueuedDiaryUndo::Last(port, vc, before) => {
+                let lane = self.lane(port, vc);
+                self.last[lane] = before;
+            }
+        }
+    }
+
+    /// Whether it is that of a router with as many ports and VCs as the other one's.
+    pub fn fits(&self, other: &InputQueuedDiary) -> bool {
+        let size = |diary: &InputQueuedDiary| {
+            let ports = (diary.inputs.len(), diary.wires.len());
+            (
+                diary.vcs,
+                ports,
+                diary.queues.len(),
+                diary.holders.len(),
+                diary.last.len(),
+            )
+        };
+        size(self) == size(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wait;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::waits::recorder::{Out, shown};
+    use proptest::prelude::*;
+
+    fn passage((input, input_vc): (u16, u8), output: u16, job: u16, arrived: u64) -> Passage {
+        Passage {
+            input,
+            input_vc,
+            output,
+            output_vc: 0,
+            job,
+            arrived: Time(arrived),
+            ready: Time(arrived),
+            serialization: Time(10),
+        }
+    }
+
+    #[test]
+    fn each_part_of_a_wait_has_its_reason() {
+        let (mut diary, mut out) = (InputQueuedDiary::new(3, 2), Out::default());
+        for arrived in [0, 1, 2, 3, 4] {
+            diary.arrived(Time(arrived), &mut out);
+        }
+        diary.sent(Time(0), passage((0, 0), 2, 1, 0), &mut out);
+        // From another input to the same output: the wire.
+        diary.sent(Time(10), passage((1, 0), 2, 2, 1), &mut out);
+        // Behind the first one in its queue, to another output.
+        diary.sent(Time(10), passage((0, 0), 1, 3, 2), &mut out);
+        // Another VC of the same input, to an output that is free from 20 on, where no room comes until 27.
+        diary.sent(Time(27), passage((0, 1), 2, 4, 3), &mut out);
+        // Behind the third one; its output is free, its input from 27 on not.
+        diary.sent(Time(37), passage((0, 0), 0, 5, 4), &mut out);
+        assert_eq!(
+            shown(out),
+            [
+                (1, 10, "wire", Some(1)),
+                (2, 10, "queue", Some(1)),
+                (3, 10, "wire", Some(1)),
+                (10, 20, "wire", Some(2)),
+                (20, 27, "room", Some(2)),
+                (4, 10, "queue", Some(1)),
+                (10, 20, "queue", Some(3)),
+                // Into this output's VC nobody was sent.
+                (20, 27, "room", None),
+                (27, 37, "input", Some(4)),
+            ]
+        );
+        assert!(diary.present.is_empty());
+    }
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum Op {
+        Arrived,
+        /// Queue, output, job.
+        Sent((u16, u8), u16, u16),
+    }
+
+    impl Reversible for InputQueuedDiary {
+        type Op = Op;
+        type Step = InputQueuedDiaryUndo;
+        type Output = Wait;
+        type State = InputQueuedDiary;
+
+        fn fresh() -> InputQueuedDiary {
+            InputQueuedDiary::new(2, 2)
+        }
+
+        fn apply<const KEPT: bool>(
+            &mut self,
+            now: Time,
+            op: &Op,
+            out: &mut Recorder<InputQueuedDiaryUndo, Wait, KEPT>,
+        ) {
+            match *op {
+                Op::Arrived => self.arrived(now, out),
+                Op::Sent((input, vc), output, job) => {
+                    let Some(arrived) = self.present.keys().next().copied() else {
+                        return;
+                    };
+                    let busy = [List::Input(input), List::Wire(output), List::Queue(input, vc)];
+                    if busy.into_iter().any(|list| self.list(list).end() > now) {
+                        return;
+                    }
+                    let before = out.outputs.len();
+                    let passage = passage((input, vc), output, job, arrived.0);
+                    self.sent(now, passage, out);
+                    let mut at = arrived;
+                    for part in &out.outputs[before..] {
+                        assert_eq!(part.begin, at);
+                        at = part.end;
+                    }
+                    assert_eq!(at, now);
+                }
+            }
+        }
+
+        fn undo(&mut self, step: InputQueuedDiaryUndo) {
+            InputQueuedDiary::undo(self, step);
+        }
+        fn state(&self) -> InputQueuedDiary {
+            self.clone()
+        }
+        fn restore(&mut self, state: InputQueuedDiary) -> Result<(), String> {
+            *self = state;
+            Ok(())
+        }
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            1 => Just(Op::Arrived),
+            1 => ((0u16..2, 0u8..2), 0u16..2, 0u16..3)
+                .prop_map(|(queue, output, job)| Op::Sent(queue, output, job)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 12)) {
+            check::<InputQueuedDiary>(&script)?;
+        }
+    }
+}

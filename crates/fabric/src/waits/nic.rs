@@ -1,0 +1,224 @@
+//! The diary of one port of a NIC.
+
+use std::collections::VecDeque;
+
+use des::{Journal, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Reason, Span, Spans, SpansUndo, Waits};
+
+/// The diary of one port of a NIC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicDiary {
+    /// Messages in the NIC's own order.
+    queue: VecDeque<Turn>,
+    /// What held the link since the oldest of them has been waiting. A time in which it carried nothing was
+    /// one without room, or without messages, and then nobody waited.
+    spans: Spans,
+    /// Whose packet left last.
+    last: Option<u16>,
+}
+
+/// The next packet of a message in the queue of a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// When the message went to the end of the queue; those behind it went there later.
+    queued: Time,
+    /// When the packet could have left: with the message's coming, or behind the packet before it.
+    ready: Time,
+}
+
+/// One step back of a [`NicDiary`].
+#[derive(Clone, Copy, Debug)]
+pub enum NicDiaryUndo {
+    /// A message went to the end of the queue.
+    Queued,
+    /// One left the front.
+    Left(Turn),
+    /// What held the link.
+    Spans(SpansUndo),
+    /// Whose packet had left last.
+    Last(Option<u16>),
+}
+
+const _: () = assert!(size_of::<NicDiaryUndo>() <= 32);
+
+impl NicDiary {
+    /// The NIC takes a message.
+    pub fn taken<J: Journal<NicDiaryUndo>>(&mut self, now: Time, journal: &mut J) {
+        self.queued(now, now, journal);
+    }
+
+    fn queued<J: Journal<NicDiaryUndo>>(&mut self, now: Time, ready: Time, journal: &mut J) {
+        self.queue.push_back(Turn { queued: now, ready });
+        if J::KEPT {
+            journal.note(NicDiaryUndo::Queued);
+        }
+    }
+
+    fn add<J: Journal<NicDiaryUndo>>(&mut self, span: Span, journal: &mut J) {
+        let step = self.spans.add(span);
+        if J::KEPT {
+            journal.note(NicDiaryUndo::Spans(step));
+        }
+    }
+
+    /// The first message gives a packet of this job to the wire, for so long; `last`: the last that it has.
+    pub fn departed<W: Waits<NicDiaryUndo>>(
+        &mut self,
+        now: Time,
+        job: u16,
+        serialization: Time,
+        last: bool,
+        out: &mut W,
+    ) {
+        if self.spans.end() < now {
+            let full = Span {
+                end: now,
+                reason: Reason::Room,
+                job: self.last,
+            };
+            self.add(full, out);
+        }
+        let end = now + serialization;
+        if let Some(turn) = self.queue.pop_front() {
+            if W::KEPT {
+                out.note(NicDiaryUndo::Left(turn));
+            }
+            if turn.ready < now {
+                self.spans
+                    .divide(turn.ready, now, Reason::Wire, |wait| out.waited(wait));
+            }
+            if !last {
+                self.queued(now, end, out);
+            }
+        }
+        let carried = Span {
+            end,
+            reason: Reason::Wire,
+            job: Some(job),
+        };
+        self.add(carried, out);
+        let before = self.last.replace(job);
+        if W::KEPT && before != Some(job) {
+            out.note(NicDiaryUndo::Last(before));
+        }
+        let oldest = self.queue.front().map_or(now, |turn| turn.queued);
+        while let Some(step) = self.spans.forget(oldest) {
+            if W::KEPT {
+                out.note(NicDiaryUndo::Spans(step));
+            }
+        }
+    }
+
+    /// Takes back one step; steps are taken back in reverse order.
+    pub fn undo(&mut self, step: NicDiaryUndo) {
+        match step {
+            NicDiaryUndo::Queued => {
+                self.queue.pop_back();
+            }
+            NicDiaryUndo::Left(turn) => self.queue.push_front(turn),
+            NicDiaryUndo::Spans(step) => self.spans.undo(step),
+            NicDiaryUndo::Last(before) => self.last = before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wait;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::waits::recorder::{Out, shown};
+    use proptest::prelude::*;
+
+    #[test]
+    fn in_a_nic_messages_wait_for_each_other_and_for_room() {
+        let (mut diary, mut out) = (NicDiary::default(), Out::default());
+        diary.taken(Time(0), &mut out);
+        diary.departed(Time(0), 1, Time(10), false, &mut out);
+        diary.taken(Time(4), &mut out);
+        // The second packet of the first message is ready at 10 and finds no room until 25.
+        diary.departed(Time(25), 1, Time(10), false, &mut out);
+        diary.departed(Time(35), 2, Time(10), true, &mut out);
+        diary.departed(Time(45), 1, Time(10), true, &mut out);
+        assert_eq!(diary.queue.len(), 0);
+        // After a pause nothing is held against the next one.
+        diary.taken(Time(100), &mut out);
+        diary.departed(Time(100), 1, Time(10), true, &mut out);
+        assert_eq!(
+            shown(out),
+            [
+                (10, 25, "room", Some(1)),
+                (4, 20, "wire", Some(1)),
+                (20, 35, "room", Some(1)),
+                (35, 45, "wire", Some(2)),
+            ]
+        );
+    }
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum NicOp {
+        Taken,
+        /// When the wire is free.
+        Departed(u16, bool),
+    }
+
+    impl Reversible for NicDiary {
+        type Op = NicOp;
+        type Step = NicDiaryUndo;
+        type Output = Wait;
+        type State = NicDiary;
+
+        fn fresh() -> NicDiary {
+            NicDiary::default()
+        }
+
+        fn apply<const KEPT: bool>(
+            &mut self,
+            now: Time,
+            op: &NicOp,
+            out: &mut Recorder<NicDiaryUndo, Wait, KEPT>,
+        ) {
+            match *op {
+                NicOp::Taken => self.taken(now, out),
+                NicOp::Departed(job, last) if self.spans.end() <= now => {
+                    let ready = self.queue.front().map_or(now, |turn| turn.ready);
+                    let before = out.outputs.len();
+                    self.departed(now, job, Time(5), last, out);
+                    let parts = &out.outputs[before..];
+                    let sum = parts
+                        .iter()
+                        .fold(Time(0), |sum, part| sum + (part.end - part.begin));
+                    assert_eq!(ready + sum, now);
+                }
+                NicOp::Departed(..) => {}
+            }
+        }
+
+        fn undo(&mut self, step: NicDiaryUndo) {
+            NicDiary::undo(self, step);
+        }
+        fn state(&self) -> NicDiary {
+            self.clone()
+        }
+        fn restore(&mut self, state: NicDiary) -> Result<(), String> {
+            *self = state;
+            Ok(())
+        }
+    }
+
+    fn nic_op() -> impl Strategy<Value = NicOp> {
+        prop_oneof![
+            2 => Just(NicOp::Taken),
+            3 => (0u16..3, any::<bool>()).prop_map(|(job, last)| NicOp::Departed(job, last)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(nic_op(), 20)) {
+            check::<NicDiary>(&script)?;
+        }
+    }
+}

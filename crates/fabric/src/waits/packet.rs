@@ -1,0 +1,342 @@
+//! The diary of a router of the model `packet`.
+
+use std::collections::VecDeque;
+
+use des::{Journal, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Reason, Span, Spans, SpansUndo, Waits};
+
+/// The diary of a router of the model `packet`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouterDiary {
+    vcs: u8,
+    /// By output: the turns on its wire that are not over.
+    wires: Vec<Spans>,
+    /// By output, then VC.
+    lanes: Vec<LaneDiary>,
+}
+
+/// What happened to one VC of one output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LaneDiary {
+    /// Since when those wait that need room only for themselves, in their order.
+    waiting: VecDeque<Time>,
+    /// Since when those wait that need a bubble, in their order.
+    entering: VecDeque<Time>,
+    /// Which job was the last that had been sent into the VC, while packets wait.
+    holders: Spans,
+    /// Which one it is now.
+    last: Option<u16>,
+}
+
+/// Which of the queues of an output's VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// Output port.
+    pub output: u16,
+    /// VC.
+    pub vc: u8,
+    /// Whether that of packets that need a bubble.
+    pub entering: bool,
+}
+
+/// One step back of a [`RouterDiary`].
+#[derive(Clone, Copy, Debug)]
+pub enum RouterDiaryUndo {
+    /// A packet went to the end of a queue.
+    Queued(Lane),
+    /// One left the front, which had waited since then.
+    Left(Lane, Time),
+    /// Who has turns on a wire.
+    Wire(u16, SpansUndo),
+    /// Who had been sent into a VC.
+    Holders(Lane, SpansUndo),
+    /// Who had been sent into it last.
+    Last(Lane, Option<u16>),
+}
+
+const _: () = assert!(size_of::<RouterDiaryUndo>() <= 32);
+
+impl LaneDiary {
+    fn queue(&mut self, entering: bool) -> &mut VecDeque<Time> {
+        if entering {
+            &mut self.entering
+        } else {
+            &mut self.waiting
+        }
+    }
+
+    /// Since when the oldest of those that wait does.
+    fn oldest(&self) -> Option<Time> {
+        let fronts = [self.waiting.front(), self.entering.front()];
+        fronts.into_iter().flatten().min().copied()
+    }
+}
+
+impl RouterDiary {
+    /// An empty one for a router with so many ports and VCs.
+    pub fn new(ports: usize, vcs: u8) -> RouterDiary {
+        RouterDiary {
+            vcs,
+            wires: vec![Spans::default(); ports],
+            lanes: vec![LaneDiary::default(); ports * usize::from(vcs)],
+        }
+    }
+
+    fn lane(&mut self, lane: Lane) -> &mut LaneDiary {
+        &mut self.lanes[usize::from(lane.output) * usize::from(self.vcs) + usize::from(lane.vc)]
+    }
+
+    /// A packet begins to wait for room.
+    pub fn queued<J: Journal<RouterDiaryUndo>>(&mut self, now: Time, lane: Lane, journal: &mut J) {
+        self.lane(lane).queue(lane.entering).push_back(now);
+        if J::KEPT {
+            journal.note(RouterDiaryUndo::Queued(lane));
+        }
+    }
+
+    /// The first packet of a queue has room, before [`RouterDiary::sent`] says that it is sent.
+    pub fn left<W: Waits<RouterDiaryUndo>>(&mut self, now: Time, lane: Lane, out: &mut W) {
+        let of = self.lane(lane);
+        let Some(since) = of.queue(lane.entering).pop_front() else {
+            return;
+        };
+        if W::KEPT {
+            out.note(RouterDiaryUndo::Left(lane, since));
+        }
+        if since < now {
+            let now_held = Span {
+                end: now,
+                reason: Reason::Room,
+                job: of.last,
+            };
+            let step = of.holders.add(now_held);
+            if W::KEPT {
+                out.note(RouterDiaryUndo::Holders(lane, step));
+            }
+            of.holders
+                .divide(since, now, Reason::Room, |wait| out.waited(wait));
+        }
+        let oldest = of.oldest().unwrap_or(Time::MAX);
+        while let Some(step) = of.holders.forget(oldest) {
+            if W::KEPT {
+                out.note(RouterDiaryUndo::Holders(lane, step));
+            }
+        }
+    }
+
+    /// A packet of this job takes its room and its turn on the wire of an output, which comes after `wait` and
+    /// takes `serialization`.
+    pub fn sent<W: Waits<RouterDiaryUndo>>(
+        &mut self,
+        now: Time,
+        (output, vc, job): (u16, u8, u16),
+        wait: Time,
+        serialization: Time,
+        out: &mut W,
+    ) {
+        let wire = &mut self.wires[usize::from(output)];
+        while let Some(step) = wire.forget(now) {
+            if W::KEPT {
+                out.note(RouterDiaryUndo::Wire(output, step));
+            }
+        }
+        let start = now + wait;
+        if wait > Time::ZERO {
+            wire.divide(now, start, Reason::Wire, |wait| out.waited(wait));
+        }
+        let turn = Span {
+            end: start + serialization,
+            reason: Reason::Wire,
+            job: Some(job),
+        };
+        let step = wire.add(turn);
+        if W::KEPT {
+            out.note(RouterDiaryUndo::Wire(output, step));
+        }
+        let lane = Lane {
+            output,
+            vc,
+            entering: false,
+        };
+        let of = self.lane(lane);
+        if of.last == Some(job) {
+            return;
+        }
+        // Only those who wait want to know how long it was another.
+        if of.oldest().is_some_and(|oldest| oldest < now) {
+            let held = Span {
+                end: now,
+                reason: Reason::Room,
+                job: of.last,
+            };
+            let step = of.holders.add(held);
+            if W::KEPT {
+                out.note(RouterDiaryUndo::Holders(lane, step));
+            }
+        }
+        let before = of.last.replace(job);
+        if W::KEPT {
+            out.note(RouterDiaryUndo::Last(lane, before));
+        }
+    }
+
+    /// Takes back one step; steps are taken back in reverse order.
+    pub fn undo(&mut self, step: RouterDiaryUndo) {
+        match step {
+            RouterDiaryUndo::Queued(lane) => {
+                self.lane(lane).queue(lane.entering).pop_back();
+            }
+            RouterDiaryUndo::Left(lane, since) => self.lane(lane).queue(lane.entering).push_front(since),
+            RouterDiaryUndo::Wire(output, step) => self.wires[usize::from(output)].undo(step),
+            RouterDiaryUndo::Holders(lane, step) => self.lane(lane).holders.undo(step),
+            RouterDiaryUndo::Last(lane, before) => self.lane(lane).last = before,
+        }
+    }
+
+    /// Whether it is that of a router with as many ports and VCs as the other one's.
+    pub fn fits(&self, other: &RouterDiary) -> bool {
+        let size = |diary: &RouterDiary| (diary.vcs, diary.wires.len(), diary.lanes.len());
+        size(self) == size(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wait;
+    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::waits::recorder::{Out, shown};
+    use proptest::prelude::*;
+
+    const LANE: Lane = Lane {
+        output: 0,
+        vc: 0,
+        entering: false,
+    };
+
+    #[test]
+    fn a_wire_is_held_by_those_whose_turns_fill_the_wait() {
+        let (mut diary, mut out) = (RouterDiary::new(2, 1), Out::default());
+        diary.sent(Time(0), (0, 0, 1), Time(0), Time(10), &mut out);
+        diary.sent(Time(2), (0, 0, 2), Time(8), Time(10), &mut out);
+        diary.sent(Time(3), (0, 0, 1), Time(17), Time(10), &mut out);
+        // Another output is another wire.
+        diary.sent(Time(3), (1, 0, 3), Time(0), Time(10), &mut out);
+        diary.sent(Time(5), (0, 0, 1), Time(25), Time(10), &mut out);
+        assert_eq!(
+            shown(out),
+            [
+                (2, 10, "wire", Some(1)),
+                (3, 10, "wire", Some(1)),
+                (10, 20, "wire", Some(2)),
+                // Of job 1 until 10 and from 20 to 30.
+                (5, 20, "wire", Some(1)),
+                (20, 30, "wire", Some(2)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_buffer_is_held_by_those_who_were_sent_there_last() {
+        let (mut diary, mut out) = (RouterDiary::new(1, 2), Out::default());
+        diary.sent(Time(0), (0, 0, 7), Time(0), Time(10), &mut out);
+        diary.sent(Time(10), (0, 1, 8), Time(0), Time(10), &mut out);
+        diary.queued(Time(20), LANE, &mut out);
+        diary.queued(Time(25), LANE, &mut out);
+        diary.left(Time(40), LANE, &mut out);
+        diary.sent(Time(40), (0, 0, 5), Time(0), Time(10), &mut out);
+        diary.left(Time(70), LANE, &mut out);
+        diary.sent(Time(70), (0, 0, 6), Time(0), Time(10), &mut out);
+        assert_eq!(
+            shown(out),
+            [
+                (20, 40, "room", Some(7)),
+                (25, 40, "room", Some(7)),
+                (40, 70, "room", Some(5)),
+            ]
+        );
+        assert_eq!(diary.lanes[0].holders, Spans::default(), "nobody waits any more");
+    }
+
+    #[derive(Clone, Debug)]
+    pub(crate) enum RouterOp {
+        Queued(u16, u8, bool),
+        /// Also where none has queued.
+        Left(u16, u8, bool, u16),
+        Sent(u16, u8, u16),
+    }
+
+    impl Reversible for RouterDiary {
+        type Op = RouterOp;
+        type Step = RouterDiaryUndo;
+        type Output = Wait;
+        type State = RouterDiary;
+
+        fn fresh() -> RouterDiary {
+            RouterDiary::new(2, 2)
+        }
+
+        fn apply<const KEPT: bool>(
+            &mut self,
+            now: Time,
+            op: &RouterOp,
+            out: &mut Recorder<RouterDiaryUndo, Wait, KEPT>,
+        ) {
+            let (output, vc, job) = match *op {
+                RouterOp::Queued(output, vc, entering) => {
+                    let lane = Lane { output, vc, entering };
+                    return self.queued(now, lane, out);
+                }
+                RouterOp::Left(output, vc, entering, job) => {
+                    let lane = Lane { output, vc, entering };
+                    self.left(now, lane, out);
+                    (output, vc, job)
+                }
+                RouterOp::Sent(output, vc, job) => (output, vc, job),
+            };
+            let wait = self.wires[usize::from(output)].end().saturating_sub(now);
+            let before = out.outputs.len();
+            self.sent(now, (output, vc, job), wait, Time(15), out);
+            // The wait is divided without remainder among those who held the wire.
+            let mut at = now;
+            for part in &out.outputs[before..] {
+                assert_eq!((part.begin, part.reason), (at, Reason::Wire));
+                assert!(part.holder.is_some());
+                at = part.end;
+            }
+            assert_eq!(at, now + wait);
+        }
+
+        fn undo(&mut self, step: RouterDiaryUndo) {
+            RouterDiary::undo(self, step);
+        }
+        fn state(&self) -> RouterDiary {
+            self.clone()
+        }
+        fn restore(&mut self, state: RouterDiary) -> Result<(), String> {
+            *self = state;
+            Ok(())
+        }
+    }
+
+    fn router_op() -> impl Strategy<Value = RouterOp> {
+        let place = || (0u16..2, 0u8..2);
+        let queue = || (place(), any::<bool>());
+        prop_oneof![
+            2 => queue().prop_map(|((output, vc), entering)| RouterOp::Queued(output, vc, entering)),
+            2 => (queue(), 0u16..3).prop_map(|(((output, vc), entering), job)| {
+                RouterOp::Left(output, vc, entering, job)
+            }),
+            1 => (place(), 0u16..3).prop_map(|((output, vc), job)| RouterOp::Sent(output, vc, job)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(router_op(), 20)) {
+            check::<RouterDiary>(&script)?;
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! From what ranks, NICs and routers have told to rows of the tables `timeline`, `messages` and `waits`, in the total
+//! order in which it was told.
+//!
+//! The life of a message is told in parts by the two hosts that have to do with it, neither of which knows the times
+//! of the other. They come together here; what is kept is of messages under way only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use des::{LpId, Time};
+use mpi::{ALGORITHMS, Kind};
+use results::rows::{MessageRow, TimelineRow, WaitRow};
+use serde::{Deserialize, Serialize};
+use topology::{HostId, Peer, Port, RouterId};
+
+use crate::experiment::Network;
+use crate::job::{Job, JobKind};
+use crate::model::Simulation;
+use crate::rails::EndPoint;
+use crate::told::{Activity, MessageKey, Told};
+use crate::wiring::{Identity, Numbering};
+
+/// A row of one of the tables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// Of `timeline`.
+    Timeline(TimelineRow),
+    /// Of `messages`.
+    Message(MessageRow),
+    /// Of `waits`.
+    Wait(WaitRow),
+}
+
+/// What is known of messages that are under way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lives {
+    under_way: BTreeMap<MessageKey, Life>,
+    /// By host and number: messages whose last byte has not left.
+    leaving: BTreeMap<(u32, u32), MessageKey>,
+    /// By the request to send: when its rank came to it, and for which algorithm, for the data that follow.
+    handshakes: BTreeMap<MessageKey, (Time, Option<u16>)>,
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Life {
+    bytes: u64,
+    tag: Option<u32>,
+    algorithm: Option<u16>,
+    number: Option<u32>,
+    posted: Time,
+    sent: Time,
+    injected: Option<Time>,
+    arrived: Option<Time>,
+}
+
+/// Makes rows.
+pub struct Chronicler {
+    network: Arc<Network>,
+    numbering: Arc<Numbering>,
+    jobs: Arc<[Job]>,
+    names: Vec<JobNames>,
+    lives: Lives,
+    /// By router: the number of its first link.
+    links: Vec<u32>,
+}
+
+struct JobNames {
+    name: Arc<str>,
+    regions: Vec<Arc<str>>,
+}
+
+/// What the columns of `messages` call the parts of protocols.
+fn protocol(kind: u8) -> &'static str {
+    const KINDS: [(Kind, &str); 8] = [
+        (Kind::Eager, "eager"),
+        (Kind::RequestToSend, "request-to-send"),
+        (Kind::ClearToSend, "clear-to-send"),
+        (Kind::Data, "rendezvous"),
+        (Kind::Put, "put"),
+        (Kind::PutDone, "put-done"),
+        (Kind::Get, "get"),
+        (Kind::GetData, "get-data"),
+    ];
+    let found = KINDS.iter().find(|(of, _)| *of as u8 == kind);
+    found.map_or("", |(_, name)| name)
+}
+
+/// Whether a receive has to match it, or it is taken as it comes.
+fn is_matched(kind: u8) -> bool {
+    [Kind::Eager as u8, Kind::RequestToSend as u8].contains(&kind)
+}
+
+impl Chronicler {
+    /// Goes on with what is under way.
+    pub fn new(simulation: &Simulation, lives: Lives) -> Chronicler {
+        let names = |job: &Job| JobNames {
+            name: job.name.as_str().into(),
+            regions: match &job.kind {
+                JobKind::Ranks(ranks) => ranks
+                    .workload
+                    .regions()
+                    .iter()
+                    .map(|name| name.as_str().into())
+                    .collect(),
+                JobKind::Traffic(_) => Vec::new(),
+            },
+        };
+        Chronicler {
+            network: simulation.network.clone(),
+            numbering: simulation.numbering.clone(),
+            jobs: simulation.jobs.clone(),
+            names: simulation.jobs.iter().map(names).collect(),
+            lives,
+            links: if simulation.waits {
+                first_links(&simulation.network)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    /// What is under way.
+    pub fn lives(&self) -> &Lives {
+        &self.lives
+    }
+
+    /// Takes a record that was committed; gives a row if it is the last of what makes one.
+    pub fn tell(&mut self, now: Time, told: Told) -> Option<Line> {
+        match told {
+            Told::Did {
+                job,
+                rank,
+                since,
+                what,
+            } => Some(Line::Timeline(self.timeline(job, rank, (since, now), what))),
+            Told::Asked { key, number, at } => {
+                let life = Life {
+                    bytes: 0,
+                    tag: None,
+                    algorithm: None,
+                    number,
+                    posted: at,
+                    sent: now,
+                    injected: None,
+                    arrived: None,
+                };
+                if let Some(number) = number {
+                    let host = self.host_of_rank(key.job, key.from);
+                    self.lives.leaving.insert((host.0, number), key);
+                }
+                self.lives.under_way.insert(key, life);
+                None
+            }
+            Told::Described {
+                key,
+                bytes,
+                tag,
+                algorithm,
+            } => {
+                let life = self.lives.under_way.get_mut(&key)?;
+                (life.bytes, life.tag, life.algorithm) = (bytes, tag, algorithm);
+                let life = *life;
+                self.shake_hands(key, life);
+                None
+            }
+            Told::Handed { key } => {
+                if let Some(life) = self.lives.under_way.get_mut(&key) {
+                    life.sent = now;
+                }
+                None
+            }
+            Told::Injected { source, number, at } => {
+                let host = self.host_of(source);
+                if let Some(key) = self.lives.leaving.get(&(host, number))
+                    && let Some(life) = self.lives.under_way.get_mut(key)
+                {
+                    // Of several rails, the last.
+                    life.injected = life.injected.max(Some(at));
+                }
+                None
+            }
+            Told::Arrived { key } => {
+                let life = self.lives.under_way.get_mut(&key)?;
+                life.arrived = Some(now);
+                let number = life.number;
+                if let Some(number) = number {
+                    let from = self.host_of_rank(key.job, key.from);
+                    self.lives.leaving.remove(&(from.0, number));
+                }
+                if is_matched(key.kind) {
+                    return None;
+                }
+                self.over(key, now)
+            }
+            Told::Matched { key } => self.over(key, now),
+            Told::Waited {
+                job,
+                source,
+                number,
+                lp,
+                port,
+                vc,
+                wait,
+            } => {
+                let (link, in_nic) = self.link(lp, port);
+                let reason = match (wait.reason, in_nic) {
+                    (fabric::Reason::Wire, true) => "nic",
+                    (reason, _) => reason.name(),
+                };
+                Some(Line::Wait(WaitRow {
+                    job: self.name(job),
+                    from_host: self.host_of(source),
+                    number,
+                    link,
+                    vc,
+                    begin_ps: wait.begin.ps(),
+                    end_ps: wait.end.ps(),
+                    reason: reason.into(),
+                    holder: wait.holder.map(|job| self.name(job)),
+                }))
+            }
+        }
+    }
+
+    fn name(&self, job: u16) -> Arc<str> {
+        self.names[usize::from(job)].name.clone()
+    }
+
+    fn host_of(&self, end_point: HostId) -> u32 {
+        self.network.rails.host(EndPoint(end_point)).0
+    }
+
+    fn host_of_rank(&self, job: u16, rank: u32) -> HostId {
+        match &self.jobs[usize::from(job)].kind {
+            JobKind::Ranks(ranks) => ranks.hosts[rank as usize],
+            JobKind::Traffic(_) => unreachable!("messages of ranks are those of jobs with ranks"),
+        }
+    }
+
+    fn timeline(&self, job: u16, rank: u32, (begin, end): (Time, Time), what: Activity) -> TimelineRow {
+        let (state, region) = match what {
+            Activity::Compute(region) => ("compute", region),
+            Activity::Call(call) => (call.name(), None),
+        };
+        let regions = &self.names[usize::from(job)].regions;
+        TimelineRow {
+            job: self.name(job),
+            rank,
+            begin_ps: begin.ps(),
+            end_ps: end.ps(),
+            state: state.into(),
+            region: region.and_then(|region| regions.get(region as usize).cloned()),
+        }
+    }
+
+    /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
+    fn shake_hands(&mut self, key: MessageKey, life: Life) {
+        let request = |from, to| MessageKey {
+            kind: Kind::RequestToSend as u8,
+            from,
+            to,
+            ..key
+        };
+        if key.kind == Kind::RequestToSend as u8 {
+            self.lives.handshakes.insert(key, (life.posted, life.algorithm));
+            return;
+        }
+        let (posted, algorithm) = if key.kind == Kind::ClearToSend as u8 {
+            let of = self.lives.handshakes.get(&request(key.to, key.from));
+            (life.posted, of.and_then(|(_, algorithm)| *algorithm))
+        } else if key.kind == Kind::Data as u8
+            && let Some(of) = self.lives.handshakes.remove(&request(key.from, key.to))
+        {
+            of
+        } else {
+            return;
+        };
+        if let Some(life) = self.lives.under_way.get_mut(&key) {
+            (life.posted, life.algorithm) = (posted, algorithm);
+        }
+    }
+
+    /// The life of a message is over.
+    fn over(&mut self, key: MessageKey, matched: Time) -> Option<Line> {
+        let life = self.lives.under_way.remove(&key)?;
+        let host = |rank| self.host_of_rank(key.job, rank).0;
+        let algorithm = life
+            .algorithm
+            .and_then(|index| ALGORITHMS.get(usize::from(index)));
+        Some(Line::Message(MessageRow {
+            job: self.name(key.job),
+            from_rank: key.from,
+            to_rank: key.to,
+            sequence: key.sequence,
+            number: life.number,
+            from_host: host(key.from),
+            to_host: host(key.to),
+            bytes: life.bytes,
+            tag: life.tag.map(|tag| tag as i32),
+            collective: algorithm.map(|of| format!("{} {}", of.collective.name(), of.name).into()),
+            protocol: protocol(key.kind).into(),
+            posted_ps: life.posted.ps(),
+            sent_ps: life.sent.ps(),
+            injected_ps: life.injected.map(Time::ps),
+            arrived_ps: life.arrived.unwrap_or(matched).ps(),
+            matched_ps: matched.ps(),
+        }))
+    }
+
+    /// The number of a link in the table `links`, by where it begins; and whether that is a NIC.
+    fn link(&self, lp: LpId, port: u16) -> (u32, bool) {
+        let network = &self.network;
+        match self.numbering.identity(lp) {
+            Identity::Host(host) => (host.0 * network.rails.count() + u32::from(port), true),
+            Identity::Router(router) => {
+                let wired = |port: &u16| network.topology.peer(router, Port(*port)) != Peer::Unwired;
+                let before = (0..port).filter(wired).count() as u32;
+                (self.links[router.0 as usize] + before, false)
+            }
+            Identity::Overseer => unreachable!("the overseer has no links"),
+        }
+    }
+}
+
+/// By router: the number of its first link in the table `links`.
+fn first_links(network: &Network) -> Vec<u32> {
+    let topology = network.topology.as_ref();
+    let mut next = network.hosts() * network.rails.count();
+    let first = |router| {
+        let first = next;
+        let wired = |port: &u16| topology.peer(router, Port(*port)) != Peer::Unwired;
+        next += (0..topology.ports(router)).filter(wired).count() as u32;
+        first
+    };
+    (0..topology.routers()).map(RouterId).map(first).collect()
+}
