@@ -48,6 +48,9 @@ def _class_series(folder: Path) -> None:
             # Nothing happens on global links in the third bin; then there is no row.
             if kind == "global" and number == 2:
                 continue
+            # Of a bin that was written early, the rest is another row.
+            if kind == "injection" and number == 0:
+                rows.append((begin, end, kind, links, 0, 0, links * width // 10, 0))
             percent = {"injection": 40, "local": 20, "global": 10 + 10 * number, "ejection": 35}[kind]
             busy = links * width * percent // 100
             rows.append((begin, end, kind, links, busy // 320, busy // 82000, busy, busy // 4))
@@ -103,6 +106,8 @@ def _timeline(folder: Path, job: str, ranks: int) -> None:
     rows = []
     for rank in range(ranks):
         at, turn = 0, 0
+        # A call that takes no time is a row, too.
+        rows.append((job, rank, 0, 0, "MPI_Irecv", None))
         while at < end:
             width = 700_000 + 50_000 * ((rank + turn) % 5)
             state = "compute" if turn % 2 == 0 else CALLS[(turn // 2 + rank) % len(CALLS)]
@@ -111,18 +116,25 @@ def _timeline(folder: Path, job: str, ranks: int) -> None:
     columns = {"job": NAMED, "rank": U32, "begin_ps": U64, "end_ps": U64, "state": TEXT, "region": TEXT}
     table(folder, "timeline", columns, sorted(rows, key=lambda row: (row[2], row[1])))
     sent = [
-        (job, rank, (rank + 1) % ranks, rank, rank, (rank + 1) % ranks, 4096 * (1 + rank), 0, None, "eager")
+        (
+            job,
+            rank,
+            (rank + 1) % ranks,
+            0,
+            rank,
+            rank,
+            (rank + 1) % ranks,
+            4096 * (1 + rank),
+            0,
+            None,
+            protocol,
+        )
         + tuple(10**6 * (rank + 1) + step for step in (0, 100_000, 300_000, 900_000, 1_000_000))
         for rank in range(ranks)
+        for protocol in ("request-to-send", "clear-to-send", "rendezvous")
     ]
-    columns = {
-        "job": NAMED,
-        "from_rank": U32,
-        "to_rank": U32,
-        "number": U32,
-        "from_host": U32,
-        "to_host": U32,
-    }
+    columns = {"job": NAMED, "from_rank": U32, "to_rank": U32, "sequence": U32, "number": U32}
+    columns |= {"from_host": U32, "to_host": U32}
     columns |= {"bytes": U64, "tag": pyarrow.int32(), "collective": TEXT, "protocol": TEXT}
     columns |= {name: U64 for name in ("posted_ps", "sent_ps", "injected_ps", "arrived_ps", "matched_ps")}
     table(folder, "messages", columns, sent)

@@ -202,6 +202,8 @@ def test_a_class_without_a_row_was_idle(shown: fabricsim.Result) -> None:
     # Bins 0, 1, 3, 4 to 7 have rows; 2 to 3 us has none.
     assert list(curve.x) == [0, 1, 2, 3, 4, 6, 8, 10, 12]
     assert [round(y, 6) for y in curve.y] == [10, 20, 0, 40, 50, 60, 70, 80, 80]
+    # Forty percent, and ten more in another row of the first bin.
+    assert [round(y, 6) for y in curves(chart)["injection"].y] == [50] + [40] * 8
     full = curves(only(content.class_load({"": shown}, "buffer_full", "global")))
     assert list(full) == ["global"]
     assert full["global"].y[0] == pytest.approx(2.5)
@@ -257,6 +259,7 @@ def test_a_timeline_has_every_state_and_message(shown: fabricsim.Result) -> None
     )
     assert total == pytest.approx(8 * 12)
     arrows = next(layer for layer in chart.layers if isinstance(layer, Arrows))
+    assert len(arrows.from_x) == 8, "of each message once, however many the protocol made of it"
     # The largest message first: from rank 7, sent after 8.1 us, there after 8.9 us.
     assert (arrows.from_x[0], arrows.to_x[0]) == (pytest.approx(8.1), pytest.approx(8.9))
     assert (arrows.from_y[0], arrows.to_y[0]) == (7, 0)

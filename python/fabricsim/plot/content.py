@@ -221,14 +221,16 @@ def class_load(results: Results, what: Literal["busy", "buffer_full"], link_clas
     columns = ["begin_ps", "end_ps", "class", "links", f"{what}_ps"]
     rows: dict[str, list[tuple[int, int, float]]] = {}
     for name, result in results.items():
-        by_class: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        by_class: dict[str, dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
         for begin, end, kind, links, time in _rows(result, "class_series", columns):
-            by_class[kind].append((begin, end, 100 * time / (links * (end - begin))))
+            # Of a bin that was written early, what came later is another row.
+            by_class[kind][begin, end] += 100 * time / (links * (end - begin))
         if link_class is not None and link_class not in by_class:
             raise ResultError(f"no links of class '{link_class}'; the classes are: {', '.join(by_class)}")
         for kind, bins in by_class.items():
             if link_class in (None, kind):
-                rows[_called(name, kind, results, link_class)] = bins
+                called = _called(name, kind, results, link_class)
+                rows[called] = [(begin, end, load) for (begin, end), load in bins.items()]
     end = max(end for bins in rows.values() for _, end, _ in bins)
     unit, ps = of_time(end)
     curves = [Curve(name, *_steps(bins, ps, end), number) for number, (name, bins) in enumerate(rows.items())]
@@ -573,6 +575,8 @@ def timeline(
 
 _MOST_RANKS = 64
 _MOST_ARROWS = 400
+# Messages of protocols, which carry nothing of the application's.
+_CONTROL = ["request-to-send", "clear-to-send", "put-done", "get"]
 
 Span: TypeAlias = tuple[int, int, int, str]
 """Rank, begin, end in picoseconds, state."""
@@ -606,7 +610,7 @@ def _readable(
     """
     sums: dict[str, int] = defaultdict(int)
     if count <= 4 * pixels:
-        few = sorted(rows)
+        few = sorted(row for row in rows if row[1] < row[2])
         for _, begin, end, state in few:
             sums[state] += end - begin
         return few, sums
@@ -641,6 +645,7 @@ def _arrows(
         (field("job") == job)
         & field("from_rank").isin(list(where))
         & field("to_rank").isin(list(where))
+        & ~field("protocol").isin(_CONTROL)
         & (field("sent_ps") >= first)
         & (field("arrived_ps") <= last)
     )
