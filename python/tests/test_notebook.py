@@ -177,7 +177,7 @@ def test_the_tutorial_runs_and_shows_tables_and_figures(executed: Any) -> None:
     shown = [output.get("data", {}) for output in outputs(executed)]
     assert not [output for output in outputs(executed) if output["output_type"] == "error"]
     pictures = [data["image/png"] for data in shown if "image/png" in data]
-    assert len(pictures) >= 4
+    assert len(pictures) >= 7
     assert all(len(picture) > 4000 for picture in pictures)
     assert any("application/vnd.plotly.v1+json" in data for data in shown)
     assert sum("<table" in "".join(data.get("text/html", "")) for data in shown) >= 3
