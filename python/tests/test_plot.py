@@ -250,7 +250,7 @@ def test_the_parts_of_a_time_add_up(shown: fabricsim.Result) -> None:
 
 
 def test_a_timeline_has_every_state_and_message(shown: fabricsim.Result) -> None:
-    chart = only(content.timeline(shown, None, None, None, None, True))
+    chart = only(content.timeline(shown, None, None, None, None, None))
     spans = {layer.name: layer for layer in chart.layers if isinstance(layer, Spans)}
     assert list(spans)[0] == "computation"
     assert set(spans) == {"computation", *recorded.CALLS}
@@ -281,6 +281,26 @@ def test_a_long_timeline_shows_what_fills_most_of_a_pixel() -> None:
     assert content._readable(rows, len(rows), 0, 10000, 1000)[0] == rows
 
 
+def test_figures_of_a_run_that_recorded_everything_add_up(tmp_path: Path) -> None:
+    collect = {"series": "vcs", "timeline": True}
+    result = fabricsim.run({**EXPERIMENT, "collect": collect}, out=tmp_path / "result")
+    sent = curves(only(content.sends_receives({"": result}, "hosts", "packets", None)))["sent"]
+    widths = [end - begin for begin, end in zip(sent.x, sent.x[1:], strict=False)]
+    total = sum(rate * width for rate, width in zip(sent.y, widths, strict=False))
+    assert total == pytest.approx(result.summary.network.packets_injected)
+    load = curves(only(content.class_load({"": result}, "busy", "dimension-0")))["dimension-0"]
+    area = sum(y * (b - a) for y, a, b in zip(load.y, load.x, load.x[1:], strict=False)) / load.x[-1]
+    busy = [100 * row["busy_fraction"] for row in result.links.to_pylist() if row["class"] == "dimension-0"]
+    assert area == pytest.approx(sum(busy) / len(busy), rel=1e-6)
+    chart = only(content.timeline(result, None, None, None, None, None))
+    spans = [layer for layer in chart.layers if isinstance(layer, Spans)]
+    shown = sum(end - begin for part in spans for begin, end in zip(part.begins, part.ends, strict=True))
+    known = sum(row["compute_ps"] + row["mpi_ps"] for row in result.ranks.to_pylist())
+    ps = 1e6 if "\u00b5s" in chart.x.label else 1e3
+    assert shown * ps == pytest.approx(known)
+    assert len(content.occupancy(result, None, "dimension-0", None, 48, 100)) > 0
+
+
 @pytest.mark.parametrize("backend", ["matplotlib", "plotly"])
 @pytest.mark.parametrize("name", FIGURES)
 def test_both_libraries_draw_it_with_units(name: str, backend: str, shown: fabricsim.Result) -> None:
@@ -292,7 +312,7 @@ def test_both_libraries_draw_it_with_units(name: str, backend: str, shown: fabri
         figure.savefig(buffer, format="pdf")
         assert len(buffer.getvalue()) > 5000
         assert figure._repr_png_().startswith(b"\x89PNG")
-        drawn = sum(len(a.lines) + len(a.patches) + len(a.images) + len(a.containers) for a in figure.axes)
+        drawn = sum(len(a.lines) + len(a.patches) + len(a.images) + len(a.collections) for a in figure.axes)
     else:
         labels = [axis.title.text for axis in (*figure.select_xaxes(), *figure.select_yaxes())]
         drawn = len(figure.data)

@@ -191,7 +191,7 @@ class Plots:
         ranks: Sequence[int] | None = None,
         begin_ns: float | None = None,
         end_ns: float | None = None,
-        messages: bool = True,
+        messages: bool | None = None,
         backend: Backend = "matplotlib",
     ) -> Any:
         """What each rank does when (a Gantt chart), from the tables ``timeline`` and ``messages``.
@@ -207,7 +207,8 @@ class Plots:
         begin_ns, end_ns : float
             Part of the simulated time, in nanoseconds; else all of it.
         messages : bool
-            Arrows from the sender to the receiver, for the 400 largest messages at most.
+            Arrows from the sender to the receiver: True, for the 400 largest messages; None, for all, if they
+            are no more than 400.
         backend : {"matplotlib", "plotly"}
             Library of the figure.
         """

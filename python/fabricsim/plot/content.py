@@ -7,6 +7,7 @@ batch by batch, and what is kept is as large as the figure. A figure has a few t
 from __future__ import annotations
 
 import heapq
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -44,6 +45,8 @@ _ALL = "all packets"
 _MOST_POINTS = 2000
 _MOST_CALLS = len(COLOURS) - 1
 _HOST_LINKS = ("injection", "ejection")
+# The number of a router says which it is, in less room.
+_COORDINATES = re.compile(r" \([^)]*\)")
 
 
 # Distributions
@@ -238,7 +241,14 @@ def class_load(results: Results, what: Literal["busy", "buffer_full"], link_clas
         "busy": ("Load of links by class", "time busy, mean of the links (%)"),
         "buffer_full": ("Full buffers by class", "time waiting for room, mean of the links (%)"),
     }[what]
-    return [Chart(f"{title} over time", Axis(f"simulated time ({unit})", low=0), Axis(label, low=0), curves)]
+    return [
+        Chart(
+            f"{title} over time",
+            Axis(f"simulated time ({unit})", low=0, high=end / ps),
+            Axis(label, low=0),
+            curves,
+        )
+    ]
 
 
 def sends_receives(
@@ -280,7 +290,7 @@ def sends_receives(
     return [
         Chart(
             f"Sent and received by {whose}",
-            Axis(f"simulated time ({unit})", low=0),
+            Axis(f"simulated time ({unit})", low=0, high=last / ps),
             Axis(label, low=0),
             curves,
         )
@@ -391,7 +401,10 @@ def _links_of(result: Result, links: Sequence[int] | None, link_class: str | Non
 
 def _link_names(result: Result, links: Sequence[int]) -> dict[int, str]:
     kept = pyarrow.dataset.field("link").isin(list(links))
-    return {link: f"link {link}: {begin}" for link, begin in _rows(result, "links", ["link", "from"], kept)}
+    return {
+        link: f"link {link}: {_COORDINATES.sub('', begin)}"
+        for link, begin in _rows(result, "links", ["link", "from"], kept)
+    }
 
 
 # Jobs and ranks
@@ -515,7 +528,7 @@ def timeline(
     ranks: Sequence[int] | None,
     begin_ns: float | None,
     end_ns: float | None,
-    messages: bool,
+    messages: bool | None,
     pixels: int = 1500,
 ) -> list[Chart]:
     """What each rank does when, with messages as arrows."""
@@ -541,23 +554,23 @@ def timeline(
     unit, ps = of_time(last)
     where = {rank: place for place, rank in enumerate(lanes)}
     layers: list[Layer] = []
-    for number, state in enumerate(states):
-        here = [span for span in spans if span[3] == state]
-        if not here:
-            continue
-        # What there is least of shares the last colour.
-        paint = GREY if number >= len(COLOURS) else COLOURS[number]
-        layers.append(
-            Spans(
-                {"compute": "computation"}.get(state, state),
-                [where[span[0]] for span in here],
-                [span[1] / ps for span in here],
-                [span[2] / ps for span in here],
-                paint,
+    # What there is least of shares a colour.
+    rare = set(states[len(COLOURS) :])
+    kinds = [(state, {state}, COLOURS[number]) for number, state in enumerate(states[: len(COLOURS)])]
+    for name, shown, paint in [*kinds, ("other calls", rare, GREY)]:
+        here = [span for span in spans if span[3] in shown]
+        if here:
+            layers.append(
+                Spans(
+                    {"compute": "computation"}.get(name, name),
+                    [where[span[0]] for span in here],
+                    [span[1] / ps for span in here],
+                    [span[2] / ps for span in here],
+                    paint,
+                )
             )
-        )
-    if messages:
-        layers += _arrows(result, job, where, first, last, ps)
+    if messages is not False:
+        layers += _arrows(result, job, where, first, last, ps, always=messages is True)
     step = -(-len(lanes) // 24)
     ticks = [(float(place), str(rank)) for place, rank in enumerate(lanes) if place % step == 0]
     size = dict(_rows(result, "jobs", ["job", "ranks"]))[job]
@@ -635,9 +648,9 @@ def _readable(
 
 
 def _arrows(
-    result: Result, job: str, where: Mapping[int, int], first: int, last: int, ps: float
+    result: Result, job: str, where: Mapping[int, int], first: int, last: int, ps: float, always: bool
 ) -> list[Layer]:
-    """The messages between the ranks that are shown; of many, the largest."""
+    """The messages between the ranks that are shown; of many none, or the largest."""
     if "messages" not in result.tables:
         return []
     field = pyarrow.dataset.field
@@ -659,7 +672,7 @@ def _arrows(
             yield row
 
     shown = heapq.nsmallest(_MOST_ARROWS, counted(), key=lambda row: (-row[0], *row[1:]))
-    if not shown:
+    if not shown or (found > len(shown) and not always):
         return []
     name = "message" if len(shown) == found else f"message (largest {len(shown)} of {found})"
     return [
