@@ -58,7 +58,7 @@ python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras test,dev
 
 test-python: python ## the Python package, and what the documentation says
-	. $(VENV)/bin/activate && ruff check python studies && ruff format --check python studies
+	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from fabricsim import arrival, mapping, message, motif, placement, plot, routing, topology, traffic, workload
 from fabricsim._core import __version__
 from fabricsim._errors import (
     ApplicationError,
@@ -17,37 +18,69 @@ from fabricsim._errors import (
     ResultError,
     TraceError,
 )
-from fabricsim.experiment import Experiment, ExperimentLike, Job, Link, Network, Router, Run
+from fabricsim.experiment import (
+    Collect,
+    Collectives,
+    Compute,
+    Experiment,
+    ExperimentLike,
+    Job,
+    Link,
+    Mpi,
+    Network,
+    Optimistic,
+    Router,
+    Rule,
+    Run,
+)
 from fabricsim.explanation import explain
 from fabricsim.program import Program
+from fabricsim.progress import Bar
 from fabricsim.record import Record
 from fabricsim.result import Result, Tables, compare, load
 from fabricsim.simulate import Check, check, list_parts, run, trace_info
 
 __all__ = [
     "ApplicationError",
+    "Bar",
     "Check",
+    "Collect",
+    "Collectives",
+    "Compute",
     "Experiment",
     "ExperimentError",
     "ExperimentLike",
     "FabricSimError",
     "Job",
     "Link",
+    "Mpi",
     "Network",
+    "Optimistic",
     "Program",
     "Record",
     "Result",
     "ResultError",
     "Router",
+    "Rule",
     "Run",
     "Tables",
     "TraceError",
     "__version__",
+    "arrival",
     "check",
     "compare",
     "explain",
     "list_parts",
     "load",
+    "mapping",
+    "message",
+    "motif",
+    "placement",
+    "plot",
+    "routing",
     "run",
+    "topology",
     "trace_info",
+    "traffic",
+    "workload",
 ]

@@ -1,11 +1,43 @@
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
+
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Experiment",
+    "Operation",
+    "Request",
+    "__version__",
+    "begin_collective",
+    "begin_collective_of_parts",
+    "begin_exchange",
+    "begin_receive",
+    "begin_send",
+    "call_number",
+    "collective",
+    "collective_of_parts",
+    "compare",
+    "compute",
+    "exchange",
+    "list_parts",
+    "main",
+    "one_sided",
+    "probe",
+    "program_operations",
+    "receive",
+    "regenerate_report",
+    "send",
+    "send_receive",
+    "trace_info",
+    "wait",
+]
 
 _Size: TypeAlias = int | str
 
 __version__: str
 
+@final
 class Experiment:
     @staticmethod
     def load(path: str | PathLike[str], set: list[tuple[str, str]]) -> Experiment: ...
@@ -24,9 +56,11 @@ class Experiment:
         interference: bool = False,
     ) -> str: ...
 
+@disjoint_base
 class Operation:
     """Something that a rank does; a program yields it. Made by the functions of ``fabricsim.mpi``."""
 
+@final
 class Request(Operation):
     """An operation that goes on while the rank does: yield it, and later wait for it."""
 

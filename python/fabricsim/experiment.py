@@ -2,221 +2,484 @@
 
 Every field that is ``None`` is left to the simulator's default, which the result's summary shows. Values
 are checked by the simulation core, not here: there is one definition of what is right, and one message
-for what is wrong. Quantities are texts with their unit, as in the file: ``"100 Gbps"``, ``"50 ns"``.
+for what is wrong. Quantities are texts with their unit, as in the file: ``"100 Gbps"``, ``"50 ns"``. Wherever
+a class stands, a dict with the same keys can stand as well.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import tomli_w
 
-from fabricsim import _core
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from fabricsim import _core, display
 from fabricsim._errors import ExperimentError
+from fabricsim.mapping import RankMapping
+from fabricsim.motif import Motif
+from fabricsim.part import Given, Rate, Size, Table, Time, field_hints, given, is_path, plain, typed
+from fabricsim.placement import Placement
 from fabricsim.program import Program
+from fabricsim.routing import Routing
+from fabricsim.topology import Topology
+from fabricsim.traffic import Pattern
+from fabricsim.workload import Source
 
-__all__ = ["Experiment", "ExperimentLike", "Job", "Link", "Network", "Router", "Run", "dumps"]
+__all__ = [
+    "Collect",
+    "Collectives",
+    "Compute",
+    "Experiment",
+    "ExperimentLike",
+    "Job",
+    "Link",
+    "Mpi",
+    "Network",
+    "Optimistic",
+    "Router",
+    "Rule",
+    "Run",
+    "dumps",
+]
 
-Table: TypeAlias = Mapping[str, Any]
+Barrier: TypeAlias = Literal["dissemination", "recursive-doubling", "tree", "linear"]
+Bcast: TypeAlias = Literal[
+    "binomial", "scatter-recursive-doubling-allgather", "scatter-ring-allgather", "pipeline", "linear"
+]
+Reduce: TypeAlias = Literal["binomial", "rabenseifner", "pipeline", "linear"]
+Allreduce: TypeAlias = Literal[
+    "recursive-doubling", "rabenseifner", "ring", "reduce-bcast", "double-binary-tree"
+]
+Allgather: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange"]
+Alltoall: TypeAlias = Literal["pairwise", "scattered", "linear", "bruck"]
+Alltoallv: TypeAlias = Literal["pairwise", "scattered", "linear"]
+Gather: TypeAlias = Literal["binomial", "linear"]
+Gatherv: TypeAlias = Literal["linear"]
+ReduceScatter: TypeAlias = Literal["pairwise", "recursive-halving", "recursive-doubling", "ring"]
+Scan: TypeAlias = Literal["recursive-doubling", "linear"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Link(Given):
     """Speed of a link.
 
     Parameters
     ----------
-    bandwidth : str
-        Data rate, for example ``"100 Gbps"`` or ``"25 GB/s"``.
-    latency : str
-        Time that a bit takes, for example ``"50 ns"``.
+    bandwidth : Rate, such as "100 Gbps" or "25 GB/s"
+        Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: 100 Gbps; of memory: 80 Gbps).
+    latency : Time, such as "50 ns"
+        Time that a bit takes through a cable, 1 ps to 1 s (default: 50 ns; of memory: 200 ns).
     """
 
-    bandwidth: str | None = None
-    latency: str | None = None
+    bandwidth: Rate | None = None
+    latency: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Router:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Router(Given):
     """The router model.
 
     Parameters
     ----------
-    model : str
-        Name of the model; ``fabricsim.list_parts("router-models")`` lists them.
-    arbiter : str
-        Model ``"input-queued"`` only: how an output chooses among inputs, ``"round-robin"`` or ``"random"``.
-    delay : str
-        Time from a packet's head at the input to its head at the output, for example ``"100 ns"``.
-    buffer : str
-        Buffer of an input port, shared out evenly among its virtual channels, for example ``"100 KB"``.
+    model : {"packet", "input-queued"}
+        Name of the model; ``fabricsim.list_parts("router-models")`` says what they do (default: packet).
+    arbiter : {"round-robin", "random"}
+        Model input-queued only: how an output chooses among inputs (default: round-robin).
+    delay : Time, such as "100 ns"
+        Pipeline: from a packet's head coming in until it can leave again, at most 1 s (default: 100 ns).
+    buffer : Size, such as "100 KB"
+        Buffer of an input port, shared out evenly among its virtual channels, at most 1 GiB
+        (default: 100 KB).
     """
 
-    model: str | None = None
-    arbiter: str | None = None
-    delay: str | None = None
-    buffer: str | None = None
+    model: Literal["packet", "input-queued"] | None = None
+    arbiter: Literal["round-robin", "random"] | None = None
+    delay: Time | None = None
+    buffer: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Network:
-    """A network.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Network(Given):
+    """A network: what is wired to what, how fast, and how packets find their way.
 
     Parameters
     ----------
-    topology : mapping
-        ``{"kind": name, ...}``; ``fabricsim.list_parts("topologies")`` lists names and parameters.
-    routing : mapping
-        ``{"algorithm": name, ...}``; see ``fabricsim.list_parts("routings")``.
+    topology : Topology
+        What is wired to what: one of the classes of :mod:`fabricsim.topology`.
+    routing : Routing
+        How packets find their way: one of the classes of :mod:`fabricsim.routing`.
     link : Link
         All links.
-    links : mapping of str to Link
-        Links of one class, where they differ, for example ``{"global": Link(latency="500 ns")}``.
+    links : Mapping[str, Link]
+        Links of one class, where they differ, for example ``{"global": Link(latency="500 ns")}``. The classes
+        of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.
-    packet : str
-        Largest packet, for example ``"256 B"``.
+    packet : Size, such as "256 B"
+        Largest packet; a longer message is cut. 1 B to 16 MiB (default: 256 B).
     memory : Link
         Messages between ranks of one host.
     rails : int
-        NIC ports of each host; what the topology calls hosts are ports.
+        NIC ports of each host, 1 to 64; what the topology calls hosts are ports (default: 1).
     planes : int
-        Disjoint copies of the topology, among which the rails are shared out evenly.
-    rail_arrangement : str
-        Where the ports of a host are: ``"adjacent"`` or ``"spread"`` over routers.
-    rail_choice : str
-        How a rail is chosen: ``"round-robin"``, ``"least-loaded"`` or ``"by-destination"``.
-    rail_per : str
-        What it is chosen for: each ``"message"`` or each ``"packet"``.
+        Disjoint copies of the topology, among which the rails are shared out evenly (default: 1).
+    rail_arrangement : {"adjacent", "spread"}
+        Where the ports of a host are: side by side, or at different routers (default: adjacent).
+    rail_choice : {"round-robin", "least-loaded", "by-destination"}
+        How the NIC chooses a rail (default: round-robin).
+    rail_per : {"message", "packet"}
+        What it is chosen for (default: message).
     """
 
-    topology: Table
-    routing: Table
+    topology: Topology | Table
+    routing: Routing | Table
     link: Link | Table | None = None
     links: Mapping[str, Link | Table] | None = None
     router: Router | Table | None = None
-    packet: str | None = None
+    packet: Size | None = None
     memory: Link | Table | None = None
     rails: int | None = None
     planes: int | None = None
-    rail_arrangement: str | None = None
-    rail_choice: str | None = None
-    rail_per: str | None = None
+    rail_arrangement: Literal["adjacent", "spread"] | None = None
+    rail_choice: Literal["round-robin", "least-loaded", "by-destination"] | None = None
+    rail_per: Literal["message", "packet"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Compute(Given):
+    """How long the computations of a job's ranks take.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on every recorded computation: 0.5 is a processor of twice the speed, 0 makes computation free
+        (default: 1.0).
+    each : Time, such as "10 us"
+        Time of every computation, instead of `scale`.
+    regions : Mapping[str, float or Time]
+        Factor, or time, of the computations in a part of the code, by its name in the workload, for example
+        ``{"PairLJCut::compute": 0.25}``.
+    """
+
+    scale: float | None = None
+    each: Time | None = None
+    regions: Mapping[str, float | Time] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Job(Given):
     """An application, or synthetic traffic: exactly one of `workload` and `traffic`.
 
     Parameters
     ----------
     name : str
-        Name in results.
-    workload : mapping or Program
-        What its ranks do, from one source: a recorded application, ``{"otf2": path}``, ``{"dumpi": path}`` or
-        ``{"liballprof": path}``; a schedule, ``{"goal": path}``; a made-up one,
-        ``{"motif": name, "ranks": 64, ...}``; or a program in Python, a Program or as in a file,
-        ``{"python": path, "ranks": 16, ...}``.
-    traffic : mapping
-        Synthetic traffic: ``{"pattern": name, "load": 0.5, ...}``; the load is a fraction of the injection
-        bandwidth. See ``fabricsim.list_parts("patterns")`` and ``("arrivals")``.
-    hosts : str or int
-        Hosts of the traffic: ``"all"``, ``"free"`` (those without ranks), or how many.
-    placement : str or mapping
-        Name of the placement, or ``{"kind": name, ...}`` with its parameters, for example
-        ``{"kind": "clusters", "size": 4}``, ``{"file": path}`` or ``{"hostlist": "nid[0001-0016]"}``; see
-        ``fabricsim.list_parts("placements")``.
-    mapping : str or mapping
-        Which rank sits on which of the job's hosts, likewise; see ``fabricsim.list_parts("mappings")``.
+        Name in results (default: job0, job1, ...).
+    workload : Source, Motif or Program
+        What its ranks do: a recorded application, a schedule, or a program's file
+        (:mod:`fabricsim.workload`); a made-up application (:mod:`fabricsim.motif`); or a
+        :class:`fabricsim.Program`.
+    traffic : Pattern
+        Synthetic traffic: one of the classes of :mod:`fabricsim.traffic`.
+    hosts : {"all", "free"} or int
+        Hosts of the traffic: all, those without ranks, or how many (default: all).
+    placement : Placement or name
+        In which order the job takes hosts: one of the classes of :mod:`fabricsim.placement`
+        (default: linear).
+    mapping : RankMapping or name
+        Which rank sits on which of its hosts: one of the classes of :mod:`fabricsim.mapping`
+        (default: linear).
     ranks_per_host : int
-        Ranks that share a host.
-    compute : str or mapping
-        How long computations take: ``{"scale": 0.5}`` is a processor of twice the speed, and with
-        ``{"each": "10 us"}`` each of them takes that; ``"off"`` is communication only.
-        ``{"regions": {name: 0.25}}`` gives parts of the code a factor or time of their own.
+        Ranks that share a host, 1 to 4096 (default: 1, or as many as the mapping says).
+    compute : Compute or "off"
+        How long computations take; off: no time at all (default: as the workload says).
     repetitions : int
-        How often the ranks do what the workload holds.
-    start : str
-        When the job begins, for example ``"10 us"``.
+        How often the ranks do what the workload holds, 1 to 1000000000 (default: 1).
+    start : Time, such as "10 us"
+        When its ranks begin, or its traffic sets in (default: 0 ps).
     """
 
     name: str | None = None
-    workload: Table | Program | None = None
-    traffic: Table | None = None
-    hosts: str | int | None = None
-    placement: str | Table | None = None
-    mapping: str | Table | None = None
+    workload: Source | Motif | Program | Table | None = None
+    traffic: Pattern | Table | None = None
+    hosts: Literal["all", "free"] | int | None = None
+    placement: Placement | PlacementName | Table | None = None
+    mapping: RankMapping | MappingName | Table | None = None
     ranks_per_host: int | None = None
-    compute: str | Table | None = None
+    compute: Compute | Literal["off"] | Table | None = None
     repetitions: int | None = None
-    start: str | None = None
+    start: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+PlacementName: TypeAlias = Literal["linear", "random", "random-routers", "random-groups", "round-robin"]
+"""Placements without a parameter that has to be given."""
+
+MappingName: TypeAlias = Literal["linear", "round-robin", "random"]
+"""Mappings without a parameter that has to be given."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rule(Given):
+    """When an algorithm of a collective is taken: if all that is given holds.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the algorithm; ``fabricsim.list_parts("collectives")`` lists them.
+    below : Size, such as "12 KiB"
+        Payloads below it (default: any).
+    ranks_below : int
+        Communicators with fewer ranks (default: any).
+    power_of_two : bool
+        Communicators whose number of ranks is a power of two, or is none (default: any).
+    """
+
+    algorithm: str
+    below: Size | None = None
+    ranks_below: int | None = None
+    power_of_two: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Collectives(Given):
+    """Algorithms of collectives: a name, or rules of which the first that holds is taken.
+
+    What the algorithms do, and the default rules: ``docs/methods/collectives.md``. All but `table` have the
+    name of a collective.
+
+    Parameters
+    ----------
+    table : {"thakur-2005"}
+        Rules that hold for those that are not given (default: thakur-2005).
+    barrier : Barrier or Sequence[Rule]
+        MPI_Barrier (default: dissemination).
+    bcast : Bcast or Sequence[Rule]
+        MPI_Bcast (default: rules of the table).
+    reduce : Reduce or Sequence[Rule]
+        MPI_Reduce (default: rules of the table).
+    allreduce : Allreduce or Sequence[Rule]
+        MPI_Allreduce (default: rules of the table).
+    allgather : Allgather or Sequence[Rule]
+        MPI_Allgather (default: rules of the table).
+    allgatherv : Allgather or Sequence[Rule]
+        MPI_Allgatherv (default: rules of the table).
+    alltoall : Alltoall or Sequence[Rule]
+        MPI_Alltoall (default: rules of the table).
+    alltoallv : Alltoallv or Sequence[Rule]
+        MPI_Alltoallv (default: scattered).
+    gather : Gather or Sequence[Rule]
+        MPI_Gather (default: binomial).
+    gatherv : Gatherv or Sequence[Rule]
+        MPI_Gatherv (default: linear).
+    scatter : Gather or Sequence[Rule]
+        MPI_Scatter (default: binomial).
+    scatterv : Gatherv or Sequence[Rule]
+        MPI_Scatterv (default: linear).
+    reduce_scatter : ReduceScatter or Sequence[Rule]
+        MPI_Reduce_scatter (default: rules of the table).
+    scan : Scan or Sequence[Rule]
+        MPI_Scan (default: recursive-doubling).
+    exscan : Scan or Sequence[Rule]
+        MPI_Exscan (default: recursive-doubling).
+    """
+
+    table: Literal["thakur-2005"] | None = None
+    barrier: Barrier | Sequence[Rule | Table] | None = None
+    bcast: Bcast | Sequence[Rule | Table] | None = None
+    reduce: Reduce | Sequence[Rule | Table] | None = None
+    allreduce: Allreduce | Sequence[Rule | Table] | None = None
+    allgather: Allgather | Sequence[Rule | Table] | None = None
+    allgatherv: Allgather | Sequence[Rule | Table] | None = None
+    alltoall: Alltoall | Sequence[Rule | Table] | None = None
+    alltoallv: Alltoallv | Sequence[Rule | Table] | None = None
+    gather: Gather | Sequence[Rule | Table] | None = None
+    gatherv: Gatherv | Sequence[Rule | Table] | None = None
+    scatter: Gather | Sequence[Rule | Table] | None = None
+    scatterv: Gatherv | Sequence[Rule | Table] | None = None
+    reduce_scatter: ReduceScatter | Sequence[Rule | Table] | None = None
+    scan: Scan | Sequence[Rule | Table] | None = None
+    exscan: Scan | Sequence[Rule | Table] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table ``[mpi.collectives]`` of a file."""
+        return {name.replace("_", "-"): value for name, value in given(self).items()}
+
+    @classmethod
+    def fields_of(cls, table: Table) -> dict[str, Any]:
+        """The fields for such a table."""
+        return {name.replace("-", "_"): value for name, value in table.items()}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Mpi(Given):
+    """The MPI library of all jobs. What the times mean: ``docs/methods/mpi.md``.
+
+    Parameters
+    ----------
+    preset : name
+        Defaults of the two thresholds as an MPI library has them; ``fabricsim.list_parts("mpi-presets")``
+        lists them (default: none).
+    eager_threshold : Size, such as "8 KiB"
+        Largest payload that is sent without asking first (default: 8 KiB).
+    copy_threshold : Size, such as "64 KiB"
+        Largest payload beyond that whose sender copies it and goes on, while it is sent as a rendezvous
+        (default: 0 B).
+    send_overhead : Time, such as "300 ns"
+        CPU time of the sender per message (default: 300 ns).
+    receive_overhead : Time, such as "300 ns"
+        CPU time of the receiver per message (default: 300 ns).
+    matching_overhead : Time, such as "20 ns"
+        CPU time of the receiver per entry of a matching queue that is looked at (default: 0 ps).
+    nic_gap : Time, such as "100 ns"
+        Least time between two messages that a host's ranks hand to its NIC: LogP's g (default: 0 ps).
+    control_size : Size, such as "64 B"
+        Size on the wire of a request to send, a clear to send, the acknowledgement of a put and the request
+        of a get (default: 64 B).
+    header_size : Size, such as "32 B"
+        Bytes on the wire on top of a payload (default: 32 B).
+    collectives : Collectives
+        Algorithms of collectives.
+    """
+
+    preset: PresetName | None = None
+    eager_threshold: Size | None = None
+    copy_threshold: Size | None = None
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    matching_overhead: Time | None = None
+    nic_gap: Time | None = None
+    control_size: Size | None = None
+    header_size: Size | None = None
+    collectives: Collectives | Table | None = None
+
+
+PresetName: TypeAlias = Literal[
+    "none",
+    "psm2",
+    "openmpi-tcp",
+    "mpich-ch3",
+    "sst-macro",
+    "sst-macro-opa",
+    "sst-firefly",
+    "codes",
+    "tracer",
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Optimistic(Given):
+    """Settings of the optimistic executor, none of which changes a result.
+
+    Parameters
+    ----------
+    batch : int
+        Events that a thread carries out between two looks at its mail (default: 16).
+    gvt_interval : int
+        Batches between two computations of global virtual time (default: 64).
+    ahead : Time, such as "1 us"
+        How far beyond global virtual time events are carried out (default: found as it runs).
+    memory : Size, such as "128 MiB"
+        Memory that a thread may spend on events that are not certain yet (default: 128 MiB).
+    """
+
+    batch: int | None = None
+    gvt_interval: int | None = None
+    ahead: Time | None = None
+    memory: Size | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run(Given):
     """How to run.
 
     Parameters
     ----------
-    until : str
-        End of the simulation, for example ``"100 us"``; needed where nothing ends by itself.
-    warmup : str
-        Loads, latencies and link statistics are measured from here on.
+    until : Time, such as "100 us"
+        End of the simulation, at most 100 days; needed where nothing ends by itself.
+    warmup : Time, such as "10 us"
+        Loads, latencies and link statistics are measured from here on (default: 0 ps).
     seed : int
-        Seed of all random numbers.
-    executor : str
-        ``"sequential"``, ``"conservative"``, ``"optimistic"``, or ``"reverse-check"``, which is for
-        developers; the results are the same. ``fabricsim.list_parts("executors")`` says what they do.
+        Seed of everything that is random: traffic, routing, placement, mapping (default: 1).
+    executor : {"sequential", "conservative", "optimistic", "reverse-check"}
+        How events are carried out; the result is the same. The last one is for developers.
+        ``fabricsim.list_parts("executors")`` says what they do (default: conservative).
     threads : int
-        Threads of the conservative and the optimistic executor; the results are the same.
-    optimistic : mapping
-        Settings of the optimistic executor, none of which changes the results: ``batch`` (events between
-        two looks at the mail), ``gvt_interval`` (batches between two computations of global virtual
-        time), ``ahead`` (how far beyond global virtual time it goes, for example ``"1 us"``; without it,
-        it finds out as it runs), ``memory`` (of each thread, for events that are not certain yet, for
-        example ``"128 MiB"``).
-    watchdog : str
-        Time between two looks whether the ranks wait for each other for ever, where synthetic traffic keeps
-        the simulation going.
+        Threads of the conservative and the optimistic executor, 1 to 1024; the result is the same
+        (default: 1).
+    optimistic : Optimistic
+        Settings of the optimistic executor.
+    watchdog : Time, such as "1 ms"
+        Simulated time between two looks whether the ranks wait for each other for ever, where synthetic
+        traffic keeps the simulation going (default: 1 ms).
     """
 
-    until: str | None = None
-    warmup: str | None = None
+    until: Time | None = None
+    warmup: Time | None = None
     seed: int | None = None
-    executor: str | None = None
+    executor: Literal["sequential", "conservative", "optimistic", "reverse-check"] | None = None
     threads: int | None = None
-    optimistic: Table | None = None
-    watchdog: str | None = None
+    optimistic: Optimistic | Table | None = None
+    watchdog: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Collect(Given):
+    """What is recorded over time, beside the totals: the tables ``*_series``, ``timeline`` and ``waits``.
+
+    Parameters
+    ----------
+    series : {"auto", "off", "classes", "links", "vcs"}
+        How much: per class of links; also per link, host and router; also per virtual channel
+        (default: auto: links up to 4,096 links, otherwise classes).
+    bin : Time, such as "1 us", or "auto"
+        Width of a bin of time (default: auto: bins grow with time, so that there are never very many).
+    routers : "all" or Sequence[int]
+        Routers whose links and virtual channels are sampled (default: all).
+    timeline : bool
+        What each rank does when, and its messages (default: false).
+    waits : bool
+        Where each packet waits, which finding the critical path needs (default: false).
+    """
+
+    series: Literal["auto", "off", "classes", "links", "vcs"] | None = None
+    bin: Time | None = None
+    routers: Literal["all"] | Sequence[int] | None = None
+    timeline: bool | None = None
+    waits: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment(Given):
     """One experiment: a network, what runs on it, and how.
 
     Parameters
     ----------
     network : Network
         The network.
-    jobs : sequence of Job
+    jobs : Sequence[Job]
         What runs on it; ``[[job]]`` in the file.
     run : Run
         How to run.
-    mpi : mapping
-        Settings of the MPI layer, as the table ``[mpi]`` of the file.
+    mpi : Mpi
+        The MPI library.
+    collect : Collect
+        What is recorded over time.
 
     Examples
     --------
+    >>> from fabricsim import routing, topology, traffic
     >>> experiment = Experiment(
-    ...     network=Network(
-    ...         topology={"kind": "torus", "sizes": [4, 4]},
-    ...         routing={"algorithm": "dimension-order"},
-    ...     ),
-    ...     jobs=[Job(traffic={"pattern": "uniform", "load": 0.1})],
+    ...     network=Network(topology=topology.Torus(sizes=[4, 4]), routing=routing.DimensionOrder()),
+    ...     jobs=[Job(traffic=traffic.Uniform(load=0.1))],
     ...     run=Run(until="20 us"),
     ... )
     >>> print(experiment.to_toml().splitlines()[0])
@@ -226,17 +489,73 @@ class Experiment:
     network: Network | Table
     jobs: Sequence[Job | Table]
     run: Run | Table | None = None
-    mpi: Table | None = field(default=None)
+    mpi: Mpi | Table | None = None
+    collect: Collect | Table | None = None
+
+    @classmethod
+    def from_dict(cls, tables: Table) -> Experiment:
+        """The typed form of nested dicts with the keys of the file.
+
+        A table with a key that is not known stays a dict; running or checking the experiment says what is
+        wrong with it.
+
+        Raises
+        ------
+        ExperimentError
+            There is no network, no list of jobs, or a table of another name.
+        """
+        names = {"job": "jobs", "network": "network", "run": "run", "mpi": "mpi", "collect": "collect"}
+        unknown = ", ".join(f"'{key}'" for key in tables if key not in names)
+        if unknown:
+            raise ExperimentError(f"unknown key {unknown}; expected one of: {', '.join(sorted(names))}")
+        for key in ("network", "job"):
+            if key not in tables:
+                raise ExperimentError(f"{key} is missing", key=key)
+        if not isinstance(tables["job"], (list, tuple)):
+            raise ExperimentError("job: expected a list of tables", key="job")
+        found = typed(cls, {names[key]: value for key, value in tables.items()})
+        assert isinstance(found, Experiment)
+        return found
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Experiment:
+        """Read an experiment file, to look at it and to change it with :func:`dataclasses.replace`.
+
+        Paths in it are made absolute, so that they lead where they did.
+
+        Raises
+        ------
+        ExperimentError
+            The file cannot be read or is not TOML.
+        """
+        try:
+            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ExperimentError(f"{path}: {error.strerror}", str(path)) from None
+        except ValueError as error:
+            raise ExperimentError(f"{path}: {error}", str(path)) from None
+        absolute: Experiment = _absolute(cls.from_dict(tables), Path(path).resolve().parent)
+        return absolute
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as nested dicts with the keys of the file, without what is ``None``."""
-        parts = {"network": self.network, "job": list(self.jobs), "mpi": self.mpi, "run": self.run}
-        plain: dict[str, Any] = _plain(parts)
-        return plain
+        parts = {
+            "network": self.network,
+            "job": list(self.jobs),
+            "mpi": self.mpi,
+            "collect": self.collect,
+            "run": self.run,
+        }
+        tables: dict[str, Any] = plain(parts)
+        return tables
 
     def to_toml(self) -> str:
         """The experiment as the text of a file."""
         return dumps(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the network and the jobs in words, the file folded."""
+        return display.experiment(self.to_dict(), self.to_toml())
 
 
 ExperimentLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Experiment"
@@ -251,7 +570,7 @@ def dumps(experiment: Mapping[str, Any]) -> str:
         A value has no form in TOML.
     """
     try:
-        return tomli_w.dumps(_plain(experiment))
+        return tomli_w.dumps(plain(experiment))
     except TypeError as error:
         raise ExperimentError(f"the experiment cannot be written as TOML: {error}") from None
 
@@ -288,12 +607,28 @@ def _programs(jobs: Any) -> dict[str, tuple[Any, Any, list[str], str]]:
     return found
 
 
+def _absolute(value: Any, folder: Path) -> Any:
+    """A typed object with its relative paths below a folder."""
+    if isinstance(value, list):
+        return [_absolute(item, folder) for item in value]
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for name, hint in field_hints(type(value)).items():
+        inner = getattr(value, name)
+        if isinstance(inner, str) and is_path(hint):
+            changed[name] = str(folder / inner)
+        elif inner is not None:
+            changed[name] = _absolute(inner, folder)
+    return dataclasses.replace(value, **changed)
+
+
 def override_pairs(overrides: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Overrides as pairs of a dotted key and a value in TOML; nested mappings are flattened."""
     pairs: list[tuple[str, str]] = []
     for key, value in overrides.items():
         full = f"{prefix}{key}"
-        value = _plain(value)
+        value = plain(value)
         if isinstance(value, dict):
             pairs += override_pairs(value, f"{full}.")
         else:
@@ -307,21 +642,3 @@ def _literal(key: str, value: Any) -> str:
     if not text.startswith("v = "):
         raise ExperimentError(f"{key}: None and lists of tables cannot override a key", "set", key=key)
     return text.removeprefix("v = ").rstrip("\n")
-
-
-def _plain(value: Any) -> Any:
-    """Typed objects as dicts, without what is None; paths as texts."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        if isinstance(value, Experiment):
-            return value.to_dict()
-        if isinstance(value, Program):
-            return _plain(value.to_dict())
-        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, PathLike):
-        return str(fspath(value))
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    # NumPy's numbers, which come from loops over arrays.
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value

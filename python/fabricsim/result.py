@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-import html
 import tempfile
+import warnings
 import webbrowser
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
 import pyarrow
+import pyarrow.dataset
 import pyarrow.parquet
 
-from fabricsim import _core
+from fabricsim import _core, display
 from fabricsim._errors import ResultError
+from fabricsim.experiment import Experiment
+from fabricsim.plot import Plots
 from fabricsim.record import Record, parse
 
 __all__ = ["Result", "Tables", "compare", "load"]
+
+
+# What has to be asked for to have a table that not every run has.
+_ASKED_BY = {
+    "class_series": 'collect = { series = "classes" }',
+    "job_series": 'collect = { series = "classes" }',
+    "link_series": 'collect = { series = "links" }',
+    "host_series": 'collect = { series = "links" }',
+    "router_series": 'collect = { series = "links" }',
+    "vc_series": 'collect = { series = "vcs" }',
+    "timeline": "collect = { timeline = true }",
+    "messages": "collect = { timeline = true }",
+    "waits": "collect = { waits = true }",
+    "critical_path": "the command fabricsim explain",
+}
 
 
 class Tables(Mapping[str, pyarrow.Table]):
@@ -26,12 +44,14 @@ class Tables(Mapping[str, pyarrow.Table]):
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
         self._read: dict[str, pyarrow.Table] = {}
+        self._mapped: tempfile.TemporaryDirectory[str] | None = None
 
     def __getitem__(self, name: str) -> pyarrow.Table:
         if name not in self._read:
-            self._read[name] = pyarrow.parquet.read_table(self._paths[name])
+            self._read[name] = pyarrow.parquet.read_table(self._paths[name], memory_map=True)
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -42,6 +62,62 @@ class Tables(Mapping[str, pyarrow.Table]):
 
     def __repr__(self) -> str:
         return f"Tables({', '.join(self)})"
+
+    def path(self, name: str) -> Path:
+        """The Parquet file of a table, for other programs.
+
+        Raises
+        ------
+        ResultError
+            The run has no such table; the message says which it has, and how to get this one.
+        """
+        if name not in self._paths:
+            known = ", ".join(self)
+            hint = f"; {_ASKED_BY[name]} makes it" if name in _ASKED_BY else ""
+            raise ResultError(f"this run has no table '{name}'; it has: {known}{hint}")
+        return self._paths[name]
+
+    def dataset(self, name: str) -> pyarrow.dataset.Dataset:
+        """A table that is too large to be read whole: columns, filters and batches of it are.
+
+        Only the columns and row groups that are needed are read from the file, and never more than a few
+        batches are in memory.
+
+        Raises
+        ------
+        ResultError
+            The run has no such table.
+
+        Examples
+        --------
+        >>> series = result.tables.dataset("link_series")  # doctest: +SKIP
+        >>> late = pyarrow.dataset.field("begin_ps") >= 10_000_000  # doctest: +SKIP
+        >>> for batch in series.to_batches(columns=["link", "bytes"], filter=late):  # doctest: +SKIP
+        ...     print(batch.num_rows)
+        """
+        return pyarrow.dataset.dataset(self.path(name), format="parquet")
+
+    def mapped(self, name: str) -> pyarrow.Table:
+        """A table that stays on the disk: its buffers are pages of a file, read as they are touched.
+
+        The Parquet file is decoded once, batch by batch, into a temporary Arrow file that goes with this
+        object. What is made of the table without a copy, in pandas or polars, stays on the disk as well.
+
+        Raises
+        ------
+        ResultError
+            The run has no such table.
+        """
+        if self._mapped is None:
+            self._mapped = tempfile.TemporaryDirectory(prefix="fabricsim-arrow-")
+        file = Path(self._mapped.name) / f"{name}.arrow"
+        if not file.exists():
+            scanned = self.dataset(name)
+            with pyarrow.ipc.new_file(str(file), scanned.schema) as writer:
+                for batch in scanned.to_batches():
+                    writer.write_batch(batch)
+        with pyarrow.memory_map(str(file)) as source:
+            return pyarrow.ipc.open_file(source).read_all()
 
 
 class Result:
@@ -74,6 +150,16 @@ class Result:
     def digest(self) -> str:
         """Hash over all results: the same for every executor, thread count and machine."""
         return str(self.summary["digest"])
+
+    @property
+    def experiment(self) -> Experiment:
+        """What was run, with every default. Paths are as they were given."""
+        return Experiment.from_dict(self.summary["experiment"])
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of this result: ``result.plot.latency()``; see :class:`fabricsim.plot.Plots`."""
+        return Plots(self)
 
     @property
     def ranks(self) -> pyarrow.Table:
@@ -131,33 +217,16 @@ class Result:
         return page
 
     def _table(self, name: str) -> pyarrow.Table:
-        try:
-            return self.tables[name]
-        except KeyError:
-            known = ", ".join(self.tables)
-            raise ResultError(f"this run has no table '{name}'; it has: {known}") from None
+        self.tables.path(name)
+        return self.tables[name]
 
     def __repr__(self) -> str:
         jobs = ", ".join(f"{job.name}: {job.time_ns / 1e6:.6g} ms" for job in self.summary.jobs)
         return f"<fabricsim.Result {jobs}; {self.folder}>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: the jobs, and the network in one line."""
-        network = self.summary.network
-        rows = "".join(
-            f"<tr><td>{html.escape(job.name)}</td><td>{html.escape(job.kind)}</td><td>{job.ranks}</td>"
-            f"<td>{job.hosts}</td><td>{job.time_ns / 1e6:.6g}</td><td>{job.compute_ns / 1e6:.6g}</td>"
-            f"<td>{job.mpi_ns / 1e6:.6g}</td><td>{job.latency_ns.mean:.6g}</td></tr>"
-            for job in self.summary.jobs
-        )
-        return (
-            f"<p><b>{html.escape(network.topology)}</b>: accepted load {network.accepted_load:.1%}, "
-            f"packet latency {network.latency_ns.mean:.6g} ns mean, {network.latency_ns.p99:.6g} ns p99, "
-            f"{network.mean_hops:.2f} hops; digest {self.digest[:12]}</p>"
-            "<table><thead><tr><th>job</th><th>kind</th><th>ranks</th><th>hosts</th><th>time (ms)</th>"
-            "<th>computation (ms)</th><th>MPI (ms)</th><th>packet latency (ns)</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        """For notebooks: the network in one line, and the jobs."""
+        return display.result(self.summary, self.digest, str(self.folder), self.tables)
 
 
 def load(folder: str | PathLike[str]) -> Result:
@@ -166,9 +235,17 @@ def load(folder: str | PathLike[str]) -> Result:
     Raises
     ------
     ResultError
-        The folder is not a FabricSim result.
+        The folder is not a FabricSim result, or its run is under way or was killed.
     """
     folder = Path(folder)
+    if (folder / "RUNNING.json").is_file():
+        begun = "a run that is under way or was killed (RUNNING.json)"
+        if not (folder / "summary.json").is_file():
+            raise ResultError(
+                f"{folder} has no result: it is that of {begun}; what it has measured so far lies in "
+                f"{folder / 'running'}"
+            )
+        warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
     try:
         text = (folder / "summary.json").read_text(encoding="utf-8")
     except OSError as error:

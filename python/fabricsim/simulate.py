@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fabricsim import _core
+from fabricsim import _core, display
 from fabricsim.experiment import ExperimentLike, build
+from fabricsim.progress import Bar, Progress
 from fabricsim.record import Record, parse
 from fabricsim.result import Result
 
@@ -24,7 +25,7 @@ def run(
     executor: str | None = None,
     threads: int | None = None,
     interference: bool = False,
-    progress: Callable[[float, float | None], object] | None = None,
+    progress: Progress | bool = False,
 ) -> Result:
     """Run one experiment.
 
@@ -49,9 +50,10 @@ def run(
     interference : bool
         Also run each job of ranks alone, on the same hosts: ``summary.interference.jobs`` then says how much
         slower each is in company.
-    progress : callable
-        Called about twenty times a second with the simulated time and the end of the simulation (None if
-        it is not known), both in nanoseconds. An exception stops the run.
+    progress : bool or callable
+        True: show a progress bar, in terminals and notebooks. Or a function, which is called about twenty
+        times a second with the simulated time and the end of the simulation (None if it is not known), both
+        in nanoseconds. An exception stops the run.
 
     Returns
     -------
@@ -87,12 +89,19 @@ def run(
         temporary = tempfile.TemporaryDirectory(prefix="fabricsim-")
         out = Path(temporary.name) / "result"
     folder = Path(out)
+    bar = Bar() if progress is True else None
+    told: Progress | None = bar if isinstance(progress, bool) else progress
     try:
-        summary = parse(built.run(folder, progress, interference))
+        summary = parse(built.run(folder, told, interference))
+        if bar is not None:
+            bar.finish(summary.run.simulated_ns)
     except BaseException:
         if temporary is not None:
             temporary.cleanup()
         raise
+    finally:
+        if bar is not None:
+            bar.close()
     return Result(folder, summary, temporary)
 
 
@@ -106,6 +115,10 @@ class Check(Record):
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return display.check(self, self.text)
 
 
 def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -> Check:

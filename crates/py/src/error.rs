@@ -18,6 +18,7 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::File { .. } | sim::Error::Interference(_) => "ExperimentError",
         sim::Error::Trace(_) => "TraceError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
+        sim::Error::Collect(_) => "ResultError",
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         sim::Error::Audit(_)
         | sim::Error::Checkpoint { .. }

@@ -1,0 +1,128 @@
+"""How experiments, checks and results show themselves in notebooks: HTML.
+
+All text that comes from outside goes through :func:`html.escape`. Styles are left to the notebook, which
+knows whether it is light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+__all__ = ["check", "experiment", "result"]
+
+_SIZE = ("topology", "hosts", "rails", "planes", "routers", "router_links", "virtual_channels")
+
+
+def experiment(tables: Mapping[str, Any], toml: str) -> str:
+    """An experiment: network, jobs, how it runs; the file, folded."""
+    network = _table(tables.get("network"))
+    link = _table(network.get("link"))
+    said = {
+        "topology": _part(_table(network.get("topology")), "kind"),
+        "routing": _part(_table(network.get("routing")), "algorithm"),
+        "links": ", ".join(str(link[key]) for key in ("bandwidth", "latency") if key in link),
+        "run": _parameters(_table(tables.get("run"))),
+        "collect": _parameters(_table(tables.get("collect"))),
+    }
+    jobs = tables.get("job")
+    rows = [_job(number, _table(job)) for number, job in enumerate(jobs if isinstance(jobs, list) else [])]
+    return (
+        _pairs({key: value for key, value in said.items() if value})
+        + _rows(["job", "does", "placement"], rows)
+        + _folded("Experiment file", toml)
+    )
+
+
+def check(found: Mapping[str, Any], text: str) -> str:
+    """What a check found: sizes, memory, deadlocks, the job's hosts; all of it in words, folded."""
+    free = found.get("deadlock_free")
+    verdict = {True: "free of deadlocks", False: "can deadlock", None: "too large to prove"}
+    memory = found.get("memory_bytes")
+    said = {key.replace("_", " "): found[key] for key in _SIZE if key in found}
+    if isinstance(memory, (int, float)):
+        said["memory"] = f"{memory / 2**20:,.1f} MiB"
+    said["routing"] = f"{verdict.get(free, free)}: {found.get('deadlock', '')}"
+    return _pairs(said) + _folded("All of it", text)
+
+
+def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterable[str]) -> str:
+    """A result: the network in one line, a row for each job, where the rest is."""
+    network = summary["network"]
+    latency = network["latency_ns"]
+    rows = [
+        [
+            job["name"],
+            job["kind"],
+            job["ranks"],
+            job["hosts"],
+            f"{job['time_ns'] / 1e6:.6g}",
+            f"{job['compute_ns'] / 1e6:.6g}",
+            f"{job['mpi_ns'] / 1e6:.6g}",
+            f"{job['latency_ns']['mean']:.6g}",
+        ]
+        for job in summary["jobs"]
+    ]
+    heads = ["job", "kind", "ranks", "hosts", "time (ms)", "computation (ms)", "MPI (ms)"]
+    return (
+        f"<p><b>{escape(str(network['topology']))}</b>: accepted load {network['accepted_load']:.1%}, "
+        f"packet latency {latency['mean']:.6g} ns mean, {latency['p99']:.6g} ns p99, "
+        f"{network['mean_hops']:.2f} hops; digest {escape(digest[:12])}</p>"
+        + _rows([*heads, "packet latency (ns)"], rows)
+        + f"<p>Tables: {escape(', '.join(tables))}. Folder: <code>{escape(folder)}</code></p>"
+    )
+
+
+def _job(number: int, job: Mapping[str, Any]) -> list[str]:
+    name = str(job.get("name", f"job{number}"))
+    workload, traffic = _table(job.get("workload")), _table(job.get("traffic"))
+    keys = [key for key in ("motif", "python", "goal", "dumpi", "otf2") if key in workload]
+    if keys:
+        does = f"{keys[0]} {_part(workload, keys[0])}"
+    elif traffic:
+        does = f"traffic {_part(traffic, 'pattern')}"
+    else:
+        does = ""
+    placement = job.get("placement", "")
+    return [
+        name,
+        does,
+        _part(_table(placement), "kind") if isinstance(placement, Mapping) else str(placement),
+    ]
+
+
+def _part(table: Mapping[str, Any], key: str) -> str:
+    """A part by its name, with its parameters."""
+    parameters = _parameters({name: value for name, value in table.items() if name != key})
+    name = str(table.get(key, ""))
+    return f"{name} ({parameters})" if parameters else name
+
+
+def _parameters(table: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in table.items())
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _pairs(said: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(key)}</th>"
+        f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
+        for key, value in said.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _rows(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"

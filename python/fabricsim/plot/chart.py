@@ -1,0 +1,140 @@
+"""What a figure shows, before a plotting library draws it. Knows no result and no library.
+
+Colours are those of Okabe and Ito, "Color Universal Design" (2008), in the order of the report page: people
+with any colour vision tell them apart. Curves differ in their dashes as well. Maps are in cividis (Nunez,
+Anderton, Renslow, PLOS ONE 2018), which is even in brightness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "Arrows",
+    "Axis",
+    "Bars",
+    "Chart",
+    "Curve",
+    "Heat",
+    "Layer",
+    "Points",
+    "Spans",
+    "colour",
+    "of_time",
+]
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+GREY = "#8C959F"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis; its label has the unit."""
+
+    label: str
+    log: bool = False
+    low: float | None = None
+    high: float | None = None
+    ticks: Sequence[tuple[float, str]] | None = None
+    """Places and their names, where the axis has names instead of numbers."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line, or steps: each value holds until the next place."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    number: int
+    """Which colour and dash."""
+    steps: bool = True
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Upright bars around the places `x`, standing on `base`."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    width: float = 0.7
+    base: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """Markers."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A map: rows from 0 upwards, columns of one width from `begin` to `end`; None: nothing known."""
+
+    begin: float
+    end: float
+    rows: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    label: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Lying bars of one kind, each in a lane."""
+
+    name: str
+    lanes: Sequence[float]
+    begins: Sequence[float]
+    ends: Sequence[float]
+    colour: str
+
+
+@dataclass(frozen=True)
+class Arrows:
+    """Lines with a head, from one place to another."""
+
+    name: str
+    from_x: Sequence[float]
+    from_y: Sequence[float]
+    to_x: Sequence[float]
+    to_y: Sequence[float]
+
+
+Layer = Curve | Bars | Points | Heat | Spans | Arrows
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One pair of axes with all that is drawn between them."""
+
+    title: str
+    x: Axis
+    y: Axis
+    layers: Sequence[Layer] = field(default=())
+    legend: bool = True
+    height: float = 1.0
+    """Relative to the usual one."""
+
+
+def colour(number: int) -> str:
+    """The colour of the so-manyth thing; beyond seven they begin again, with another dash."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def of_time(longest_ps: float) -> tuple[str, float]:
+    """The unit in which a time reads well, and its picoseconds."""
+    for name, ps in (("s", 1e12), ("ms", 1e9), ("us", 1e6)):
+        if longest_ps >= ps:
+            return name.replace("us", "\u00b5s"), ps
+    return "ns", 1e3

@@ -1,0 +1,107 @@
+"""Where the operations of a job's ranks come from. The `workload` of a :class:`fabricsim.Job`.
+
+Recorded applications, schedules and programs in a file; motifs are in :mod:`fabricsim.motif`, and
+:class:`fabricsim.Program` is a program that is no file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fabricsim.part import Part, Path, Table, given
+
+__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Python", "Source"]
+
+
+@dataclass(frozen=True, repr=False)
+class Source(Part, key="", kind="trace-formats"):
+    """A file that says what ranks do; the key of its path in experiment files is the name of its format.
+
+    Parameters
+    ----------
+    path : Path
+        The file, relative to the current folder.
+    """
+
+    path: Path
+
+    def table(self) -> dict[str, Any]:
+        values = given(self)
+        return {self.part_name: values.pop("path"), **values}
+
+    @classmethod
+    def of_table(cls, table: Table) -> tuple[type[Part], dict[str, Any]] | None:
+        for name, part in cls.parts.items():
+            if name in table:
+                return part, {"path" if key == name else key: value for key, value in table.items()}
+        return None
+
+
+@dataclass(frozen=True, repr=False)
+class Dumpi(Source, name="dumpi"):
+    """A recorded trace in the format DUMPI. What of it is replayed: ``docs/formats/dumpi.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The meta file, the file of any rank, or the folder that holds them, relative to the current folder.
+    clock : {"any", "cpu", "wall"}
+        Clock that tells how long ranks compute; any: the CPU's where it was recorded (default: any).
+    """
+
+    clock: Literal["any", "cpu", "wall"] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Goal(Source, name="goal"):
+    """A GOAL schedule, text or binary. How it is run: ``docs/formats/goal.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or the folder that holds one, relative to the current folder.
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class Liballprof(Source, name="liballprof"):
+    """A recorded trace of liballprof. What of it is replayed: ``docs/formats/liballprof.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The file of any rank, or the folder that holds them all, relative to the current folder.
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class Otf2(Source, name="otf2"):
+    """A recorded trace in the Open Trace Format 2. What of it is replayed: ``docs/formats/otf2.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The anchor file (``traces.otf2``), or the folder that holds it, relative to the current folder.
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class Python(Source, name="python"):
+    """A program in Python, in a file. Its rules: ``docs/methods/programs.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The file, relative to the current folder.
+    ranks : int
+        Number of ranks, 1 to 16777216.
+    function : str
+        Name of the generator function in it (default: program).
+    arguments : Mapping[str, Any]
+        Further arguments of the function, by name.
+    """
+
+    ranks: int = field(kw_only=True)
+    function: str | None = field(default=None, kw_only=True)
+    arguments: Table | None = field(default=None, kw_only=True)
