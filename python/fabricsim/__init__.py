@@ -15,6 +15,7 @@ from fabricsim._errors import (
     ExperimentError,
     FabricSimError,
     ResultError,
+    SweepError,
     TraceError,
 )
 from fabricsim.experiment import Experiment, ExperimentLike, Job, Link, Network, Router, Run
@@ -39,6 +40,7 @@ __all__ = [
     "ResultError",
     "Router",
     "Run",
+    "SweepError",
     "Tables",
     "TraceError",
     "__version__",

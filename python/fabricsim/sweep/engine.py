@@ -1,0 +1,150 @@
+"""Tasks on Dask: processes of this machine, a scheduler that runs already, or batch jobs of dask-jobqueue.
+
+It does not know what tasks do. A task that ends its process, or loses it, comes back as an error like any
+other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from fabricsim._errors import SweepError
+from fabricsim.sweep.cluster import JOBQUEUES, ClusterSettings
+
+__all__ = ["Dask", "Engine"]
+
+Given = TypeVar("Given")
+Gives = TypeVar("Gives")
+
+_INSTALL = "pip install 'fabricsim[sweep]'"
+
+
+class Engine(Protocol):
+    """Something that carries out tasks."""
+
+    def each(
+        self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
+    ) -> Iterator[tuple[Given, Gives | BaseException]]:
+        """What a function gives for each item, or raises, in the order in which they come to an end. Each call
+        takes so many threads."""
+        ...
+
+
+class Dask:
+    """An engine, to be used in a ``with`` statement: started when it is first needed.
+
+    Parameters
+    ----------
+    settings : ClusterSettings
+        Where.
+    """
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._settings = settings
+        self._cluster: Any = None
+        self._client: Any = None
+
+    def __enter__(self) -> Dask:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client is not None:
+            self._client.close(timeout=5)
+        if self._cluster is not None:
+            self._cluster.close(timeout=10)
+
+    def each(
+        self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
+    ) -> Iterator[tuple[Given, Gives | BaseException]]:
+        """See `Engine`. Only so many items are with the scheduler at a time as keep the workers busy."""
+        waiting = iter(items)
+        first = next(waiting, None)
+        if first is None:
+            return
+        client = self._start(threads)
+        from distributed import as_completed
+
+        enough = max(32, 4 * sum(client.nthreads().values()))
+        items_of = {
+            client.submit(function, item, pure=False): item
+            for item in itertools.chain([first], itertools.islice(waiting, enough))
+        }
+        running = as_completed(items_of, loop=client.loop)
+        try:
+            for future in running:
+                item = items_of.pop(future)
+                for following in itertools.islice(waiting, 1):
+                    added = client.submit(function, following, pure=False)
+                    items_of[added] = following
+                    running.add(added)
+                # A future's error is raised by its result, with the message of the worker that died.
+                error = future.exception()
+                yield item, future.result() if error is None else error
+        finally:
+            client.cancel(list(items_of))
+
+    def _start(self, threads: int) -> Any:
+        here = self._settings.scheduler is None and self._settings.jobqueue is None
+        workers = self._settings.workers or max(1, _cores() // threads)
+        if self._client is not None:
+            if here:
+                self._cluster.scale(workers)
+        else:
+            try:
+                import distributed
+            except ImportError as error:
+                raise SweepError(f"sweeps need Dask ({error}): {_INSTALL}") from None
+            # What matters reaches the user as a result; Dask's notes on its own closing do not.
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
+            if self._settings.scheduler is not None:
+                self._client = self._connect(distributed, self._settings.scheduler)
+            else:
+                queue = self._settings.jobqueue
+                self._cluster = self._local(distributed, workers) if queue is None else self._batch(queue)
+                self._client = distributed.Client(self._cluster, set_as_default=False)
+        return self._client
+
+    def _local(self, distributed: Any, workers: int) -> Any:
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            # Dask's own limit, a share of the machine for each, would end runs that fit.
+            memory_limit=self._settings.memory or 0,
+            silence_logs=logging.CRITICAL,
+        )
+
+    def _batch(self, queue: str) -> Any:
+        try:
+            import dask_jobqueue
+        except ImportError as error:
+            raise SweepError(f"a jobqueue needs dask-jobqueue ({error}): {_INSTALL}") from None
+        kind = dask_jobqueue.local.LocalCluster if queue == "local" else getattr(dask_jobqueue, JOBQUEUES[queue])
+        try:
+            cluster = kind(**self._settings.options)
+        except (TypeError, ValueError) as error:
+            raise SweepError(f"dask-jobqueue does not take these settings: {error}", key="cluster.jobqueue") from None
+        cluster.scale(jobs=self._settings.jobs)
+        return cluster
+
+    def _connect(self, distributed: Any, address: str) -> Any:
+        try:
+            return distributed.Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise SweepError(f"no Dask scheduler answers at {address}: {error}", key="cluster.scheduler") from None
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
