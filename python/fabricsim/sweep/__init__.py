@@ -4,8 +4,8 @@
 >>> done = sweep.run("examples/sweeps/load.toml")  # doctest: +SKIP
 >>> done.summary.to_pandas()  # doctest: +SKIP
 
-``docs/sweeps.md`` tells how to use them, ``docs/formats/sweep.md`` what a sweep file can say. Running needs the
-optional dependencies ``fabricsim[sweep]``.
+``docs/sweeps.md`` tells how to use them, ``docs/formats/sweep.md`` what a sweep file can say. Running needs
+the optional dependencies ``fabricsim[sweep]``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Results of runs by what they depend on, in a folder that sweeps share.
 
 An entry is named by a hash over the experiment with all its defaults, the contents of the files that it
-reads, and the version and build of the simulation core. It is written aside and renamed: it is whole, or it is
-not there, whenever and however a sweep ends. ``index`` remembers what an experiment file and its overrides
+reads, and the version and build of the simulation core. It is written aside and renamed: it is whole, or it
+is not there, whenever and however a sweep ends. ``index`` remembers what an experiment file and its overrides
 come to, so that a sweep that has run needs no network built to know that it has.
 """
 
@@ -31,8 +31,8 @@ ENTRY = "entry.json"
 
 @dataclass(frozen=True)
 class Resolved:
-    """What an experiment file and its overrides come to: a hash of all settings, the files it reads, the threads
-    it takes, and the version that says so."""
+    """What an experiment file and its overrides come to: a hash of all settings, the files it reads, the
+    threads it takes, and the version that says so."""
 
     settings: str
     inputs: list[tuple[str, str]]

@@ -12,12 +12,12 @@ from fabricsim.sweep.metrics import Metric
 from fabricsim.sweep.page import COLOURS, DASHES, MARKS, Figure, axis, label, layout
 from fabricsim.sweep.plan import Axis, Plan, Point
 
-__all__ = ["bars", "curves", "pareto", "pareto_front"]
+__all__ = ["bars", "curves", "line_at_one", "pareto", "pareto_front"]
 
 # More lines in one plot cannot be told apart.
 MOST_LINES = len(COLOURS) * len(DASHES)
 # From so many on, lines are easier to read in several plots.
-MANY_LINES = 8
+MANY_LINES = 6
 MOST_GROUPS = 12
 MOST_FIGURES = 12
 
@@ -48,8 +48,8 @@ def series(plan: Plan, summaries: list[dict[str, Any]], x: Axis | None) -> list[
 def curves(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric
 ) -> Iterator[Figure]:
-    """A result along an axis, a line for each combination of the others; a figure for each value of one of them
-    where there are many."""
+    """A result along an axis, a line for each combination of the others; a figure for each value of one of
+    them where there are many."""
     numbers = x.numbers
     assert numbers is not None
     for title, part in _parts(plan, series(plan, summaries, x), x):
@@ -85,58 +85,70 @@ def curves(
 def bars(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric
 ) -> Iterator[Figure]:
-    """A result relative to that of a baseline: at each value of an axis, or each point by itself."""
+    """A result relative to that of a baseline, which differs in the axes that the file names for it, without
+    that in the first of them: bars at each value of an axis; without one, or with one family, for each
+    point."""
     families = series(plan, summaries, x)
-    baseline = _baseline(plan, families, x)
-    if baseline is None:
+    if x is None:
+        points = [Series(family.name, family.labels, family.rows) for family in families]
+        yield from _bars_of(plan, points, {0: ""}, None, column, metric)
+    elif len(families) == 1:
+        (family,) = families
+        places = _spread(sorted(family.rows))
+        single = [
+            Series(x.steps[place].label, {x.name: x.steps[place].label}, {0: family.rows[place]})
+            for place in places
+        ]
+        yield from _bars_of(plan, single, {0: ""}, None, column, metric)
+    else:
+        places = _spread(sorted({place for family in families for place in family.rows}))
+        shown = {place: x.steps[place].label for place in places}
+        yield from _bars_of(plan, families, shown, x, column, metric)
+
+
+def _bars_of(
+    plan: Plan, families: list[Series], places: dict[int, str], x: Axis | None, column: str, metric: Metric
+) -> Iterator[Figure]:
+    """Bars of families at places; without an axis `x`, families are side by side along the plot."""
+    if len(families) < 2:
         return
-    fixed = plan.report.baseline.get(x.name) if x is not None else None
-    if x is None or len(families) == 1:
-        # Nothing to put side by side: the bars are the points.
-        yield from _bars_of_points(plan, families, baseline, x, column, metric)
+    wanted, at = _baseline(plan, families, x)
+    by_labels = {tuple(family.labels.items()): family for family in families}
+
+    def reference(family: Series, place: int) -> float | None:
+        labels = {**family.labels, **wanted}
+        other = by_labels.get(tuple(labels.items()))
+        value: float | None = (
+            None if other is None else other.rows.get(place if at is None else at, {}).get(column)
+        )
+        return value
+
+    same = [name for name in [*families[0].labels, *([] if x is None else [x.name])] if name not in wanted]
+    to = ", ".join(wanted.values())
+    if at is not None and x is not None:
+        to += f" at {x.name} = {x.steps[at].label}"
+        same.remove(x.name)
+    if same:
+        to += f" with the same {' and '.join(same)}"
+    if x is None:
+        shown = families[:MOST_LINES]
+        rows = [family.rows.get(0, {}) for family in shown]
+        trace = _bar("", [f.name for f in shown], rows, [reference(f, 0) for f in shown], column, 0)
+        yield _bar_figure(metric.title, to, metric, [trace], " and ".join(families[0].labels), plan)
         return
-    places = _spread(sorted({place for family in families for place in family.rows}))
-    reference = {place: baseline.rows.get(place, {}).get(column) for place in places}
-    if fixed is not None:
-        at = [step.label for step in x.steps].index(fixed)
-        reference = dict.fromkeys(places, baseline.rows.get(at, {}).get(column))
     for title, part in _parts(plan, families, x):
-        shown = part[:MOST_LINES]
-        if baseline not in shown:
-            shown = [baseline, *shown]
         traces = [
             _bar(
                 family.name,
-                [x.steps[place].label for place in places],
+                list(places.values()),
                 [family.rows.get(place, {}) for place in places],
-                [reference[place] for place in places],
+                [reference(family, place) for place in places],
                 column,
                 number,
             )
-            for number, family in enumerate(shown)
+            for number, family in enumerate(part[:MOST_LINES])
         ]
-        to = f"{baseline.name} at {x.name} = {fixed}" if fixed is not None else f"{baseline.name} at the same {x.name}"
         yield _bar_figure(f"{metric.title}{title}", to, metric, traces, x.name, plan)
-
-
-def _bars_of_points(
-    plan: Plan, families: list[Series], baseline: Series, x: Axis | None, column: str, metric: Metric
-) -> Iterator[Figure]:
-    if x is None:
-        names = [family.name for family in families]
-        rows = [family.rows[0] for family in families]
-        to, reference = baseline.name, baseline.rows[0].get(column)
-    else:
-        places = _spread(sorted(baseline.rows))
-        names = [x.steps[place].label for place in places]
-        rows = [baseline.rows[place] for place in places]
-        at = [step.label for step in x.steps].index(plan.report.baseline.get(x.name, names[0]))
-        to, reference = f"{x.name} = {x.steps[at].label}", baseline.rows.get(at, {}).get(column)
-    if len(rows) < 2:
-        return
-    trace = _bar("", names, rows, [reference] * len(rows), column, 0)
-    axes = " and ".join(axis.name for axis in plan.axes)
-    yield _bar_figure(metric.title, to, metric, [trace], axes, plan)
 
 
 def _bar_figure(
@@ -152,7 +164,7 @@ def _bar_figure(
             axis("relative to the baseline", rangemode="tozero"),
             barmode="group",
             showlegend=len(traces) > 1,
-            shapes=[_line_at_one()],
+            shapes=[line_at_one()],
         ),
     )
 
@@ -169,10 +181,11 @@ def _bar(
     halves: list[float] = []
     for row, reference in zip(rows, references, strict=True):
         found = row.get(column)
-        usable = found is not None and bool(reference)
-        heights.append(found / reference if usable and reference else None)
         high = row.get(f"{column}.high")
-        halves.append((high - found) / reference if usable and reference and high is not None else 0.0)
+        heights.append(found / reference if found is not None and reference else None)
+        halves.append(
+            (high - found) / reference if found is not None and reference and high is not None else 0.0
+        )
     return {
         "type": "bar",
         "name": label(name),
@@ -184,29 +197,57 @@ def _bar(
     }
 
 
-def pareto(plan: Plan, summaries: list[dict[str, Any]], column: str, metric: Metric, currency: str) -> Figure | None:
-    """Cost against performance; None if all networks cost the same, or costs are not known."""
+def pareto(
+    plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric, currency: str
+) -> Iterator[Figure]:
+    """Cost against performance, a figure for each way to use the networks; none if all cost the same, or
+    costs are not known. Where the axis `x` is about their use, the best along it counts."""
     # Networks of different sizes are compared by what a host costs.
     sizes = {row.get("network.hosts") for row in summaries if row.get("network.hosts") is not None}
     cost = "network.cost" if len(sizes) == 1 else "network.cost_per_host"
-    rows = [row for row in summaries if row.get(cost) is not None and row.get(column) is not None]
-    if len({row[cost] for row in rows}) < 2:
-        return None
     points = {point.number: point for point in plan.points}
+    uses = [n for n, a in enumerate(plan.axes) if a is not x and not _is_design(a)]
+    of_use: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in summaries:
+        if row.get(cost) is not None and row.get(column) is not None:
+            steps = points[row["point"]].steps
+            of_use.setdefault(tuple(steps[n].label for n in uses), []).append(row)
+    best = x is not None and not _is_design(x)
+    for labels, rows in itertools.islice(of_use.items(), MOST_FIGURES):
+        if best:
+            rows = _best(plan, points, rows, column, metric)
+        if len({row[cost] for row in rows}) > 1:
+            named = ", ".join(f"{plan.axes[n].name} = {text}" for n, text in zip(uses, labels, strict=True))
+            along = f"The best over {x.name}. " if best and x is not None else ""
+            yield _pareto_figure(plan, points, rows, (cost, column), metric, currency, (named, along))
+
+
+def _pareto_figure(
+    plan: Plan,
+    points: dict[int, Point],
+    rows: list[dict[str, Any]],
+    columns: tuple[str, str],
+    metric: Metric,
+    currency: str,
+    notes: tuple[str, str],
+) -> Figure:
+    cost, column = columns
     front = pareto_front([(row[cost], row[column]) for row in rows], bool(metric.larger_is_better))
     title = "cost per host" if cost.endswith("per_host") else "cost of the network"
-    names, of = _marks(plan, points)
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "nothing is both cheaper and better",
-            "x": [rows[n][cost] for n in front],
-            "y": [rows[n][column] * metric.scale for n in front],
-            "line": {"color": "#8c959f", "dash": "dot", "width": 2, "shape": "hv"},
-            "hoverinfo": "skip",
-        }
-    ]
+    names, of = _marks(plan, [points[row["point"]] for row in rows])
+    traces: list[dict[str, Any]] = []
+    if len(front) > 1:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "nothing is both cheaper and better",
+                "x": [rows[n][cost] for n in front],
+                "y": [rows[n][column] * metric.scale for n in front],
+                "line": {"color": "#8c959f", "dash": "dot", "width": 2, "shape": "hv"},
+                "hoverinfo": "skip",
+            }
+        )
     for number, name in enumerate(names[:MOST_LINES]):
         mine = [row for row in rows if of(points[row["point"]]) == name]
         traces.append(
@@ -221,21 +262,43 @@ def pareto(plan: Plan, summaries: list[dict[str, Any]], column: str, metric: Met
                 "marker": {
                     "color": COLOURS[number % len(COLOURS)],
                     "symbol": MARKS[number % len(MARKS)],
-                    "size": 10,
+                    "size": 12,
                 },
                 "hovertemplate": "%{text}<br>%{x:,.6~g}, %{y:.4~g}<extra></extra>",
             }
         )
     unit = f" ({currency})" if currency else ""
     better = "higher" if metric.larger_is_better else "lower"
+    use, along = notes
     return Figure(
-        heading="Cost against performance",
-        explanation=f"Left is cheaper, {better} is better. "
+        heading=f"Cost against performance{': ' if use else ''}{use}",
+        explanation=f"{along}Left is cheaper, {better} is better. "
         f"{_interval(plan)}{_left_out(len(names), MOST_LINES, 'kinds of points')}".strip(),
         traces=traces,
-        layout=layout(axis(f"{title}{unit}", rangemode="tozero"), axis(show.heading(metric), rangemode="tozero")),
-        tall=True,
+        layout=layout(
+            axis(f"{title}{unit}", rangemode="tozero"), axis(show.heading(metric), rangemode="tozero")
+        ),
     )
+
+
+def _is_design(axis: Axis) -> bool:
+    """Whether an axis changes the network, rather than how it is used."""
+    experiments = any(step.experiment is not None for step in axis.steps)
+    return experiments or any(key.startswith("network.") for key in axis.keys)
+
+
+def _best(
+    plan: Plan, points: dict[int, Point], rows: list[dict[str, Any]], column: str, metric: Metric
+) -> list[dict[str, Any]]:
+    """Of the points that are the same network the one with the best result."""
+    sign = -1 if metric.larger_is_better else 1
+    best: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in rows:
+        steps = points[row["point"]].steps
+        key = tuple(step.label for a, step in zip(plan.axes, steps, strict=True) if _is_design(a))
+        if key not in best or sign * row[column] < sign * best[key][column]:
+            best[key] = row
+    return list(best.values())
 
 
 def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) -> list[int]:
@@ -251,15 +314,17 @@ def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) 
     return found
 
 
-def _marks(plan: Plan, points: dict[int, Point]) -> tuple[list[str], Callable[[Point], str]]:
-    """Which points look the same: those of one value of the first axis with values that have names, or of the
-    first axis."""
-    chosen = next((n for n, a in enumerate(plan.axes) if a.named), 0)
+def _marks(plan: Plan, points: list[Point]) -> tuple[list[str], Callable[[Point], str]]:
+    """Which points look the same: those of one step of the first axis that changes the network and has names,
+    or else that changes the network."""
+    designs = [n for n, a in enumerate(plan.axes) if _is_design(a)]
+    named = [n for n in designs if plan.axes[n].named]
+    chosen = next(iter([*named, *designs]), None)
 
     def name(point: Point) -> str:
-        return point.steps[chosen].label if point.steps else plan.name
+        return plan.name if chosen is None else point.steps[chosen].label
 
-    return list(dict.fromkeys(name(point) for point in points.values())), name
+    return list(dict.fromkeys(name(point) for point in points)), name
 
 
 def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple[str, list[Series]]]:
@@ -277,10 +342,17 @@ def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple
             yield f": {by.name} = {step.label}", short
 
 
-def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> Series | None:
-    """The family that the file names, on the axes that it does not name the first value."""
-    wanted = {a.name: plan.report.baseline.get(a.name, a.steps[0].label) for a in plan.axes if a is not x}
-    return next((family for family in families if family.labels == wanted), None)
+def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> tuple[dict[str, str], int | None]:
+    """Labels of what everything else is compared with, and the place on the axis if it is one place."""
+    given = plan.report.baseline
+    wanted = {name: text for name, text in given.items() if name in families[0].labels}
+    at = None
+    if x is not None and x.name in given:
+        at = [step.label for step in x.steps].index(given[x.name])
+    if not wanted and at is None:
+        first = next(iter(families[0].labels))
+        wanted = {first: families[0].labels[first]}
+    return wanted, at
 
 
 def _spread(places: list[int]) -> list[int]:
@@ -297,7 +369,9 @@ def _scaled(found: float | None, metric: Metric) -> float | None:
 
 def _errors(rows: Sequence[dict[str, Any]], column: str, scale: float) -> dict[str, Any]:
     highs = [row.get(f"{column}.high") for row in rows]
-    halves = [0.0 if high is None else (high - row[column]) * scale for high, row in zip(highs, rows, strict=True)]
+    halves = [
+        0.0 if high is None else (high - row[column]) * scale for high, row in zip(highs, rows, strict=True)
+    ]
     return {"type": "data", "array": halves, "visible": any(halves), "thickness": 1.2}
 
 
@@ -337,7 +411,8 @@ def _plain(text: str) -> bool:
     return True
 
 
-def _line_at_one() -> dict[str, Any]:
+def line_at_one() -> dict[str, Any]:
+    """A line where something is as in the baseline."""
     return {
         "type": "line",
         "xref": "paper",
@@ -352,7 +427,9 @@ def _line_at_one() -> dict[str, Any]:
 def _interval(plan: Plan) -> str:
     if len(plan.seeds) < 2:
         return ""
-    return f"Means of {len(plan.seeds)} seeds; whiskers are {100 * plan.confidence:.4g} % confidence intervals. "
+    return (
+        f"Means of {len(plan.seeds)} seeds; whiskers are {100 * plan.confidence:.4g} % confidence intervals. "
+    )
 
 
 def _left_out(count: int, most: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """The command ``fabricsim sweep``: its options, what it prints, its exit status.
 
-Exit status: 0 all runs have a result; 1 some failed, or the result could not be written; 2 the sweep file, the
-cost table or the arguments are wrong; 130 interrupted.
+Exit status: 0 all runs have a result; 1 some failed, or the result could not be written; 2 the sweep file,
+the cost table or the arguments are wrong; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error, WRONG_INPUT)
     except KeyboardInterrupt:
         print(
-            "fabricsim: interrupted; what has been run is in the cache, the same command goes on", file=sys.stderr
+            "fabricsim: interrupted; what has been run is in the cache, the same command goes on",
+            file=sys.stderr,
         )
         sys.stderr.flush()
         return INTERRUPTED
@@ -54,21 +55,32 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fabricsim sweep",
         description="Run many experiments that differ in some keys, and compare them. "
-        "Results are kept by what they depend on: no experiment is run twice, and a sweep that was broken off "
-        "goes on when it is started again.",
+        "Results are kept by what they depend on: no experiment is run twice, and a sweep that was broken "
+        "off goes on when it is started again.",
     )
     parser.add_argument("sweep", type=Path, metavar="SWEEP.toml", help="sweep file")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder for tables and page [default: results/NAME for NAME.toml]"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for tables and page [default: results/NAME for NAME.toml]",
     )
     parser.add_argument(
         "--cache", type=Path, metavar="DIR", help=f"folder of results, which sweeps share [default: {CACHE}]"
     )
-    parser.add_argument("--costs", type=Path, metavar="FILE", help="cost table (TOML), instead of the sweep file's")
-    parser.add_argument("--workers", type=int, metavar="N", help="runs at a time on this machine [default: its cores]")
+    parser.add_argument(
+        "--costs", type=Path, metavar="FILE", help="cost table (TOML), instead of the sweep file's"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="runs at a time on this machine [default: its cores]"
+    )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster with this scheduler")
-    parser.add_argument("--list", action="store_true", help="print the points with what they change, and run nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON: where the result is, how many runs failed")
+    parser.add_argument(
+        "--list", action="store_true", help="print the points with what they change, and run nothing"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: where the result is, how many runs failed"
+    )
     return parser
 
 

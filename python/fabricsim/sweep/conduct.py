@@ -35,7 +35,7 @@ CACHE = RESULTS / "cache"
 
 @dataclass(frozen=True)
 class Network:
-    """One of the networks of a sweep, with its bill; why there is none, where the cost table lacks something."""
+    """One of the networks of a sweep, with its bill; or why there is none."""
 
     topology: str
     items: list[Item]
@@ -58,8 +58,8 @@ class Sweep:
     failed : list of (str, Failure)
         Runs without a result: which, and why.
     cached, executed : int
-        Runs whose result was in the cache, and those that were carried out now; the rest failed, or is the same
-        experiment as another.
+        Runs whose result was in the cache, and those that were carried out now; the rest failed, or is the
+        same experiment as another.
     problems : list of str
         What else could not be done: costs that the cost table does not have.
     """
@@ -161,11 +161,11 @@ class _Conduct:
             failed = sum(row.failure is not None for row in self._rows)
             self._progress.begin("runs", len(self._rows), cached=self._cached, failed=failed)
             tasks = [self._task(rows[0].case, key) for key, rows in waiting.items()]
-            for task, outcome in engine.each(simulate, tasks, self._threads):
+            for task, came in engine.each(simulate, tasks, self._threads):
                 rows = waiting[task.key]
-                self._take(rows, task.key, outcome)
-                self._executed += not isinstance(outcome, (Failure, BaseException))
-                self._progress.one(isinstance(outcome, (Failure, BaseException)), len(rows))
+                self._take(rows, task.key, came)
+                self._executed += isinstance(came, Outcome)
+                self._progress.one(not isinstance(came, Outcome), len(rows))
         finally:
             self._progress.end()
 
@@ -175,7 +175,9 @@ class _Conduct:
         networks = list(self._networks.values())
         problems = [network.missing for network in networks if network.missing]
         runs, summary = write(folder, self._plan, self._rows, networks, self._costs)
-        return Sweep(folder, runs, summary, failed, self._cached, self._executed, list(dict.fromkeys(problems)))
+        return Sweep(
+            folder, runs, summary, failed, self._cached, self._executed, list(dict.fromkeys(problems))
+        )
 
     def _keys(self, engine: Engine) -> dict[str, list[Row]]:
         """The entries of the cache that the cases need, each with its rows."""
@@ -188,7 +190,9 @@ class _Conduct:
             except OSError as error:
                 row.failure = Failure.of(error)
         found = {question: self._cache.known(question) for question in rows_of}
-        unknown = [self._task(rows_of[question][0].case, question) for question in found if not found[question]]
+        unknown = [
+            self._task(rows_of[question][0].case, question) for question in found if not found[question]
+        ]
         if unknown:
             self._progress.begin("experiments checked", len(unknown))
         for task, resolved in engine.each(resolve, unknown):

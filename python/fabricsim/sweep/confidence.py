@@ -2,8 +2,8 @@
 
 Source: Student's t, as in W. S. Gosset, "The probable error of a mean", Biometrika 6 (1908): the mean of n
 independent normal values is within t * s / sqrt(n) of the expected value with the stated probability, s being
-the standard deviation with n - 1 below. The quantile comes from the regularised incomplete beta function, whose
-continued fraction is that of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.8.
+the standard deviation with n - 1 below. The quantile comes from the regularised incomplete beta function,
+whose continued fraction is that of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.8.
 """
 
 from __future__ import annotations

@@ -110,7 +110,9 @@ class CostTable:
 
     def _routers(self, routers: Mapping[str, Any]) -> Item:
         ports, kind = routers["ports"], routers["kind"]
-        fitting = [s for s in self.switches if s.kind in (None, kind) and (s.ports is None or s.ports >= ports)]
+        fitting = [
+            s for s in self.switches if s.kind in (None, kind) and (s.ports is None or s.ports >= ports)
+        ]
         if not fitting:
             raise SweepError(
                 f"no [[switch]] for routers of kind '{kind}' with {ports} ports in use", str(self.file)

@@ -30,8 +30,8 @@ class Engine(Protocol):
     def each(
         self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
     ) -> Iterator[tuple[Given, Gives | BaseException]]:
-        """What a function gives for each item, or raises, in the order in which they come to an end. Each call
-        takes so many threads."""
+        """What a function gives for each item, or raises, in the order in which they come to an end. Each
+        call takes so many threads."""
         ...
 
 
@@ -128,11 +128,15 @@ class Dask:
             import dask_jobqueue
         except ImportError as error:
             raise SweepError(f"a jobqueue needs dask-jobqueue ({error}): {_INSTALL}") from None
-        kind = dask_jobqueue.local.LocalCluster if queue == "local" else getattr(dask_jobqueue, JOBQUEUES[queue])
+        kind = (
+            dask_jobqueue.local.LocalCluster if queue == "local" else getattr(dask_jobqueue, JOBQUEUES[queue])
+        )
         try:
             cluster = kind(**self._settings.options)
         except (TypeError, ValueError) as error:
-            raise SweepError(f"dask-jobqueue does not take these settings: {error}", key="cluster.jobqueue") from None
+            raise SweepError(
+                f"dask-jobqueue does not take these settings: {error}", key="cluster.jobqueue"
+            ) from None
         cluster.scale(jobs=self._settings.jobs)
         return cluster
 
@@ -140,7 +144,9 @@ class Dask:
         try:
             return distributed.Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
-            raise SweepError(f"no Dask scheduler answers at {address}: {error}", key="cluster.scheduler") from None
+            raise SweepError(
+                f"no Dask scheduler answers at {address}: {error}", key="cluster.scheduler"
+            ) from None
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""The folder of a sweep: tables, page, and what the sweep was. Written aside and moved: whole or not there."""
+"""The folder of a sweep: tables, page, what the sweep was. Written aside and moved: whole or not there."""
 
 from __future__ import annotations
 

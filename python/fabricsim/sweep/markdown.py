@@ -45,7 +45,9 @@ def page(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: Co
     for line in lines:
         text += "| " + " | ".join(_cell(cell) for cell in line) + " |\n"
     if len(plan.seeds) > 1:
-        text += f"\nMeans of {len(plan.seeds)} seeds, ± half of the {plan.confidence:.4g} confidence interval.\n"
+        text += (
+            f"\nMeans of {len(plan.seeds)} seeds, ± half of the {plan.confidence:.4g} confidence interval.\n"
+        )
     if costs is not None and costs.note:
         text += f"\nCosts: {_cell(costs.note)}\n"
     return text

@@ -16,10 +16,22 @@ from typing import Any
 from fabricsim import _core
 from fabricsim._errors import SweepError
 
-__all__ = ["COLOURS", "DASHES", "MARKS", "Figure", "axis", "card", "document", "escape", "label", "layout", "table"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKS",
+    "Figure",
+    "axis",
+    "card",
+    "document",
+    "escape",
+    "label",
+    "layout",
+    "table",
+]
 
-# Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision tell apart; and more ways
-# to tell lines apart where there are more than seven.
+# Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision tell apart; and more
+# ways to tell lines apart where there are more than seven.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 DASHES = ["solid", "dash", "dot", "dashdot"]
 MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down"]
@@ -67,7 +79,8 @@ def layout(x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#1b1f24"},
         "paper_bgcolor": "#fff",
         "plot_bgcolor": "#fff",
-        "margin": {"l": 60, "r": 16, "t": 16, "b": 48},
+        "margin": {"l": 60, "r": 36, "t": 16, "b": 48},
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"color": _GREY}},
         "hovermode": "closest",
         **more,
@@ -76,7 +89,8 @@ def layout(x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def card(value: str, meaning: str, bad: bool = False) -> str:
     """A number that stands out."""
-    return f'<div class="card{" bad" if bad else ""}"><b>{escape(value)}</b><span>{escape(meaning)}</span></div>\n'
+    kind = "card bad" if bad else "card"
+    return f'<div class="{kind}"><b>{escape(value)}</b><span>{escape(meaning)}</span></div>\n'
 
 
 def table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int) -> str:
@@ -104,13 +118,24 @@ def document(title: str, subtitle: str, parts: Iterable[str | Figure]) -> str:
         else:
             body += part
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-        f"<title>FabricSim: {escape(title)}</title>\n<style>\n{style}</style>\n{_library() if figures else ''}"
-        f"</head>\n<body>\n<header><div><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></div></header>\n<main>\n"
-        f"{body}<footer>FabricSim {escape(_core.__version__)}</footer>\n</main>\n{_script(figures)}</body>\n</html>\n"
-    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>FabricSim: {escape(title)}</title>
+<style>
+{style}</style>
+{_library() if figures else ""}</head>
+<body>
+<header><div><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></div></header>
+<main>
+{body}<footer>FabricSim {escape(_core.__version__)}</footer>
+</main>
+{_script(figures)}</body>
+</html>
+"""
 
 
 def _frame(figure: Figure, number: int) -> str:
@@ -138,7 +163,7 @@ def _script(figures: list[Figure]) -> str:
     return (
         "<script>\n"
         f"const plots = {data};\n"
-        'const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]};\n'
+        'const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d"]};\n'
         "plots.forEach((plot, n) =>\n"
         '  Plotly.newPlot(document.getElementById("figure-" + n), plot.data, plot.layout, config));\n'
         "</script>\n"

@@ -237,7 +237,9 @@ def _variants(section: Section, name: str | None) -> Axis:
         variant = given.section(label)
         assert variant is not None
         experiment = variant.path("experiment")
-        changes = {_key(variant, key, key): variant.get(key, "", object) for key in variant if key != "experiment"}
+        changes = {
+            _key(variant, key, key): variant.get(key, "", object) for key in variant if key != "experiment"
+        }
         steps.append(Step(label, changes, experiment))
     if not steps:
         raise section.error("variants", "expected a table of changes for each name")
@@ -289,7 +291,9 @@ def _no_key_twice(given: Section, axes: list[Axis], seeds: tuple[int | None, ...
     names: set[str] = set()
     for number, axis in enumerate(axes):
         if axis.name in names:
-            raise given.error(("axis", str(number)), f"there is another axis '{axis.name}'; give one of them a 'name'")
+            raise given.error(
+                ("axis", str(number)), f"there is another axis '{axis.name}'; give one of them a 'name'"
+            )
         names.add(axis.name)
         for key in axis.keys:
             if key in keys:

@@ -24,20 +24,30 @@ MOST_BILLS = 20
 
 
 def page(
-    plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], networks: list[Network], costs: CostTable | None
+    plan: Plan,
+    summaries: list[dict[str, Any]],
+    rows: list[Row],
+    networks: list[Network],
+    costs: CostTable | None,
 ) -> str:
     """The page."""
     parts = _parts(plan, summaries, rows, networks, costs)
-    return document(plan.name, f"{plan.file.name}: {' x '.join(axis.name for axis in plan.axes)}", parts)
+    return document(plan.name, f"{plan.file.name}: {' × '.join(axis.name for axis in plan.axes)}", parts)
 
 
 def _parts(
-    plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], networks: list[Network], costs: CostTable | None
+    plan: Plan,
+    summaries: list[dict[str, Any]],
+    rows: list[Row],
+    networks: list[Network],
+    costs: CostTable | None,
 ) -> Iterator[str | Figure]:
     failed = [row for row in rows if row.failure is not None]
     yield '<div class="cards">\n'
     yield card(f"{len(plan.points):,}", "points")
-    yield card(f"{len(plan.seeds):,}", "runs of each, with different seeds" if len(plan.seeds) > 1 else "run of each")
+    yield card(
+        f"{len(plan.seeds):,}", "runs of each, with different seeds" if len(plan.seeds) > 1 else "run of each"
+    )
     yield card(f"{len(failed):,}", "runs failed", bad=bool(failed))
     yield "</div>\n"
     if failed:
@@ -65,9 +75,7 @@ def _figures(
     against = choice.performance(plan, rows)
     metric = None if against is None else describe(against)
     if costs is not None and against is not None and metric is not None:
-        figure = charts.pareto(plan, summaries, against, metric, costs.currency)
-        if figure is not None:
-            yield figure
+        yield from charts.pareto(plan, summaries, x, against, metric, costs.currency)
 
 
 def _failures(failed: list[Row]) -> str:
@@ -79,10 +87,14 @@ def _failures(failed: list[Row]) -> str:
             f"<tr><td>{row.case.point.number}</td><td>{escape(row.case.point.label + seed)}</td>"
             f'<td class="wide">{escape(row.failure.kind)}: {escape(row.failure.message)}</td></tr>\n'
         )
-    more = f"<p>{len(failed) - MOST_FAILURES} more are in failed.csv.</p>\n" if len(failed) > MOST_FAILURES else ""
+    more = (
+        f"<p>{len(failed) - MOST_FAILURES} more are in failed.csv.</p>\n"
+        if len(failed) > MOST_FAILURES
+        else ""
+    )
     return (
-        '<section class="note">\n<h2>Runs that failed</h2>\n<div class="scroll"><table><thead><tr><th>point</th>'
-        f"<th>which</th><th>why</th></tr></thead><tbody>\n{lines}</tbody></table></div>\n{more}</section>\n"
+        '<section class="note">\n<h2>Runs that failed</h2>\n<div class="scroll"><table><thead><tr>'
+        f"<th>point</th><th>which</th><th>why</th></tr></thead><tbody>\n{lines}</tbody></table></div>\n{more}</section>\n"
     )
 
 
@@ -106,7 +118,8 @@ def bills(networks: list[tuple[str, list[Any], str | None]], costs: CostTable) -
             text += f"<p>{escape(missing)}</p>\n"
             continue
         lines = [
-            [item.name, show.number(item.count), show.number(item.each), show.number(item.cost)] for item in items
+            [item.name, show.number(item.count), show.number(item.each), show.number(item.cost)]
+            for item in items
         ]
         lines.append(["all", "", "", show.number(total(items))])
         text += html_table(["item", "how many", f"each{currency}", f"together{currency}"], lines, texts=1)

@@ -1,8 +1,8 @@
-"""The tables of a sweep: one row for each run, and one for each point with means and intervals over its seeds."""
+"""The tables of a sweep: one row for each run, and one for each point, with means over its seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,9 +51,9 @@ def runs_table(plan: Plan, rows: list[Row]) -> pyarrow.Table:
     columns["state"] = ["done" if row.failure is None else "failed" for row in rows]
     columns["error"] = [None if row.failure is None else row.failure.message for row in rows]
     columns["cache_key"] = [row.key for row in rows]
-    for names, of in _results(rows):
-        for name in names:
-            columns[name] = [of(row).get(name) for row in rows]
+    facts, measures = _names(rows)
+    columns |= {name: [row.facts.get(name) for row in rows] for name in facts}
+    columns |= {name: [row.measures.get(name) for row in rows] for name in measures}
     return _table(columns)
 
 
@@ -64,7 +64,7 @@ def summary_rows(plan: Plan, rows: list[Row]) -> list[dict[str, Any]]:
     for row in rows:
         of_point.setdefault(row.case.point.number, []).append(row)
     summaries = []
-    (facts, _), (measures, _) = _results(rows)
+    facts, measures = _names(rows)
     for number, runs in of_point.items():
         done = [row for row in runs if row.failure is None]
         summary: dict[str, Any] = {"point": number, "seeds": len(done), "failed": len(runs) - len(done)}
@@ -115,10 +115,11 @@ def _alike(values: list[Any]) -> list[Any]:
     return [value if value is None or isinstance(value, str) else inline(value) for value in values]
 
 
-def _results(rows: list[Row]) -> Iterator[tuple[list[str], Callable[[Row], Mapping[str, Any]]]]:
-    """Names of facts and of measures, in the order in which they first occur, and where they are."""
-    for of in (lambda row: row.facts, lambda row: row.measures):  # type: ignore[misc]
-        yield list(dict.fromkeys(name for row in rows for name in of(row))), of
+def _names(rows: list[Row]) -> tuple[list[str], list[str]]:
+    """Names of facts and of measures, in the order in which they first occur."""
+    facts = dict.fromkeys(name for row in rows for name in row.facts)
+    measures = dict.fromkeys(name for row in rows for name in row.measures)
+    return list(facts), list(measures)
 
 
 def _table(columns: dict[str, list[Any]]) -> pyarrow.Table:
