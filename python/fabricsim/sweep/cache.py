@@ -197,4 +197,9 @@ def _lives(pid: int) -> bool:
         return False
     except OSError:
         return True
-    return True
+    try:
+        # What has ended and waits for its parent to notice is no more, either.
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return True
+    return state not in ("Z", "X")

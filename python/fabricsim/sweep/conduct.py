@@ -233,6 +233,7 @@ class _Conduct:
         for row in rows:
             row.key = key
             if isinstance(outcome, Outcome):
+                row.digest = outcome.summary["digest"]
                 row.seed = outcome.summary["experiment"]["run"]["seed"]
                 row.facts = metrics.facts(outcome) | self._cost(outcome, row)
                 row.measures = metrics.measures(outcome)

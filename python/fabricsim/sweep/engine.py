@@ -9,7 +9,10 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +24,8 @@ __all__ = ["Dask", "Engine"]
 Given = TypeVar("Given")
 Gives = TypeVar("Gives")
 
+# Seconds between two looks at the workers while nothing comes.
+_LOOK = 5.0
 _INSTALL = "pip install 'fabricsim[sweep]'"
 
 
@@ -46,6 +51,8 @@ class Dask:
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
+        self._here = settings.scheduler is None and settings.jobqueue is None
+        self._workers = 1
         self._cluster: Any = None
         self._client: Any = None
 
@@ -69,33 +76,41 @@ class Dask:
         if first is None:
             return
         client = self._start(threads)
-        from distributed import as_completed
-
         enough = max(32, 4 * sum(client.nthreads().values()))
-        items_of = {
-            client.submit(function, item, pure=False): item
-            for item in itertools.chain([first], itertools.islice(waiting, enough))
-        }
-        running = as_completed(items_of, loop=client.loop)
+        items_of: dict[Any, Given] = {}
+        finished: SimpleQueue[Any] = SimpleQueue()
+
+        def submit(item: Given) -> None:
+            future = client.submit(function, item, pure=False)
+            items_of[future] = item
+            future.add_done_callback(finished.put)
+
         try:
-            for future in running:
-                item = items_of.pop(future)
-                for following in itertools.islice(waiting, 1):
-                    added = client.submit(function, following, pure=False)
-                    items_of[added] = following
-                    running.add(added)
-                # A future's error is raised by its result, with the message of the worker that died.
-                error = future.exception()
-                yield item, future.result() if error is None else error
+            for item in itertools.chain([first], itertools.islice(waiting, enough)):
+                submit(item)
+            while items_of:
+                future = self._patiently(partial(finished.get, timeout=_LOOK))
+                for item in itertools.islice(waiting, 1):
+                    submit(item)
+                yield items_of.pop(future), self._patiently(partial(_came, future))
         finally:
             client.cancel(list(items_of))
 
+    def _patiently(self, wait: Callable[[], Any]) -> Any:
+        """What comes some time. Meanwhile, workers of this machine that are gone for good are replaced, which
+        Dask does not do by itself."""
+        while True:
+            try:
+                return wait()
+            except (Empty, TimeoutError):
+                if self._here:
+                    self._cluster.scale(self._workers)
+
     def _start(self, threads: int) -> Any:
-        here = self._settings.scheduler is None and self._settings.jobqueue is None
-        workers = self._settings.workers or max(1, _cores() // threads)
+        self._workers = self._settings.workers or max(1, _cores() // threads)
         if self._client is not None:
-            if here:
-                self._cluster.scale(workers)
+            if self._here:
+                self._cluster.scale(self._workers)
         else:
             try:
                 import distributed
@@ -107,13 +122,27 @@ class Dask:
                 self._client = self._connect(distributed, self._settings.scheduler)
             else:
                 queue = self._settings.jobqueue
-                self._cluster = self._local(distributed, workers) if queue is None else self._batch(queue)
+                self._cluster = self._local(distributed) if queue is None else self._batch(queue)
                 self._client = distributed.Client(self._cluster, set_as_default=False)
+                if queue is None:
+                    self._client.run(_leave_interrupts)
         return self._client
 
-    def _local(self, distributed: Any, workers: int) -> Any:
+    def _local(self, distributed: Any) -> Any:
+        import dask
+
+        dask.config.set(
+            {
+                # A run that ends its process is tried once more. No other waits with that process, which would
+                # be blamed, too.
+                "distributed.scheduler.allowed-failures": 1,
+                "distributed.scheduler.worker-saturation": 1.0,
+                # Later, a worker that is not back is given up; on a busy machine it takes its time.
+                "distributed.deploy.lost-worker-timeout": "10 minutes",
+            }
+        )
         return distributed.LocalCluster(
-            n_workers=workers,
+            n_workers=self._workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -147,6 +176,18 @@ class Dask:
             raise SweepError(
                 f"no Dask scheduler answers at {address}: {error}", key="cluster.scheduler"
             ) from None
+
+
+def _came(future: Any) -> Any:
+    """What a task that has ended gave or raised. It may be waited for again: a worker that ends takes along
+    what nobody has fetched."""
+    error = future.exception(timeout=_LOOK)
+    return future.result(timeout=_LOOK) if error is None else error
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal; what it means is up to the one that started the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _cores() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fabricsim.sweep.cache import Outcome
 
-__all__ = ["Metric", "describe", "facts", "measures"]
+__all__ = ["COLUMNS", "Metric", "describe", "facts", "measures"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,12 @@ _RUN = {
     "wall_s": Metric("wall-clock time of the run", "s", 1, None),
     "cpu_s": Metric("processor time of the run", "s", 1, None),
 }
+# All columns, for messages.
+COLUMNS = [
+    *(f"network.{name}" for name in _NETWORK),
+    *(f"job.NAME.{name}" for name in _JOB),
+    *(f"run.{name}" for name in _RUN),
+]
 
 
 def facts(outcome: Outcome) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.sweep.cluster import ClusterSettings
+from fabricsim.sweep.metrics import COLUMNS, describe
+from fabricsim.sweep.quantity import Quantity
 from fabricsim.sweep.section import Section, nearest, read
 from fabricsim.sweep.toml_value import inline
 from fabricsim.sweep.values import values
@@ -57,8 +59,6 @@ class Axis:
     @property
     def numbers(self) -> list[float] | None:
         """The values as numbers, quantities in the smallest unit; None where they are none."""
-        from fabricsim.sweep.quantity import Quantity
-
         if self.named or len(self.keys) != 1:
             return None
         found: list[float] = []
@@ -194,12 +194,9 @@ def _points(given: Section, base: Path | None, common: dict[str, Any], axes: lis
 
 
 def _axis(section: Section) -> Axis:
+    section.only("name", "key", "values", "zip", "variants")
     kinds = [kind for kind in ("key", "zip", "variants") if kind in section]
     if len(kinds) != 1:
-        # What is asked for is known, for the nearest name.
-        for key in ("name", "key", "values", "zip", "variants"):
-            section.get(key, "", object)
-        section.close()
         raise section.error("", "expected exactly one of 'key' (with 'values'), 'zip' and 'variants'")
     name = section.text("name")
     if kinds[0] == "key":
@@ -217,7 +214,7 @@ def _axis(section: Section) -> Axis:
 def _zip(section: Section, name: str | None) -> Axis:
     given = section.section("zip")
     assert given is not None
-    columns = {_key(given, key, key): values(given, key) for key in given}
+    columns = {_key(given, key, key): values(given, key, distinct=False) for key in given}
     if not columns:
         raise section.error("zip", 'expected keys with their values, such as "run.seed" = [1, 2]')
     lengths = {key: len(column) for key, column in columns.items()}
@@ -226,6 +223,9 @@ def _zip(section: Section, name: str | None) -> Axis:
         raise section.error("zip", f"expected as many values of each key, found {found}")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     steps = [Step(", ".join(_label(value) for value in row.values()), row) for row in rows]
+    for number, step in enumerate(steps):
+        if any(step.changes == other.changes for other in steps[:number]):
+            raise section.error("zip", f"'{step.label}' is there twice")
     return Axis(name or " and ".join(columns), tuple(steps), tuple(columns), named=False)
 
 
@@ -306,7 +306,15 @@ def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
     if section is None:
         return ReportSettings()
     names = [axis.name for axis in axes]
+    x = section.one_of("x", names)
+    if x is not None and next(axis for axis in axes if axis.name == x).numbers is None:
+        raise section.error("x", f"'{x}' is no axis of numbers")
     y = section.get("y", "a list of columns", list)
+    performance = section.text("performance")
+    for key, columns in {"y": y or [], "performance": [] if performance is None else [performance]}.items():
+        for column in columns:
+            if not isinstance(column, str) or describe(column) is None:
+                raise section.error(key, f"'{column}' is no column of results{nearest(str(column), COLUMNS)}")
     baseline = section.section("baseline")
     values: dict[str, str] = {}
     if baseline is not None:
@@ -320,10 +328,10 @@ def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
                 raise baseline.error(name, f"'{label}' is no value of this axis{nearest(label, labels)}")
             values[name] = label
     settings = ReportSettings(
-        x=section.one_of("x", names),
-        y=None if y is None else tuple(str(column) for column in y),
+        x=x,
+        y=None if y is None else tuple(y),
         baseline=values,
-        performance=section.text("performance"),
+        performance=performance,
     )
     section.close()
     return settings

@@ -109,9 +109,12 @@ class Section:
 
     def close(self) -> None:
         """An error for the first key that nobody asked for, with the nearest that there is."""
+        self.only(*self._asked)
+
+    def only(self, *known: str) -> None:
+        """An error for the first key that is none of these, with the nearest."""
         for key in self._table:
-            if key not in self._asked:
-                known = list(self._asked)
+            if key not in known:
                 raise self.error(
                     key, f"unknown key '{key}'{nearest(key, known)}; the keys here are {_listed(known)}"
                 )
@@ -163,6 +166,7 @@ def _lines(text: str) -> dict[Path_, int]:
                 if prefix in counts and prefix != _names(header.group(2)):
                     prefix = (*prefix, str(counts[prefix] - 1))
             if header.group(1) == "[[":
+                found.setdefault(prefix, number)
                 counts[prefix] = counts.get(prefix, 0) + 1
                 prefix = (*prefix, str(counts[prefix] - 1))
             found.setdefault(prefix, number)
@@ -181,7 +185,7 @@ def _names(dotted: str) -> Path_:
     )
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 

@@ -23,6 +23,7 @@ class Row:
     case: Case
     seed: int | None = None
     key: str | None = None
+    digest: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     measures: dict[str, Any] = field(default_factory=dict)
     failure: Failure | None = None
@@ -51,6 +52,7 @@ def runs_table(plan: Plan, rows: list[Row]) -> pyarrow.Table:
     columns["state"] = ["done" if row.failure is None else "failed" for row in rows]
     columns["error"] = [None if row.failure is None else row.failure.message for row in rows]
     columns["cache_key"] = [row.key for row in rows]
+    columns["digest"] = [row.digest for row in rows]
     facts, measures = _names(rows)
     columns |= {name: [row.facts.get(name) for row in rows] for name in facts}
     columns |= {name: [row.measures.get(name) for row in rows] for name in measures}

@@ -18,13 +18,13 @@ _EXPECTED = (
 )
 
 
-def values(section: Section, key: str) -> list[Any]:
+def values(section: Section, key: str, distinct: bool = True) -> list[Any]:
     """The values of a list or range.
 
     Raises
     ------
     SweepError
-        It is neither, is empty, or the range leads nowhere.
+        It is neither, is empty, has something twice, or the range leads nowhere.
     """
     found = section.get(key, _EXPECTED, list, dict)
     if found is None:
@@ -34,7 +34,7 @@ def values(section: Section, key: str) -> list[Any]:
             raise section.error(key, "an empty list: there would be nothing to run")
         seen = set()
         for value in found:
-            if repr(value) in seen:
+            if distinct and repr(value) in seen:
                 raise section.error(key, f"{value!r} is there twice")
             seen.add(repr(value))
         return found

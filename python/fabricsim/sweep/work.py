@@ -65,7 +65,7 @@ def _settings(experiment: _core.Experiment) -> dict[str, Any]:
 
 
 def simulate(task: Task) -> Outcome | Failure:
-    """Runs an experiment, and leaves its result in the cache."""
+    """Runs an experiment, and leaves its result in the cache; unless another has done so meanwhile."""
 
     def fill(folder: Path) -> Outcome:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
@@ -76,6 +76,7 @@ def simulate(task: Task) -> Outcome | Failure:
         return Outcome(summary, inventory(links, summary))
 
     try:
-        return Cache(task.cache).put(task.key, fill, task.keep_result)
+        cache = Cache(task.cache)
+        return cache.get(task.key, task.keep_result) or cache.put(task.key, fill, task.keep_result)
     except (FabricSimError, OSError, ValueError) as error:
         return Failure.of(error)
