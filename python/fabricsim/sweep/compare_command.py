@@ -16,6 +16,7 @@ from fabricsim._errors import ResultError, SweepError
 from fabricsim.result import load
 from fabricsim.sweep import comparison
 from fabricsim.sweep.costs import load_costs
+from fabricsim.sweep.page import need_plots
 
 __all__ = ["main"]
 
@@ -29,6 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--costs", type=Path)
     parser.add_argument("-h", "--help", action="store_true")
     given = parser.parse_args(arguments)
+    try:
+        need_plots()
+    except SweepError as error:
+        print(f"fabricsim: {error}", file=sys.stderr)
+        return 1
     flags = ["--help"] * given.help + ["--json"] * given.json
     status = _core.main(["fabricsim", "compare", *flags, "--", *(str(folder) for folder in given.results)])
     if status != 0 or given.help:

@@ -22,6 +22,7 @@ from fabricsim.sweep.cluster import ClusterSettings
 from fabricsim.sweep.costs import CostTable, Item, load_costs, total
 from fabricsim.sweep.engine import Dask, Engine
 from fabricsim.sweep.folder import may_write, write
+from fabricsim.sweep.page import need_plots
 from fabricsim.sweep.plan import Case, Plan, load
 from fabricsim.sweep.progress import Progress
 from fabricsim.sweep.table import Row
@@ -118,6 +119,7 @@ def run(
     plan = sweep if isinstance(sweep, Plan) else load(Path(sweep))
     if cluster is not None:
         plan = dataclasses.replace(plan, cluster=cluster)
+    need_plots()
     folder = RESULTS / plan.file.stem if out is None else Path(out)
     may_write(folder)
     price_list = Path(costs) if costs is not None else plan.costs

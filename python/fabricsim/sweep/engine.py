@@ -6,6 +6,7 @@ other.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import logging
 import os
@@ -133,8 +134,8 @@ class Dask:
 
         dask.config.set(
             {
-                # A run that ends its process is tried once more. No other waits with that process, which would
-                # be blamed, too.
+                # A run that ends its process is tried once more. No other waits with that process, where it
+                # would be blamed, too.
                 "distributed.scheduler.allowed-failures": 1,
                 "distributed.scheduler.worker-saturation": 1.0,
                 # Later, a worker that is not back is given up; on a busy machine it takes its time.
@@ -154,18 +155,14 @@ class Dask:
 
     def _batch(self, queue: str) -> Any:
         try:
-            import dask_jobqueue
+            module = importlib.import_module("dask_jobqueue.local" if queue == "local" else "dask_jobqueue")
         except ImportError as error:
             raise SweepError(f"a jobqueue needs dask-jobqueue ({error}): {_INSTALL}") from None
-        kind = (
-            dask_jobqueue.local.LocalCluster if queue == "local" else getattr(dask_jobqueue, JOBQUEUES[queue])
-        )
         try:
-            cluster = kind(**self._settings.options)
+            cluster = getattr(module, JOBQUEUES[queue])(**self._settings.options)
         except (TypeError, ValueError) as error:
-            raise SweepError(
-                f"dask-jobqueue does not take these settings: {error}", key="cluster.jobqueue"
-            ) from None
+            why = str(error).splitlines()[0]
+            raise SweepError(f"dask-jobqueue says: {why}", key="cluster.jobqueue") from None
         cluster.scale(jobs=self._settings.jobs)
         return cluster
 
@@ -182,6 +179,10 @@ def _came(future: Any) -> Any:
     """What a task that has ended gave or raised. It may be waited for again: a worker that ends takes along
     what nobody has fetched."""
     error = future.exception(timeout=_LOOK)
+    if type(error).__name__ == "KilledWorker":
+        return RuntimeError(
+            "the process that carried it out ended: it was killed, or there was no more memory"
+        )
     return future.result(timeout=_LOOK) if error is None else error
 
 

@@ -7,6 +7,7 @@ HTML by `escape`, into Plotly's labels, which understand tags, by `label`.
 from __future__ import annotations
 
 import html
+import importlib.util
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ __all__ = [
     "escape",
     "label",
     "layout",
+    "need_plots",
     "table",
 ]
 
@@ -146,11 +148,21 @@ def _frame(figure: Figure, number: int) -> str:
     )
 
 
+def need_plots() -> None:
+    """To be called before long work.
+
+    Raises
+    ------
+    SweepError
+        What pages need is not installed.
+    """
+    if importlib.util.find_spec("plotly") is None:
+        raise SweepError("pages need plotly, which is not installed: pip install 'fabricsim[sweep]'")
+
+
 def _library() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise SweepError(f"pages need plotly ({error}): pip install 'fabricsim[sweep]'") from None
+    from plotly.offline import get_plotlyjs
+
     return f"<script>{get_plotlyjs()}</script>\n"
 
 
