@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def total(items: list[Item]) -> float:
     return sum(item.cost for item in items)
 
 
-def load_costs(file: Path) -> CostTable:
+def load_costs(file: str | PathLike[str]) -> CostTable:
     """Reads a cost table.
 
     Raises
@@ -177,6 +178,7 @@ def load_costs(file: Path) -> CostTable:
     SweepError
         Something in it is wrong.
     """
+    file = Path(file)
     given = read(file)
     length = given.section("length")
     per_metre = None

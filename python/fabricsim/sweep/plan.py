@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ class Plan:
                 yield Case(point, seed)
 
 
-def load(file: Path) -> Plan:
+def load(file: str | PathLike[str]) -> Plan:
     """Reads a sweep file.
 
     Raises
@@ -149,6 +150,7 @@ def load(file: Path) -> Plan:
     SweepError
         Something in it is wrong.
     """
+    file = Path(file)
     given = read(file)
     axes = [_axis(section) for section in given.sections("axis")]
     common = _changes(given.section("set"))
