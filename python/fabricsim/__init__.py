@@ -16,6 +16,7 @@ from fabricsim._errors import (
     ExperimentError,
     FabricSimError,
     ResultError,
+    SweepError,
     TraceError,
 )
 from fabricsim.experiment import (
@@ -63,6 +64,7 @@ __all__ = [
     "Router",
     "Rule",
     "Run",
+    "SweepError",
     "Tables",
     "TraceError",
     "__version__",

@@ -1,4 +1,7 @@
-"""The command line: ``python -m fabricsim`` is the same command as ``fabricsim``."""
+"""The command line: ``python -m fabricsim`` is the same command as ``fabricsim``.
+
+What stands on Python's ecosystem is defined in this package, everything else in the simulation core.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,23 @@ from fabricsim import _core
 
 
 def main() -> int:
-    """Run the command line of the simulation core with this process's arguments.
+    """Run the command line with this process's arguments.
 
     Returns
     -------
     int
         Exit status: 0 done, 1 failed, 2 wrong input, 130 interrupted.
     """
-    return _core.main(["fabricsim", *sys.argv[1:]])
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["sweep"]:
+        from fabricsim.sweep import command
+
+        return command.main(arguments[1:])
+    if arguments[:1] == ["compare"] and any(text.split("=")[0] == "--html" for text in arguments):
+        from fabricsim.sweep import compare_command
+
+        return compare_command.main(arguments[1:])
+    return _core.main(["fabricsim", *arguments])
 
 
 if __name__ == "__main__":

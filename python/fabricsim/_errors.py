@@ -1,4 +1,4 @@
-"""Exceptions of FabricSim. All messages are those of the simulation core."""
+"""Exceptions of FabricSim. All messages but those of sweeps are those of the simulation core."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ __all__ = [
     "ExperimentError",
     "FabricSimError",
     "ResultError",
+    "SweepError",
     "TraceError",
 ]
 
@@ -48,3 +49,28 @@ class ApplicationError(FabricSimError):
 
 class ResultError(FabricSimError):
     """A result folder cannot be read or written."""
+
+
+class SweepError(FabricSimError, ValueError):
+    """A sweep file or a cost table is wrong, or the sweep cannot be carried out.
+
+    Attributes
+    ----------
+    file : str or None
+        The file.
+    line : int or None
+        The line, counted from 1.
+    key : str or None
+        Full key, for example ``"axis.0.values"``.
+    """
+
+    def __init__(
+        self, message: str, file: str | None = None, line: int | None = None, key: str | None = None
+    ) -> None:
+        place = file or ""
+        if file and line:
+            place += f":{line}"
+        super().__init__(": ".join(part for part in (place, key, message) if part))
+        self.file = file
+        self.line = line
+        self.key = key

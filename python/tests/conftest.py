@@ -54,3 +54,11 @@ def replay() -> fabricsim.Result:
         if "library" in str(error) and "OTF2" in str(error):
             pytest.skip(f"this build reads no OTF2: {error}")
         raise
+
+
+@pytest.fixture
+def bench(tmp_path: Path, traffic: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small experiment, which is the current one."""
+    (tmp_path / "small.toml").write_text(fabricsim.experiment.dumps(traffic))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

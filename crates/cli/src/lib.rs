@@ -1,5 +1,6 @@
 //! The command line: one definition of each subcommand, without logic of its own. The Python package's
-//! `fabricsim` command is the same function.
+//! `fabricsim` command is the same function, beside what stands on Python's ecosystem and is therefore defined
+//! there: this command hands it over (`python.rs`).
 //!
 //! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed;
 //! 2 the input is wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
@@ -8,12 +9,14 @@
 mod explain;
 mod list;
 mod progress;
+mod python;
 mod run;
 mod trace;
 mod view;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -57,6 +60,10 @@ enum Command {
     Compare(CompareArguments),
     /// Look at results in the browser: loads of links over time, histories, what ranks did
     View(ViewArguments),
+    /// Run many experiments that differ in some keys, and compare them: tables, curves, costs (needs the Python
+    /// package)
+    #[command(disable_help_flag = true)]
+    Sweep(SweepArguments),
 }
 
 /// The experiment and changes to it.
@@ -197,6 +204,41 @@ struct CompareArguments {
     /// Print JSON: a list of the results' names and summaries
     #[arg(long)]
     json: bool,
+    /// Also write a page with plots: bars relative to the first, distributions side by side (needs the Python package)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Cost table (TOML) for the page: what each network costs
+    #[arg(long, value_name = "FILE", requires = "html")]
+    costs: Option<PathBuf>,
+}
+
+impl CompareArguments {
+    /// The same command line again, for the Python package.
+    fn with_page(&self, page: &Path) -> Vec<OsString> {
+        let mut line: Vec<OsString> = vec!["compare".into(), "--html".into(), page.into()];
+        if let Some(costs) = &self.costs {
+            line.extend(["--costs".into(), costs.into()]);
+        }
+        if self.json {
+            line.push("--json".into());
+        }
+        // What follows are folders, whatever they are called.
+        line.push("--".into());
+        line.extend(self.results.iter().map(OsString::from));
+        line
+    }
+}
+
+/// Options are defined where they are read: in `python/fabricsim/sweep/command.py`.
+#[derive(Args)]
+struct SweepArguments {
+    /// Sweep file (TOML) and options; `fabricsim sweep --help` lists them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "SWEEP.toml"
+    )]
+    arguments: Vec<OsString>,
 }
 
 #[derive(Args)]
@@ -237,7 +279,14 @@ pub fn main(
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
         Command::Report(arguments) => run::report(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
-        Command::Compare(arguments) => run::compare(&arguments),
+        Command::Compare(arguments) => match &arguments.html {
+            Some(page) => python::hand_over("compare --html", &arguments.with_page(page)),
+            None => run::compare(&arguments),
+        },
+        Command::Sweep(SweepArguments { arguments }) => {
+            let line: Vec<OsString> = iter::once("sweep".into()).chain(arguments).collect();
+            python::hand_over("sweep", &line)
+        }
         Command::View(arguments) => view::view(&arguments),
     };
     match done {

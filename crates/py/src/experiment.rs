@@ -63,6 +63,11 @@ impl Experiment {
         })
     }
 
+    /// The experiment with every default, as JSON.
+    fn settings(&self) -> String {
+        json(&self.inner.settings)
+    }
+
     /// What the experiment amounts to, as JSON, and the same for people.
     fn check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let report = py

@@ -270,3 +270,41 @@ fn wait_for_handler(process: u32) {
         std::thread::yield_now();
     }
 }
+
+/// An interpreter that has the package, says what it is asked for, and ends with a status of its own.
+#[cfg(unix)]
+#[test]
+fn what_the_python_package_has_is_handed_over_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mut bench = Bench::new(EXPERIMENT);
+    let interpreter = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nprintf '<%s>' \"$@\"\nexit 3\n";
+    bench.write("python3", interpreter);
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bench.path().join("python3"), executable).expect("it is there");
+    for (arguments, handed_over) in [
+        (&["sweep", "--help"][..], "<-m><fabricsim><sweep><--help>"),
+        (
+            &["sweep", "my sweep.toml", "--workers", "2"],
+            "<-m><fabricsim><sweep><my sweep.toml><--workers><2>",
+        ),
+        (
+            &[
+                "compare",
+                "a",
+                "b",
+                "--costs",
+                "costs.toml",
+                "--html",
+                "page.html",
+            ],
+            "<-m><fabricsim><compare><--html><page.html><--costs><costs.toml><--><a><b>",
+        ),
+    ] {
+        let output = bench.command().args(arguments).env("PATH", bench.path()).output();
+        let output = output.expect("the command starts");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), handed_over);
+        assert_eq!(output.status.code(), Some(3));
+    }
+    assert!(bench.succeeds(&["--help"]).contains("sweep"));
+}

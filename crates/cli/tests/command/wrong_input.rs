@@ -614,3 +614,26 @@ fn several_processes_without_mpi() {
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
     }
 }
+
+#[test]
+fn what_needs_python_says_how_to_install_it() {
+    let bench = Bench::new(EXPERIMENT);
+    for arguments in [
+        &["sweep", "sweep.toml", "--workers", "2"][..],
+        &["compare", "a", "b", "--html", "page.html"],
+    ] {
+        // No program is found there.
+        let output = bench.command().args(arguments).env("PATH", bench.path()).output();
+        let output = output.expect("the command starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for needle in [
+            arguments[0],
+            "needs FabricSim's Python package",
+            "pip install 'fabricsim[sweep]'",
+        ] {
+            assert!(said.contains(needle), "{said}");
+        }
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Commands of the Python package, which has what stands on Python's ecosystem: sweeps, pages that compare. They run
+//! by `python3 -m fabricsim`, in the place of this process, where that package is installed.
+//!
+//! The package's own `fabricsim` command carries them out itself and never comes here.
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use crate::Failure;
+
+const INTERPRETER: &str = "python3";
+
+/// Runs a command line of the Python package; `command` is what the user asked for, for messages.
+pub(crate) fn hand_over(command: &str, line: &[OsString]) -> Result<(), Failure> {
+    look_for_package(command)?;
+    let mut python = Command::new(INTERPRETER);
+    python.args(["-m", "fabricsim"]).args(line);
+    replace(&mut python).map_err(|e| Failure::failed(format!("{INTERPRETER}: {e}")))
+}
+
+fn look_for_package(command: &str) -> Result<(), Failure> {
+    let install =
+        "install it with `pip install 'fabricsim[sweep]'`, or `make python` in the project's folder";
+    let found = Command::new(INTERPRETER)
+        .args(["-c", "import fabricsim.sweep"])
+        .stdin(Stdio::null())
+        .output();
+    match found {
+        Ok(found) if found.status.success() => Ok(()),
+        Ok(found) => {
+            let said = String::from_utf8_lossy(&found.stderr);
+            let why = said.trim().lines().last().unwrap_or("it cannot be imported");
+            Err(Failure::failed(format!(
+                "'{command}' needs FabricSim's Python package, which {INTERPRETER} does not have ({why}); {install}"
+            )))
+        }
+        Err(e) => Err(Failure::failed(format!(
+            "'{command}' needs FabricSim's Python package and {INTERPRETER} ({e}); {install}"
+        ))),
+    }
+}
+
+/// Becomes the command, so that signals and the exit status are its own. Returns only if that fails.
+#[cfg(unix)]
+fn replace(command: &mut Command) -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn replace(command: &mut Command) -> std::io::Result<()> {
+    let status = command.status()?;
+    std::process::exit(status.code().unwrap_or(1));
+}

@@ -1,0 +1,436 @@
+"""Figures of a sweep: families of curves, bars relative to a baseline, cost against performance."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabricsim.sweep import show
+from fabricsim.sweep.metrics import Metric
+from fabricsim.sweep.page import COLOURS, DASHES, MARKS, Figure, axis, label, layout
+from fabricsim.sweep.plan import Axis, Plan, Point
+
+__all__ = ["bars", "curves", "line_at_one", "pareto", "pareto_front"]
+
+# More lines in one plot cannot be told apart.
+MOST_LINES = len(COLOURS) * len(DASHES)
+# From so many on, lines are easier to read in several plots.
+MANY_LINES = 6
+MOST_GROUPS = 12
+MOST_FIGURES = 12
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points that differ along one axis only, by the number of their step on it."""
+
+    name: str
+    labels: dict[str, str]
+    rows: dict[int, dict[str, Any]]
+
+
+def series(plan: Plan, summaries: list[dict[str, Any]], x: Axis | None) -> list[Series]:
+    """The points in families, one for each combination of the other axes."""
+    points = {point.number: point for point in plan.points}
+    found: dict[tuple[str, ...], Series] = {}
+    for row in summaries:
+        point = points[row["point"]]
+        others = {a.name: step.label for a, step in zip(plan.axes, point.steps, strict=True) if a is not x}
+        place = 0 if x is None else x.steps.index(point.steps[plan.axes.index(x)])
+        key = tuple(others.values())
+        name = ", ".join(others.values()) or plan.name
+        found.setdefault(key, Series(name, others, {})).rows[place] = row
+    return list(found.values())
+
+
+def curves(
+    plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric
+) -> Iterator[Figure]:
+    """A result along an axis, a line for each combination of the others; a figure for each value of one of
+    them where there are many."""
+    numbers = x.numbers
+    assert numbers is not None
+    for title, part in _parts(plan, series(plan, summaries, x), x):
+        traces = []
+        for number, family in enumerate(part[:MOST_LINES]):
+            places = sorted(family.rows, key=lambda place: numbers[place])
+            rows = [family.rows[place] for place in places]
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines+markers",
+                    "name": label(family.name),
+                    "x": [numbers[place] for place in places],
+                    "y": [_scaled(row.get(column), metric) for row in rows],
+                    "error_y": _errors(rows, column, metric.scale),
+                    **_look(number),
+                    "hovertemplate": f"{label(family.name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
+                }
+            )
+        note = _left_out(len(part), MOST_LINES, "lines")
+        yield Figure(
+            heading=f"{metric.title}{title}",
+            explanation=f"Over {x.name}. {_interval(plan)}{note}".strip(),
+            traces=traces,
+            layout=layout(
+                axis(x.name, **_ticks(x, numbers)),
+                axis(show.heading(metric), rangemode="tozero"),
+                showlegend=len(traces) > 1,
+            ),
+        )
+
+
+def bars(
+    plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric
+) -> Iterator[Figure]:
+    """A result relative to that of a baseline, which differs in the axes that the file names for it, without
+    that in the first of them: bars at each value of an axis; without one, or with one family, for each
+    point."""
+    families = series(plan, summaries, x)
+    if x is None:
+        points = [Series(family.name, family.labels, family.rows) for family in families]
+        yield from _bars_of(plan, points, {0: ""}, None, column, metric)
+    elif len(families) == 1:
+        (family,) = families
+        places = _spread(sorted(family.rows))
+        single = [
+            Series(x.steps[place].label, {x.name: x.steps[place].label}, {0: family.rows[place]})
+            for place in places
+        ]
+        yield from _bars_of(plan, single, {0: ""}, None, column, metric)
+    else:
+        places = _spread(sorted({place for family in families for place in family.rows}))
+        shown = {place: x.steps[place].label for place in places}
+        yield from _bars_of(plan, families, shown, x, column, metric)
+
+
+def _bars_of(
+    plan: Plan, families: list[Series], places: dict[int, str], x: Axis | None, column: str, metric: Metric
+) -> Iterator[Figure]:
+    """Bars of families at places; without an axis `x`, families are side by side along the plot."""
+    if len(families) < 2:
+        return
+    wanted, at = _baseline(plan, families, x)
+    by_labels = {tuple(family.labels.items()): family for family in families}
+
+    def reference(family: Series, place: int) -> float | None:
+        labels = {**family.labels, **wanted}
+        other = by_labels.get(tuple(labels.items()))
+        value: float | None = (
+            None if other is None else other.rows.get(place if at is None else at, {}).get(column)
+        )
+        return value
+
+    same = [name for name in [*families[0].labels, *([] if x is None else [x.name])] if name not in wanted]
+    to = ", ".join(wanted.values())
+    if at is not None and x is not None:
+        to += f" at {x.name} = {x.steps[at].label}"
+        same.remove(x.name)
+    if same:
+        to += f" with the same {' and '.join(same)}"
+    if x is None:
+        shown = families[:MOST_LINES]
+        rows = [family.rows.get(0, {}) for family in shown]
+        trace = _bar("", [f.name for f in shown], rows, [reference(f, 0) for f in shown], column, 0)
+        yield _bar_figure(metric.title, to, metric, [trace], " and ".join(families[0].labels), plan)
+        return
+    for title, part in _parts(plan, families, x):
+        traces = [
+            _bar(
+                family.name,
+                list(places.values()),
+                [family.rows.get(place, {}) for place in places],
+                [reference(family, place) for place in places],
+                column,
+                number,
+            )
+            for number, family in enumerate(part[:MOST_LINES])
+        ]
+        yield _bar_figure(f"{metric.title}{title}", to, metric, traces, x.name, plan)
+
+
+def _bar_figure(
+    title: str, to: str, metric: Metric, traces: list[dict[str, Any]], x: str, plan: Plan
+) -> Figure:
+    better = {True: "Higher is better. ", False: "Lower is better. ", None: ""}[metric.larger_is_better]
+    return Figure(
+        heading=f"{title}, relative",
+        explanation=f"Relative to {to}, which is 1. {better}{_interval(plan)}".strip(),
+        traces=traces,
+        layout=layout(
+            axis(x, type="category"),
+            axis("relative to the baseline", rangemode="tozero"),
+            barmode="group",
+            showlegend=len(traces) > 1,
+            shapes=[line_at_one()],
+        ),
+    )
+
+
+def _bar(
+    name: str,
+    labels: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    references: Sequence[float | None],
+    column: str,
+    number: int,
+) -> dict[str, Any]:
+    heights: list[float | None] = []
+    halves: list[float] = []
+    for row, reference in zip(rows, references, strict=True):
+        found = row.get(column)
+        high = row.get(f"{column}.high")
+        heights.append(found / reference if found is not None and reference else None)
+        halves.append(
+            (high - found) / reference if found is not None and reference and high is not None else 0.0
+        )
+    return {
+        "type": "bar",
+        "name": label(name),
+        "x": [label(text) for text in labels],
+        "y": heights,
+        "error_y": {"type": "data", "array": halves, "visible": any(halves), "thickness": 1.2},
+        "marker": {"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": _pattern(number)}},
+        "hovertemplate": f"{label(name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
+    }
+
+
+def pareto(
+    plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric, currency: str
+) -> Iterator[Figure]:
+    """Cost against performance, a figure for each way to use the networks; none if all cost the same, or
+    costs are not known. Where the axis `x` is about their use, the best along it counts."""
+    # Networks of different sizes are compared by what a host costs.
+    sizes = {row.get("network.hosts") for row in summaries if row.get("network.hosts") is not None}
+    cost = "network.cost" if len(sizes) == 1 else "network.cost_per_host"
+    points = {point.number: point for point in plan.points}
+    uses = [n for n, a in enumerate(plan.axes) if a is not x and not _is_design(a)]
+    of_use: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in summaries:
+        if row.get(cost) is not None and row.get(column) is not None:
+            steps = points[row["point"]].steps
+            of_use.setdefault(tuple(steps[n].label for n in uses), []).append(row)
+    best = x is not None and not _is_design(x)
+    for labels, rows in itertools.islice(of_use.items(), MOST_FIGURES):
+        if best:
+            rows = _best(plan, points, rows, column, metric)
+        if len({row[cost] for row in rows}) > 1:
+            named = ", ".join(f"{plan.axes[n].name} = {text}" for n, text in zip(uses, labels, strict=True))
+            along = f"The best over {x.name}. " if best and x is not None else ""
+            yield _pareto_figure(plan, points, rows, (cost, column), metric, currency, (named, along))
+
+
+def _pareto_figure(
+    plan: Plan,
+    points: dict[int, Point],
+    rows: list[dict[str, Any]],
+    columns: tuple[str, str],
+    metric: Metric,
+    currency: str,
+    notes: tuple[str, str],
+) -> Figure:
+    cost, column = columns
+    front = pareto_front([(row[cost], row[column]) for row in rows], bool(metric.larger_is_better))
+    title = "cost per host" if cost.endswith("per_host") else "cost of the network"
+    names, of = _marks(plan, [points[row["point"]] for row in rows])
+    traces: list[dict[str, Any]] = []
+    if len(front) > 1:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "nothing is both cheaper and better",
+                "x": [rows[n][cost] for n in front],
+                "y": [rows[n][column] * metric.scale for n in front],
+                "line": {"color": "#8c959f", "dash": "dot", "width": 2, "shape": "hv"},
+                "hoverinfo": "skip",
+            }
+        )
+    for number, name in enumerate(names[:MOST_LINES]):
+        mine = [row for row in rows if of(points[row["point"]]) == name]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": label(name),
+                "x": [row[cost] for row in mine],
+                "y": [row[column] * metric.scale for row in mine],
+                "error_y": _errors(mine, column, metric.scale),
+                "text": [label(points[row["point"]].label) for row in mine],
+                "marker": {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "symbol": MARKS[number % len(MARKS)],
+                    "size": 12,
+                },
+                "hovertemplate": "%{text}<br>%{x:,.6~g}, %{y:.4~g}<extra></extra>",
+            }
+        )
+    unit = f" ({currency})" if currency else ""
+    better = "higher" if metric.larger_is_better else "lower"
+    use, along = notes
+    return Figure(
+        heading=f"Cost against performance{': ' if use else ''}{use}",
+        explanation=f"{along}Left is cheaper, {better} is better. "
+        f"{_interval(plan)}{_left_out(len(names), MOST_LINES, 'kinds of points')}".strip(),
+        traces=traces,
+        layout=layout(
+            axis(f"{title}{unit}", rangemode="tozero"), axis(show.heading(metric), rangemode="tozero")
+        ),
+    )
+
+
+def _is_design(axis: Axis) -> bool:
+    """Whether an axis changes the network, rather than how it is used."""
+    experiments = any(step.experiment is not None for step in axis.steps)
+    return experiments or any(key.startswith("network.") for key in axis.keys)
+
+
+def _best(
+    plan: Plan, points: dict[int, Point], rows: list[dict[str, Any]], column: str, metric: Metric
+) -> list[dict[str, Any]]:
+    """Of the points that are the same network the one with the best result."""
+    sign = -1 if metric.larger_is_better else 1
+    best: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in rows:
+        steps = points[row["point"]].steps
+        key = tuple(step.label for a, step in zip(plan.axes, steps, strict=True) if _is_design(a))
+        if key not in best or sign * row[column] < sign * best[key][column]:
+            best[key] = row
+    return list(best.values())
+
+
+def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) -> list[int]:
+    """The points (cost, performance) that no other beats, by rising cost: none is both at most as dear and
+    better, or cheaper and at least as good."""
+    sign = -1 if larger_is_better else 1
+    found: list[int] = []
+    best: float | None = None
+    for number in sorted(range(len(points)), key=lambda n: (points[n][0], sign * points[n][1])):
+        if best is None or sign * points[number][1] < best:
+            best = sign * points[number][1]
+            found.append(number)
+    return found
+
+
+def _marks(plan: Plan, points: list[Point]) -> tuple[list[str], Callable[[Point], str]]:
+    """Which points look the same: those of one step of the first axis that changes the network and has names,
+    or else that changes the network."""
+    designs = [n for n, a in enumerate(plan.axes) if _is_design(a)]
+    named = [n for n in designs if plan.axes[n].named]
+    chosen = next(iter([*named, *designs]), None)
+
+    def name(point: Point) -> str:
+        return plan.name if chosen is None else point.steps[chosen].label
+
+    return list(dict.fromkeys(name(point) for point in points)), name
+
+
+def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple[str, list[Series]]]:
+    """Families in as many figures as keep them readable: by the values of the other axis with the fewest."""
+    others = [a for a in plan.axes if a is not x and len(a.steps) > 1]
+    if len(families) <= MANY_LINES or len(others) < 2:
+        yield "", families
+        return
+    by = min(others, key=lambda a: len(a.steps))
+    for step in itertools.islice(by.steps, MOST_FIGURES):
+        part = [family for family in families if family.labels[by.name] == step.label]
+        if part:
+            names = [", ".join(text for name, text in f.labels.items() if name != by.name) for f in part]
+            short = [Series(name, f.labels, f.rows) for name, f in zip(names, part, strict=True)]
+            yield f": {by.name} = {step.label}", short
+
+
+def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> tuple[dict[str, str], int | None]:
+    """Labels of what everything else is compared with, and the place on the axis if it is one place."""
+    given = plan.report.baseline
+    wanted = {name: text for name, text in given.items() if name in families[0].labels}
+    at = None
+    if x is not None and x.name in given:
+        at = [step.label for step in x.steps].index(given[x.name])
+    if not wanted and at is None:
+        first = next(iter(families[0].labels))
+        wanted = {first: families[0].labels[first]}
+    return wanted, at
+
+
+def _spread(places: list[int]) -> list[int]:
+    """At most so many places as bars fit, evenly."""
+    if len(places) <= MOST_GROUPS:
+        return places
+    last = len(places) - 1
+    return [places[round(n * last / (MOST_GROUPS - 1))] for n in range(MOST_GROUPS)]
+
+
+def _scaled(found: float | None, metric: Metric) -> float | None:
+    return None if found is None else found * metric.scale
+
+
+def _errors(rows: Sequence[dict[str, Any]], column: str, scale: float) -> dict[str, Any]:
+    highs = [row.get(f"{column}.high") for row in rows]
+    halves = [
+        0.0 if high is None else (high - row[column]) * scale for high, row in zip(highs, rows, strict=True)
+    ]
+    return {"type": "data", "array": halves, "visible": any(halves), "thickness": 1.2}
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Colours first, then dashes, so that lines differ without colours, too."""
+    colour = COLOURS[number % len(COLOURS)]
+    return {
+        "line": {"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)], "width": 2},
+        "marker": {"color": colour, "symbol": MARKS[number % len(MARKS)], "size": 7},
+    }
+
+
+def _pattern(number: int) -> str:
+    return ["", "/", "x", "."][number // len(COLOURS) % 4]
+
+
+def _ticks(x: Axis, numbers: Sequence[float]) -> dict[str, Any]:
+    """Values as they were written, on a logarithmic scale if they are a geometric range."""
+    ordered = sorted(numbers)
+    ticks: dict[str, Any] = {}
+    if ordered[0] > 0 and len(ordered) >= 3 and ordered[-1] / ordered[0] >= 8:
+        ratios = [b / a for a, b in itertools.pairwise(ordered)]
+        if max(ratios) / min(ratios) < 1.3:
+            ticks["type"] = "log"
+    if len(numbers) <= MOST_GROUPS or any(not _plain(step.label) for step in x.steps):
+        chosen = _spread(sorted(range(len(numbers)), key=lambda n: numbers[n]))
+        ticks["tickvals"] = [numbers[n] for n in chosen]
+        ticks["ticktext"] = [label(x.steps[n].label) for n in chosen]
+    return ticks
+
+
+def _plain(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def line_at_one() -> dict[str, Any]:
+    """A line where something is as in the baseline."""
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": 1,
+        "y1": 1,
+        "line": {"color": "#1b1f24", "width": 1, "dash": "dot"},
+    }
+
+
+def _interval(plan: Plan) -> str:
+    if len(plan.seeds) < 2:
+        return ""
+    return (
+        f"Means of {len(plan.seeds)} seeds; whiskers are {100 * plan.confidence:.4g} % confidence intervals. "
+    )
+
+
+def _left_out(count: int, most: int, what: str) -> str:
+    return f"{count - most} more {what} are in the tables only." if count > most else ""

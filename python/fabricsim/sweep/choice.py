@@ -1,0 +1,49 @@
+"""What a report of a sweep shows where its file does not say: which axis goes along, which results go up."""
+
+from __future__ import annotations
+
+from fabricsim.sweep.metrics import describe
+from fabricsim.sweep.plan import Axis, Plan
+from fabricsim.sweep.table import Row
+
+__all__ = ["along", "families", "performance", "results"]
+
+# Fewer values make no curve.
+FEWEST = 3
+
+
+def along(plan: Plan) -> Axis | None:
+    """The axis of numbers with the most values, at least three; None if there is none."""
+    if plan.report.x is not None:
+        return next(axis for axis in plan.axes if axis.name == plan.report.x)
+    numbers = [axis for axis in plan.axes if axis.numbers is not None and len(axis.steps) >= FEWEST]
+    return max(numbers, key=lambda axis: len(axis.steps), default=None)
+
+
+def families(plan: Plan, x: Axis | None) -> list[Axis]:
+    """The other axes."""
+    return [axis for axis in plan.axes if axis is not x]
+
+
+def results(plan: Plan, rows: list[Row]) -> list[str]:
+    """Columns to show: times of jobs of ranks; of traffic what is accepted, and latencies."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.measures))
+    if plan.report.y is not None:
+        return [name for name in plan.report.y if name in columns]
+    times = [name for name in columns if name.startswith("job.") and name.endswith(".time_ns")]
+    slower = [name for name in columns if name.endswith(".slowdown")]
+    if times:
+        return [*times[:4], *slower[:4], "network.latency_mean_ns"]
+    known = ["network.accepted_load", "network.latency_mean_ns", "network.latency_p99_ns"]
+    return [name for name in known if name in columns]
+
+
+def performance(plan: Plan, rows: list[Row]) -> str | None:
+    """The column that stands against costs."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.measures))
+    if plan.report.performance is not None:
+        return plan.report.performance if plan.report.performance in columns else None
+    times = [name for name in columns if name.startswith("job.") and name.endswith(".time_ns")]
+    chosen = times[0] if times else "network.accepted_gbps_per_host"
+    known = describe(chosen)
+    return chosen if chosen in columns and known is not None else None

@@ -1,0 +1,79 @@
+"""Where the points run: the cores of this machine, or a cluster. The table ``[cluster]`` of a sweep file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fabricsim.sweep.section import Section
+
+__all__ = ["ClusterSettings"]
+
+# Classes of dask-jobqueue by the name that users of these systems know.
+JOBQUEUES = {
+    "htcondor": "HTCondorCluster",
+    "local": "LocalCluster",
+    "lsf": "LSFCluster",
+    "moab": "MoabCluster",
+    "oar": "OARCluster",
+    "pbs": "PBSCluster",
+    "sge": "SGECluster",
+    "slurm": "SLURMCluster",
+}
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """How Dask is started.
+
+    Attributes
+    ----------
+    scheduler : str
+        Address of a Dask scheduler that runs already.
+    workers : int
+        Points at a time on this machine.
+    memory : str
+        Memory that each worker process on this machine may take before it is ended, "8 GB" for example.
+    jobqueue : str
+        Kind of batch system, one of those of dask-jobqueue.
+    jobs : int
+        Batch jobs to ask for.
+    options : mapping
+        What dask-jobqueue is given besides: cores, memory, walltime, queue, ...
+    """
+
+    scheduler: str | None = None
+    workers: int | None = None
+    memory: str | None = None
+    jobqueue: str | None = None
+    jobs: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, section: Section | None) -> ClusterSettings:
+        """The settings that a table gives."""
+        if section is None:
+            return cls()
+        scheduler = section.text("scheduler")
+        workers = section.get("workers", "a whole number", int)
+        memory = section.text("memory")
+        queue = section.section("jobqueue")
+        if scheduler is not None and queue is not None:
+            raise section.error("jobqueue", "expected either a scheduler that runs, or a jobqueue")
+        if workers is not None and workers < 1:
+            raise section.error("workers", f"expected at least 1, found {workers}")
+        if workers is not None and (scheduler is not None or queue is not None):
+            raise section.error("workers", "is for this machine only; a jobqueue has 'jobs' and 'cores'")
+        section.close()
+        if queue is None:
+            return cls(scheduler=scheduler, workers=workers, memory=memory)
+        kind = queue.one_of("kind", JOBQUEUES)
+        if kind is None:
+            raise queue.error("kind", f"missing; expected one of {', '.join(JOBQUEUES)}")
+        jobs = queue.get("jobs", "a whole number", int)
+        if jobs is not None and jobs < 1:
+            raise queue.error("jobs", f"expected at least 1, found {jobs}")
+        # The rest is dask-jobqueue's own, which says itself what it does not know.
+        options = {key: queue.get(key, "", object) for key in queue if key not in ("kind", "jobs")}
+        return cls(jobqueue=kind, jobs=jobs or 1, options=options)

@@ -1,0 +1,260 @@
+"""The page of ``fabricsim compare A B C --html FILE``: results side by side, the first as the baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabricsim._errors import SweepError
+from fabricsim.result import Result, compare
+from fabricsim.sweep import charts, metrics, show
+from fabricsim.sweep.cache import Outcome
+from fabricsim.sweep.costs import CostTable, Item, total
+from fabricsim.sweep.inventory import inventory
+from fabricsim.sweep.metrics import Metric, describe
+from fabricsim.sweep.page import (
+    COLOURS,
+    DASHES,
+    MARKS,
+    Figure,
+    axis,
+    document,
+    escape,
+    label,
+    layout,
+)
+from fabricsim.sweep.report import bills
+
+__all__ = ["page"]
+
+# Points of a distribution: more cannot be seen.
+MOST_POINTS = 400
+MOST_JOBS = 6
+_HOST_LINKS = ["injection", "ejection"]
+
+
+def page(results: Mapping[str, Result], costs: CostTable | None) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+        By name; the first is the baseline.
+    costs : CostTable
+        What networks cost, if that is to be compared, too.
+    """
+    return document("Comparison", " · ".join(results), _parts(results, costs))
+
+
+def _parts(results: Mapping[str, Result], costs: CostTable | None) -> Iterator[str | Figure]:
+    outcomes = {name: _outcome(result) for name, result in results.items()}
+    measured = {name: metrics.measures(outcome) for name, outcome in outcomes.items()}
+    yield from _bars(measured)
+    yield from _latencies(results)
+    yield from _loads(results)
+    if costs is not None:
+        yield from _costs(outcomes, measured, costs)
+    text = escape(compare(results))
+    yield f"<section>\n<h2>All figures</h2>\n<pre>{text}</pre>\n</section>\n"
+
+
+def _outcome(result: Result) -> Outcome:
+    return Outcome(result.summary, inventory(result.links, result.summary))
+
+
+def _bars(measured: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
+    """What took how long, and what the network did, relative to the first result."""
+    first = next(iter(measured.values()))
+    base = next(iter(measured))
+    jobs = [c for c in first if c.startswith("job.") and c.endswith((".time_ns", ".mpi_ns", ".slowdown"))]
+    network = [f"network.{n}" for n in ("accepted_load", "latency_mean_ns", "latency_p99_ns", "mean_hops")]
+    for heading, columns in {"Jobs": jobs, "The network": network}.items():
+        known = [c for c in columns if first.get(c) and describe(c) is not None]
+        if not known:
+            continue
+        titles = [metric.title for c in known if (metric := describe(c)) is not None]
+        traces = []
+        for number, (name, found) in enumerate(measured.items()):
+            shown = [show.with_interval(dict(found), c, m) for c in known if (m := describe(c)) is not None]
+            units = [m.unit for c in known if (m := describe(c)) is not None]
+            traces.append(
+                {
+                    "type": "bar",
+                    "name": label(name),
+                    "x": [label(title) for title in titles],
+                    "y": [None if found.get(c) is None else found[c] / first[c] for c in known],
+                    "text": [f"{value} {unit}".strip() for value, unit in zip(shown, units, strict=True)],
+                    "textposition": "none",
+                    "marker": {"color": COLOURS[number % len(COLOURS)]},
+                    "hovertemplate": f"{label(name)}<br>%{{x}}: %{{text}} (%{{y:.3f}})<extra></extra>",
+                }
+            )
+        yield Figure(
+            heading=f"{heading}, relative to {base}",
+            explanation=f"{base} is 1. Hover for the values.",
+            traces=traces,
+            layout=layout(
+                axis("", type="category"),
+                axis(f"relative to {base}", rangemode="tozero"),
+                barmode="group",
+                shapes=[charts.line_at_one()],
+            ),
+        )
+
+
+def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
+    """How many packets arrive within a time: of the network, and of each job."""
+    jobs = dict.fromkeys(job.name for result in results.values() for job in result.summary.jobs)
+    parts: list[str | None] = [None]
+    if len(jobs) > 1:
+        parts += list(jobs)[:MOST_JOBS]
+    for job in parts:
+        lines = {}
+        for name, result in results.items():
+            rows = [row for row in result.latency_histogram.to_pylist() if row["job"] == job]
+            # The bounds of a bucket are inclusive: all its packets are at most so late.
+            line = _cumulative([row["high_ps"] / 1e6 for row in rows], [row["packets"] for row in rows])
+            if line[0]:
+                lines[name] = line
+        if lines:
+            of = "" if job is None else f" of {job}"
+            yield _distribution(
+                f"Latency of packets{of}",
+                "Share of the packets that take at most so long.",
+                lines,
+                axis("latency (us)", type="log"),
+            )
+
+
+def _loads(results: Mapping[str, Result]) -> Iterator[Figure]:
+    """How many links between routers are busy at most so much of the time."""
+    lines = {}
+    for name, result in results.items():
+        links = result.links.select(["class", "busy_fraction"]).to_pylist()
+        busy = sorted(100 * link["busy_fraction"] for link in links if link["class"] not in _HOST_LINKS)
+        if busy:
+            lines[name] = _cumulative(busy, [1] * len(busy))
+    if lines:
+        yield _distribution(
+            "Load of links between routers",
+            "Share of the links that are busy for at most so much of the time.",
+            lines,
+            axis("busy (%)", rangemode="tozero"),
+        )
+
+
+def _cumulative(ends: Sequence[float], counts: Sequence[int]) -> tuple[list[float], list[float]]:
+    """A distribution in at most so many steps."""
+    whole = sum(counts)
+    x: list[float] = []
+    y: list[float] = []
+    below, shown = 0, -math.inf
+    for number, (end, count) in enumerate(zip(ends, counts, strict=True)):
+        below += count
+        if below - shown >= whole / MOST_POINTS or number == len(ends) - 1:
+            x.append(end)
+            y.append(100 * below / whole)
+            shown = below
+    return x, y
+
+
+def _distribution(
+    heading: str, explanation: str, lines: Mapping[str, tuple[list[float], list[float]]], x: dict[str, Any]
+) -> Figure:
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": label(name),
+            "x": ends,
+            "y": shares,
+            "line": {
+                "color": COLOURS[number % len(COLOURS)],
+                "dash": DASHES[number % len(DASHES)],
+                "width": 2,
+                "shape": "hv",
+            },
+            "hovertemplate": f"{label(name)}<br>%{{y:.2f}} % up to %{{x:.4~g}}<extra></extra>",
+        }
+        for number, (name, (ends, shares)) in enumerate(lines.items())
+    ]
+    return Figure(heading, explanation, traces, layout(x, axis("share (%)", range=[0, 101]), showlegend=True))
+
+
+def _costs(
+    outcomes: Mapping[str, Outcome], measured: Mapping[str, Mapping[str, Any]], costs: CostTable
+) -> Iterator[str | Figure]:
+    found: list[tuple[str, list[Item], str | None]] = []
+    known: dict[str, list[Item]] = {}
+    for name, outcome in outcomes.items():
+        heading = f"{name}: {outcome.summary['network']['topology']}"
+        try:
+            known[name] = costs.of(outcome.inventory)
+            found.append((heading, known[name], None))
+        except SweepError as error:
+            found.append((heading, [], str(error)))
+    columns = [c for c in next(iter(measured.values())) if c.startswith("job.") and c.endswith(".time_ns")]
+    column = columns[0] if columns else "network.accepted_gbps_per_host"
+    metric = describe(column)
+    if known and metric is not None:
+        yield _cost_figure(outcomes, measured, known, column, metric, costs.currency)
+    yield bills(found, costs)
+
+
+def _cost_figure(
+    outcomes: Mapping[str, Outcome],
+    measured: Mapping[str, Mapping[str, Any]],
+    known: Mapping[str, list[Item]],
+    column: str,
+    metric: Metric,
+    currency: str,
+) -> Figure:
+    each = len({outcomes[name].inventory["hosts"] for name in known}) > 1
+    traces = []
+    for number, (name, items) in enumerate(known.items()):
+        performance = measured[name].get(column)
+        if performance is None:
+            continue
+        cost = total(items) / (outcomes[name].inventory["hosts"] if each else 1)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "name": label(name),
+                "x": [cost],
+                "y": [performance * metric.scale],
+                "text": [label(name)],
+                "textposition": "bottom center",
+                "marker": {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "symbol": MARKS[number % len(MARKS)],
+                    "size": 12,
+                },
+                "hovertemplate": f"{label(name)}<br>%{{x:,.6~g}}, %{{y:.4~g}}<extra></extra>",
+            }
+        )
+    unit = f" ({currency})" if currency else ""
+    title = "cost per host" if each else "cost of the network"
+    better = "higher" if metric.larger_is_better else "lower"
+    return Figure(
+        heading="Cost against performance",
+        explanation=f"Left is cheaper, {better} is better.",
+        traces=traces,
+        layout=layout(
+            axis(f"{title}{unit}", rangemode="tozero"),
+            axis(show.heading(metric), rangemode="tozero"),
+            showlegend=False,
+        ),
+    )
+
+
+def names(folders: Sequence[Path]) -> list[str]:
+    """Names of results: of their folders, with as much of the path as it takes to tell them apart."""
+    parts = [folder.absolute().parts for folder in folders]
+    for depth in range(1, max(len(part) for part in parts) + 1):
+        found = ["/".join(part[-depth:]) for part in parts]
+        if len(set(found)) == len(found):
+            return found
+    return [f"{'/'.join(part[-1:])} ({number})" for number, part in enumerate(parts, start=1)]

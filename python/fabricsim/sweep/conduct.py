@@ -1,0 +1,277 @@
+"""Carrying out a sweep: what is in the cache is taken from there, the rest is run, whatever fails is noted.
+
+Nothing but the cache is written before the end. So a sweep that is broken off, however, goes on where it was
+when it is started again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TextIO
+
+import pyarrow
+
+from fabricsim import _core
+from fabricsim._errors import SweepError
+from fabricsim.sweep import metrics
+from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
+from fabricsim.sweep.cluster import ClusterSettings
+from fabricsim.sweep.costs import CostTable, Item, load_costs, total
+from fabricsim.sweep.engine import Dask, Engine
+from fabricsim.sweep.folder import may_write, write
+from fabricsim.sweep.page import need_plots
+from fabricsim.sweep.plan import Case, Plan, load
+from fabricsim.sweep.progress import Progress
+from fabricsim.sweep.table import Row
+from fabricsim.sweep.work import Failure, Task, resolve, simulate
+
+__all__ = ["Network", "Sweep", "run"]
+
+RESULTS = Path("results")
+CACHE = RESULTS / "cache"
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of the networks of a sweep, with its bill; or why there is none."""
+
+    topology: str
+    items: list[Item]
+    missing: str | None
+    points: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that has been carried out.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its tables and its page are: ``sweep.html``.
+    runs : pyarrow.Table
+        One row for each run.
+    summary : pyarrow.Table
+        One row for each point: means over the seeds, with their confidence intervals.
+    failed : list of (str, Failure)
+        Runs without a result: which, and why.
+    cached, executed : int
+        Runs whose result was in the cache, and those that were carried out now; the rest failed, or is the
+        same experiment as another.
+    problems : list of str
+        What else could not be done: costs that the cost table does not have.
+    """
+
+    folder: Path
+    runs: pyarrow.Table
+    summary: pyarrow.Table
+    failed: list[tuple[str, Failure]]
+    cached: int
+    executed: int
+    problems: list[str]
+
+
+def run(
+    sweep: str | PathLike[str] | Plan,
+    *,
+    out: str | PathLike[str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    costs: str | PathLike[str] | None = None,
+    cluster: ClusterSettings | None = None,
+    engine: Engine | None = None,
+    progress: TextIO | None = None,
+) -> Sweep:
+    """Carry out a sweep.
+
+    Parameters
+    ----------
+    sweep : path or Plan
+        The sweep file.
+    out : path
+        Folder for tables and page; that of an earlier sweep is replaced. By default ``results/NAME`` for
+        ``NAME.toml``.
+    cache : path
+        Folder of results by what they depend on, which sweeps share; by default ``results/cache``.
+    costs : path
+        Cost table, instead of that of the sweep file.
+    cluster : ClusterSettings
+        Where to run, instead of what the sweep file says.
+    engine : Engine
+        What to run with, instead of Dask.
+    progress : file
+        Where a bar is shown, ``sys.stderr`` for example.
+
+    Returns
+    -------
+    Sweep
+        Its tables, and what failed.
+
+    Raises
+    ------
+    SweepError
+        The sweep file or the cost table is wrong, or Dask is missing.
+    KeyboardInterrupt
+        Ctrl-C. What has been run is in the cache; the same call goes on from there.
+    """
+    plan = sweep if isinstance(sweep, Plan) else load(Path(sweep))
+    if cluster is not None:
+        plan = dataclasses.replace(plan, cluster=cluster)
+    need_plots()
+    folder = RESULTS / plan.file.stem if out is None else Path(out)
+    may_write(folder)
+    price_list = Path(costs) if costs is not None else plan.costs
+    table = None if price_list is None else load_costs(price_list)
+    store = Cache(CACHE if cache is None else Path(cache))
+    store.tidy()
+    conduct = _Conduct(plan, store, Progress(progress), table)
+    if engine is not None:
+        conduct.all(engine)
+    else:
+        with Dask(plan.cluster) as dask:
+            conduct.all(dask)
+    return conduct.written(folder)
+
+
+class _Conduct:
+    """A sweep while it is carried out."""
+
+    def __init__(self, plan: Plan, cache: Cache, progress: Progress, costs: CostTable | None) -> None:
+        self._plan = plan
+        self._cache = cache
+        self._progress = progress
+        self._costs = costs
+        self._rows = [Row(case) for case in plan.cases]
+        self._threads = 1
+        self._cached = self._executed = 0
+        self._networks: dict[str, Network] = {}
+
+    def all(self, engine: Engine) -> None:
+        """Finds out what there is to run, and runs it."""
+        try:
+            keys = self._keys(engine)
+            waiting = {}
+            for key, rows in keys.items():
+                outcome = self._cache.get(key, self._plan.keep_results)
+                if outcome is None:
+                    waiting[key] = rows
+                else:
+                    self._cached += len(rows)
+                    self._take(rows, key, outcome)
+            failed = sum(row.failure is not None for row in self._rows)
+            self._progress.begin("runs", len(self._rows), cached=self._cached, failed=failed)
+            tasks = [self._task(rows[0].case, key) for key, rows in waiting.items()]
+            for task, came in engine.each(simulate, tasks, self._threads):
+                rows = waiting[task.key]
+                self._take(rows, task.key, came)
+                self._executed += isinstance(came, Outcome)
+                self._progress.one(not isinstance(came, Outcome), len(rows))
+        finally:
+            self._progress.end()
+
+    def written(self, folder: Path) -> Sweep:
+        """Writes tables and page."""
+        failed = [(_name(row.case), row.failure) for row in self._rows if row.failure is not None]
+        networks = list(self._networks.values())
+        problems = [network.missing for network in networks if network.missing]
+        runs, summary = write(folder, self._plan, self._rows, networks, self._costs)
+        return Sweep(
+            folder, runs, summary, failed, self._cached, self._executed, list(dict.fromkeys(problems))
+        )
+
+    def _keys(self, engine: Engine) -> dict[str, list[Row]]:
+        """The entries of the cache that the cases need, each with its rows."""
+        rows_of: dict[str, list[Row]] = {}
+        for row in self._rows:
+            task = self._task(row.case)
+            try:
+                question = self._cache.question(task.experiment, list(task.overrides))
+                rows_of.setdefault(question, []).append(row)
+            except OSError as error:
+                row.failure = Failure.of(error)
+        found = {question: self._cache.known(question) for question in rows_of}
+        unknown = [
+            self._task(rows_of[question][0].case, question) for question in found if not found[question]
+        ]
+        if unknown:
+            self._progress.begin("experiments checked", len(unknown))
+        for task, resolved in engine.each(resolve, unknown):
+            failure = None
+            if isinstance(resolved, Resolved):
+                try:
+                    found[task.key] = (resolved, self._cache.remember(task.key, resolved))
+                    failure = _other_version(resolved)
+                except OSError as error:
+                    failure = Failure.of(error)
+            else:
+                failure = resolved if isinstance(resolved, Failure) else Failure.of(resolved)
+            if failure is not None:
+                found[task.key] = None
+                for row in rows_of[task.key]:
+                    row.failure = failure
+            self._progress.one(failure is not None)
+        keys: dict[str, list[Row]] = {}
+        for question, known in found.items():
+            if known is not None:
+                resolved, hashes = known
+                self._threads = max(self._threads, resolved.threads)
+                key = self._cache.key(resolved, hashes, self._plan.interference)
+                keys.setdefault(key, []).extend(rows_of[question])
+        return keys
+
+    def _task(self, case: Case, key: str = "") -> Task:
+        return Task(
+            experiment=case.point.experiment.absolute(),
+            overrides=tuple(case.overrides),
+            interference=self._plan.interference,
+            keep_result=self._plan.keep_results,
+            cache=self._cache.folder,
+            key=key,
+        )
+
+    def _take(self, rows: list[Row], key: str, outcome: Outcome | Failure | BaseException) -> None:
+        for row in rows:
+            row.key = key
+            if isinstance(outcome, Outcome):
+                row.digest = outcome.summary["digest"]
+                row.seed = outcome.summary["experiment"]["run"]["seed"]
+                row.facts = metrics.facts(outcome) | self._cost(outcome, row)
+                row.measures = metrics.measures(outcome)
+            else:
+                row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
+
+    def _cost(self, outcome: Outcome, row: Row) -> dict[str, float | None]:
+        if self._costs is None:
+            return {}
+        topology = outcome.summary["network"]["topology"]
+        name = digest([topology, outcome.inventory])
+        if name not in self._networks:
+            try:
+                self._networks[name] = Network(topology, self._costs.of(outcome.inventory), None)
+            except SweepError as error:
+                self._networks[name] = Network(topology, [], f"{topology}: {error}")
+        network = self._networks[name]
+        if row.case.point.number not in network.points:
+            network.points.append(row.case.point.number)
+        if network.missing:
+            return {"network.cost": None, "network.cost_per_host": None}
+        cost = total(network.items)
+        hosts = outcome.inventory["hosts"]
+        return {"network.cost": cost, "network.cost_per_host": cost / hosts if hosts else None}
+
+
+def _other_version(resolved: Resolved) -> Failure | None:
+    if resolved.version == _core.__version__:
+        return None
+    return Failure(
+        "SweepError",
+        f"the workers have FabricSim {resolved.version}, here it is {_core.__version__}: "
+        "expected the same version everywhere",
+    )
+
+
+def _name(case: Case) -> str:
+    seed = "" if case.seed is None else f", seed {case.seed}"
+    return f"point {case.point.number} ({case.point.label}{seed})"

@@ -1,0 +1,143 @@
+"""The folder of a sweep: tables, page, what the sweep was. Written aside and moved: whole or not there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+
+from fabricsim import _core
+from fabricsim._errors import SweepError
+from fabricsim.sweep import markdown, report
+from fabricsim.sweep.costs import CostTable
+from fabricsim.sweep.plan import Plan
+from fabricsim.sweep.table import Row, runs_table, summary_rows, summary_table
+
+if TYPE_CHECKING:
+    from fabricsim.sweep.conduct import Network
+
+__all__ = ["may_write", "write"]
+
+SCHEMA = "fabricsim/sweep/1"
+MARK = "sweep.json"
+
+
+def may_write(folder: Path) -> None:
+    """Whether a sweep may be written there.
+
+    Raises
+    ------
+    SweepError
+        There is something that is no sweep.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        try:
+            schema = json.loads((folder / MARK).read_text(encoding="utf-8"))["schema"]
+        except (OSError, ValueError, KeyError, TypeError):
+            schema = None
+        if schema != SCHEMA:
+            raise SweepError("holds something that is not a sweep; expected another folder", str(folder))
+    elif folder.exists() and not folder.is_dir():
+        raise SweepError("is a file; expected a folder", str(folder))
+
+
+def write(
+    folder: Path, plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None
+) -> tuple[pyarrow.Table, pyarrow.Table]:
+    """Writes all files; returns the tables of runs and points.
+
+    Raises
+    ------
+    SweepError
+        The folder cannot be written.
+    """
+    runs = runs_table(plan, rows)
+    summaries = summary_rows(plan, rows)
+    summary = summary_table(plan, summaries)
+    failed = [row for row in rows if row.failure is not None]
+    aside = folder.with_name(f".{folder.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    try:
+        aside.mkdir(parents=True)
+        for name, table in {"sweep": runs, "summary": summary}.items():
+            pyarrow.parquet.write_table(table, aside / f"{name}.parquet")
+            pyarrow.csv.write_csv(table, aside / f"{name}.csv")
+        if failed:
+            _write_failed(aside / "failed.csv", failed)
+        (aside / "summary.md").write_text(markdown.page(plan, summaries, rows, costs), encoding="utf-8")
+        (aside / "sweep.html").write_text(
+            report.page(plan, summaries, rows, networks, costs), encoding="utf-8"
+        )
+        (aside / MARK).write_text(json.dumps(_about(plan, rows, networks, costs), indent=2), encoding="utf-8")
+        _move(aside, folder)
+    except OSError as error:
+        raise SweepError(f"cannot be written: {error}", str(folder)) from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return runs, summary
+
+
+def _write_failed(file: Path, failed: list[Row]) -> None:
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(["point", "experiment", "overrides", "error", "message"])
+        for row in failed:
+            assert row.failure is not None
+            overrides = "\n".join(f"{key}={value}" for key, value in row.case.overrides)
+            experiment = row.case.point.experiment
+            writer.writerow(
+                [row.case.point.number, experiment, overrides, row.failure.kind, row.failure.message]
+            )
+
+
+def _about(plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None) -> dict[str, Any]:
+    """What the sweep was, and the bills of its networks."""
+    return {
+        "schema": SCHEMA,
+        "version": _core.__version__,
+        "name": plan.name,
+        "file": str(plan.file),
+        "points": len(plan.points),
+        "runs": len(rows),
+        "failed": sum(row.failure is not None for row in rows),
+        "seeds": list(plan.seeds),
+        "confidence": plan.confidence,
+        "axes": [
+            {"name": axis.name, "keys": list(axis.keys), "values": [step.label for step in axis.steps]}
+            for axis in plan.axes
+        ],
+        "currency": None if costs is None else costs.currency,
+        "networks": [
+            {
+                "topology": network.topology,
+                "points": network.points,
+                "missing": network.missing,
+                "items": [
+                    {"name": item.name, "count": item.count, "each": item.each, "cost": item.cost}
+                    for item in network.items
+                ],
+            }
+            for network in networks
+        ],
+    }
+
+
+def _move(aside: Path, folder: Path) -> None:
+    if not folder.exists():
+        aside.rename(folder)
+        return
+    old = aside.with_name(f"{aside.name}-old")
+    folder.rename(old)
+    try:
+        aside.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

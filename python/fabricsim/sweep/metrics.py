@@ -1,0 +1,133 @@
+"""The main results of a run as columns: numbers, with their unit in the name.
+
+Facts are the same for all seeds: sizes, costs. Measures are what means and intervals are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fabricsim.sweep.cache import Outcome
+
+__all__ = ["COLUMNS", "Metric", "describe", "facts", "measures"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a column is read.
+
+    Attributes
+    ----------
+    title : str
+        For people, without the unit.
+    unit : str
+        Shown behind the value; nothing for plain numbers.
+    scale : float
+        What a value of the column is multiplied with to be in that unit.
+    larger_is_better : bool or None
+        None: neither.
+    """
+
+    title: str
+    unit: str
+    scale: float
+    larger_is_better: bool | None
+
+
+_NETWORK = {
+    "offered_load": Metric("offered load", "%", 100, None),
+    "accepted_load": Metric("accepted load", "%", 100, True),
+    "accepted_gbps_per_host": Metric("accepted per host", "Gbps", 1, True),
+    "latency_mean_ns": Metric("packet latency, mean", "us", 1e-3, False),
+    "latency_p50_ns": Metric("packet latency, median", "us", 1e-3, False),
+    "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
+    "latency_max_ns": Metric("packet latency, max", "us", 1e-3, False),
+    "mean_hops": Metric("hops, mean", "", 1, None),
+    "packets_delivered": Metric("packets delivered", "", 1, None),
+    "hosts": Metric("hosts", "", 1, None),
+    "routers": Metric("routers", "", 1, None),
+    "links": Metric("links", "", 1, None),
+    "cost": Metric("cost", "", 1, False),
+    "cost_per_host": Metric("cost per host", "", 1, False),
+}
+_JOB = {
+    "time_ns": Metric("time", "us", 1e-3, False),
+    "compute_ns": Metric("computation per rank", "us", 1e-3, None),
+    "mpi_ns": Metric("MPI per rank", "us", 1e-3, False),
+    "slowdown": Metric("slow-down by other jobs", "", 1, False),
+    "latency_mean_ns": Metric("packet latency, mean", "us", 1e-3, False),
+    "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
+    "bytes": Metric("sent", "bytes", 1, None),
+    "finished": Metric("finished", "", 1, None),
+}
+_RUN = {
+    "wall_s": Metric("wall-clock time of the run", "s", 1, None),
+    "cpu_s": Metric("processor time of the run", "s", 1, None),
+}
+# All columns, for messages.
+COLUMNS = [
+    *(f"network.{name}" for name in _NETWORK),
+    *(f"job.NAME.{name}" for name in _JOB),
+    *(f"run.{name}" for name in _RUN),
+]
+
+
+def facts(outcome: Outcome) -> dict[str, Any]:
+    """Columns that say what was simulated."""
+    network = outcome.summary["network"]
+    return {f"network.{name}": network[name] for name in ("hosts", "routers", "links")}
+
+
+def measures(outcome: Outcome) -> dict[str, Any]:
+    """Columns that say what came out. None: the run does not have it."""
+    network = outcome.summary["network"]
+    row: dict[str, Any] = {f"network.{name}": network[name] for name in ("offered_load", "accepted_load")}
+    row["network.accepted_gbps_per_host"] = network["accepted_load"] * _injection_gbps(outcome)
+    row |= _latency("network", network["latency_ns"], network["packets_delivered"])
+    row |= {f"network.{name}": network[name] for name in ("mean_hops", "packets_delivered")}
+    slowdowns = {
+        job["name"]: job["slowdown"] for job in (outcome.summary.get("interference") or {}).get("jobs", ())
+    }
+    for job in outcome.summary["jobs"]:
+        name = f"job.{job['name']}"
+        if job["ranks"] > 0:
+            # A job that was cut off has no time of its own.
+            row[f"{name}.finished"] = job["finished"]
+            row[f"{name}.time_ns"] = job["time_ns"] if job["finished"] else None
+            row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
+            if job["name"] in slowdowns:
+                row[f"{name}.slowdown"] = slowdowns[job["name"]]
+        row |= _latency(name, job["latency_ns"], job["packets"])
+        row[f"{name}.bytes"] = job["bytes"]
+    run = outcome.summary["run"]
+    return row | {f"run.{key}": run[key] for key in _RUN}
+
+
+def describe(column: str, currency: str = "") -> Metric | None:
+    """How a column is read; None if it is no result."""
+    part, _, name = column.partition(".")
+    if part == "network" and name in _NETWORK:
+        metric = _NETWORK[name]
+        return Metric(metric.title, currency, 1, False) if name.startswith("cost") else metric
+    if part == "run":
+        return _RUN.get(name)
+    job, _, name = name.rpartition(".")
+    if part != "job" or name not in _JOB:
+        return None
+    metric = _JOB[name]
+    return Metric(f"{job}: {metric.title}", metric.unit, metric.scale, metric.larger_is_better)
+
+
+def _latency(part: str, latency: Mapping[str, float], packets: int) -> dict[str, Any]:
+    """Of no packets there is no latency."""
+    of = {f"latency_{name}_ns": latency[name] if packets else None for name in ("mean", "p50", "p99", "max")}
+    return {f"{part}.{name}": value for name, value in of.items() if part == "network" or name in _JOB}
+
+
+def _injection_gbps(outcome: Outcome) -> float:
+    """What a host can inject, over all its rails."""
+    inventory = outcome.inventory
+    total = sum(c["bandwidth_bits_per_s"] * c["count"] for c in inventory["cables"] if c["class"] == "host")
+    return float(total / inventory["hosts"] / 1e9) if inventory["hosts"] else 0.0

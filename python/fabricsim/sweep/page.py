@@ -1,0 +1,182 @@
+"""A self-contained HTML page with plots: it opens offline and loads nothing.
+
+plotly.js, from the package `plotly`, is in it once. Text from experiments is escaped wherever it goes: into
+HTML by `escape`, into Plotly's labels, which understand tags, by `label`.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabricsim import _core
+from fabricsim._errors import SweepError
+
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKS",
+    "Figure",
+    "axis",
+    "card",
+    "document",
+    "escape",
+    "label",
+    "layout",
+    "need_plots",
+    "table",
+]
+
+# Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision tell apart; and more
+# ways to tell lines apart where there are more than seven.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+DASHES = ["solid", "dash", "dot", "dashdot"]
+MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down"]
+_GREY = "#57606a"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot with its heading: traces and layout are Plotly's."""
+
+    heading: str
+    explanation: str
+    traces: list[dict[str, Any]]
+    layout: dict[str, Any]
+    tall: bool = False
+
+
+def escape(text: object) -> str:
+    """Text as HTML shows it, inside elements and inside quoted attributes."""
+    return html.escape(str(text), quote=True)
+
+
+def label(text: str) -> str:
+    """Text as Plotly's labels show it, which have tags and entities but know no quotes."""
+    return html.escape(text, quote=False)
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis in the style of the pages."""
+    return {
+        "title": {"text": label(title), "font": {"size": 13}},
+        "gridcolor": "#e6e9ec",
+        "linecolor": "#8c959f",
+        "zerolinecolor": "#c8ced4",
+        "automargin": True,
+        **more,
+    }
+
+
+def layout(x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A layout in the style of the pages; the legend is above the plot."""
+    return {
+        "xaxis": x,
+        "yaxis": y,
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#1b1f24"},
+        "paper_bgcolor": "#fff",
+        "plot_bgcolor": "#fff",
+        "margin": {"l": 60, "r": 36, "t": 16, "b": 48},
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"color": _GREY}},
+        "hovermode": "closest",
+        **more,
+    }
+
+
+def card(value: str, meaning: str, bad: bool = False) -> str:
+    """A number that stands out."""
+    kind = "card bad" if bad else "card"
+    return f'<div class="{kind}"><b>{escape(value)}</b><span>{escape(meaning)}</span></div>\n'
+
+
+def table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int) -> str:
+    """A table whose first columns are texts, and the rest numbers."""
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        number = ' class="n"'
+        return "".join(
+            f"<{tag}{number if n >= texts else ''}>{escape(cell)}</{tag}>" for n, cell in enumerate(cells)
+        )
+
+    body = "".join(f"<tr>{row('td', line)}</tr>\n" for line in lines)
+    head = row("th", headings)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+
+
+def document(title: str, subtitle: str, parts: Iterable[str | Figure]) -> str:
+    """The page: parts are HTML, or figures."""
+    figures: list[Figure] = []
+    body = ""
+    for part in parts:
+        if isinstance(part, Figure):
+            body += _frame(part, len(figures))
+            figures.append(part)
+        else:
+            body += part
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>FabricSim: {escape(title)}</title>
+<style>
+{style}</style>
+{_library() if figures else ""}</head>
+<body>
+<header><div><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></div></header>
+<main>
+{body}<footer>FabricSim {escape(_core.__version__)}</footer>
+</main>
+{_script(figures)}</body>
+</html>
+"""
+
+
+def _frame(figure: Figure, number: int) -> str:
+    size = " tall" if figure.tall else ""
+    return (
+        f"<section>\n<h2>{escape(figure.heading)}</h2>\n<p>{escape(figure.explanation)}</p>\n"
+        f'<div class="frame{size}" id="figure-{number}"></div>\n</section>\n'
+    )
+
+
+def need_plots() -> None:
+    """To be called before long work.
+
+    Raises
+    ------
+    SweepError
+        What pages need is not installed.
+    """
+    if importlib.util.find_spec("plotly") is None:
+        raise SweepError("pages need plotly, which is not installed: pip install 'fabricsim[sweep]'")
+
+
+def _library() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return f"<script>{get_plotlyjs()}</script>\n"
+
+
+def _script(figures: list[Figure]) -> str:
+    if not figures:
+        return ""
+    plots = [{"data": figure.traces, "layout": figure.layout} for figure in figures]
+    # Within a script element only its end tag means something.
+    data = json.dumps(plots, allow_nan=False).replace("<", "\\u003c")
+    return (
+        "<script>\n"
+        f"const plots = {data};\n"
+        'const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d"]};\n'
+        "plots.forEach((plot, n) =>\n"
+        '  Plotly.newPlot(document.getElementById("figure-" + n), plot.data, plot.layout, config));\n'
+        "</script>\n"
+    )

@@ -1,0 +1,344 @@
+"""The sweep file: a base experiment, axes along which it changes, seeds. docs/formats/sweep.md.
+
+Axes are multiplied: every value of each with every value of the others. What keys mean is not known here;
+the simulation core says what is wrong with an experiment, when its point is built.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fabricsim.sweep.cluster import ClusterSettings
+from fabricsim.sweep.metrics import COLUMNS, describe
+from fabricsim.sweep.quantity import Quantity
+from fabricsim.sweep.section import Section, nearest, read
+from fabricsim.sweep.toml_value import inline
+from fabricsim.sweep.values import values
+
+__all__ = ["Axis", "Case", "Plan", "Point", "ReportSettings", "Step", "load"]
+
+SEED = "run.seed"
+# Parts of an experiment at its top; a table under one of these names is a key without its quotes.
+_TOP = ("network", "job", "mpi", "run")
+MOST_POINTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """One value of an axis: what it is called, and what it changes."""
+
+    label: str
+    changes: Mapping[str, Any]
+    experiment: Path | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Something that changes from point to point.
+
+    Attributes
+    ----------
+    name : str
+        The key, where there is one only; otherwise a name.
+    keys : tuple of str
+        All keys that its steps change.
+    named : bool
+        Whether its steps have names of their own, as variants do.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    keys: tuple[str, ...]
+    named: bool
+
+    @property
+    def numbers(self) -> list[float] | None:
+        """The values as numbers, quantities in the smallest unit; None where they are none."""
+        if self.named or len(self.keys) != 1:
+            return None
+        found: list[float] = []
+        for step in self.steps:
+            value = step.changes[self.keys[0]]
+            if isinstance(value, str):
+                quantity = Quantity.parse(value)
+                if quantity is None:
+                    return None
+                found.append(float(quantity.amount))
+            elif isinstance(value, (int, float)) and not isinstance(value, bool):
+                found.append(float(value))
+            else:
+                return None
+        return found
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the axes: an experiment but for its seed."""
+
+    number: int
+    experiment: Path
+    steps: tuple[Step, ...]
+    overrides: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """For people: its steps."""
+        return ", ".join(step.label for step in self.steps) or "the experiment"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: a point and a seed, None where the experiment's own is taken."""
+
+    point: Point
+    seed: int | None
+
+    @property
+    def overrides(self) -> list[tuple[str, str]]:
+        """Keys and values in TOML, as for ``--set``; tables before what is in them."""
+        given = dict(self.point.overrides)
+        if self.seed is not None:
+            given[SEED] = self.seed
+        return [(key, inline(given[key])) for key in sorted(given, key=lambda key: key.count("."))]
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What the page shows; None where it finds out by itself."""
+
+    x: str | None = None
+    y: tuple[str, ...] | None = None
+    baseline: Mapping[str, str] = field(default_factory=dict)
+    performance: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep as its file says it."""
+
+    file: Path
+    name: str
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...]
+    seeds: tuple[int | None, ...]
+    confidence: float
+    interference: bool
+    keep_results: bool
+    costs: Path | None
+    report: ReportSettings
+    cluster: ClusterSettings
+
+    @property
+    def cases(self) -> Iterator[Case]:
+        """All runs: the seeds of a point are neighbours."""
+        for point in self.points:
+            for seed in self.seeds:
+                yield Case(point, seed)
+
+
+def load(file: str | PathLike[str]) -> Plan:
+    """Reads a sweep file.
+
+    Raises
+    ------
+    SweepError
+        Something in it is wrong.
+    """
+    file = Path(file)
+    given = read(file)
+    axes = [_axis(section) for section in given.sections("axis")]
+    common = _changes(given.section("set"))
+    base = given.path("experiment")
+    seeds = _seeds(given)
+    _no_key_twice(given, axes, seeds)
+    if base is None and not any(all(step.experiment for step in axis.steps) for axis in axes):
+        raise given.error("experiment", "missing; expected the path of an experiment file")
+    confidence = given.number("confidence")
+    confidence = 0.95 if confidence is None else confidence
+    if not 0 < confidence < 1:
+        raise given.error("confidence", f"expected a number between 0 and 1, found {confidence}")
+    keep = given.one_of("keep", ["summaries", "results"])
+    plan = Plan(
+        file=file,
+        name=given.text("name") or file.stem,
+        axes=tuple(axes),
+        points=tuple(_points(given, base, common, axes)),
+        seeds=seeds,
+        confidence=confidence,
+        interference=given.flag("interference"),
+        keep_results=keep == "results",
+        costs=given.path("costs"),
+        report=_report(given.section("report"), axes),
+        cluster=ClusterSettings.of(given.section("cluster")),
+    )
+    given.close()
+    return plan
+
+
+def _points(given: Section, base: Path | None, common: dict[str, Any], axes: list[Axis]) -> Iterator[Point]:
+    count = math.prod(len(axis.steps) for axis in axes)
+    if count > MOST_POINTS:
+        raise given.error("axis", f"all together give {count} points; at most {MOST_POINTS} are possible")
+    for number, steps in enumerate(itertools.product(*(axis.steps for axis in axes))):
+        overrides = dict(common)
+        experiment = base
+        for step in steps:
+            overrides.update(step.changes)
+            experiment = step.experiment or experiment
+        assert experiment is not None
+        yield Point(number, experiment, steps, overrides)
+
+
+def _axis(section: Section) -> Axis:
+    section.only("name", "key", "values", "zip", "variants")
+    kinds = [kind for kind in ("key", "zip", "variants") if kind in section]
+    if len(kinds) != 1:
+        raise section.error("", "expected exactly one of 'key' (with 'values'), 'zip' and 'variants'")
+    name = section.text("name")
+    if kinds[0] == "key":
+        key = _key(section, "key", section.text("key") or "")
+        steps = [Step(_label(value), {key: value}) for value in values(section, "values")]
+        axis = Axis(name or key, tuple(steps), (key,), named=False)
+    elif kinds[0] == "zip":
+        axis = _zip(section, name)
+    else:
+        axis = _variants(section, name)
+    section.close()
+    return axis
+
+
+def _zip(section: Section, name: str | None) -> Axis:
+    given = section.section("zip")
+    assert given is not None
+    columns = {_key(given, key, key): values(given, key, distinct=False) for key in given}
+    if not columns:
+        raise section.error("zip", 'expected keys with their values, such as "run.seed" = [1, 2]')
+    lengths = {key: len(column) for key, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} of '{key}'" for key, length in lengths.items())
+        raise section.error("zip", f"expected as many values of each key, found {found}")
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    steps = [Step(", ".join(_label(value) for value in row.values()), row) for row in rows]
+    for number, step in enumerate(steps):
+        if any(step.changes == other.changes for other in steps[:number]):
+            raise section.error("zip", f"'{step.label}' is there twice")
+    return Axis(name or " and ".join(columns), tuple(steps), tuple(columns), named=False)
+
+
+def _variants(section: Section, name: str | None) -> Axis:
+    given = section.section("variants")
+    assert given is not None
+    steps = []
+    for label in given:
+        variant = given.section(label)
+        assert variant is not None
+        experiment = variant.path("experiment")
+        changes = {
+            _key(variant, key, key): variant.get(key, "", object) for key in variant if key != "experiment"
+        }
+        steps.append(Step(label, changes, experiment))
+    if not steps:
+        raise section.error("variants", "expected a table of changes for each name")
+    keys = dict.fromkeys(key for step in steps for key in step.changes)
+    return Axis(name or "variant", tuple(steps), tuple(keys), named=True)
+
+
+def _changes(section: Section | None) -> dict[str, Any]:
+    if section is None:
+        return {}
+    return {_key(section, key, key): section.get(key, "", object) for key in section}
+
+
+def _key(section: Section, place: str, key: str) -> str:
+    """A key of an experiment; whether it exists, the simulation core says."""
+    top = key.split(".")[0]
+    if key in _TOP:
+        example = '"network.topology.groups" = 9'
+        raise section.error(place, f"expected whole keys, in quotes: {example}")
+    if top not in _TOP or not all(key.split(".")):
+        raise section.error(
+            place,
+            f"'{key}' is no key of an experiment{nearest(top, _TOP)}; "
+            "expected one such as network.topology.groups",
+        )
+    return key
+
+
+def _seeds(given: Section) -> tuple[int | None, ...]:
+    seeds = given.get("seeds", "how many, or a list of seeds", int, list)
+    if seeds is None:
+        return (None,)
+    if isinstance(seeds, int):
+        if seeds < 1:
+            raise given.error("seeds", f"expected at least 1, found {seeds}")
+        return tuple(range(1, seeds + 1))
+    if not seeds:
+        raise given.error("seeds", "an empty list: there would be nothing to run")
+    for seed in seeds:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise given.error("seeds", f"expected whole numbers, found {seed!r}")
+    if len(set(seeds)) < len(seeds):
+        raise given.error("seeds", "expected different numbers")
+    return tuple(seeds)
+
+
+def _no_key_twice(given: Section, axes: list[Axis], seeds: tuple[int | None, ...]) -> None:
+    keys: set[str] = {SEED} if seeds != (None,) else set()
+    names: set[str] = set()
+    for number, axis in enumerate(axes):
+        if axis.name in names:
+            raise given.error(
+                ("axis", str(number)), f"there is another axis '{axis.name}'; give one of them a 'name'"
+            )
+        names.add(axis.name)
+        for key in axis.keys:
+            if key in keys:
+                by = "'seeds'" if key == SEED and seeds != (None,) else "another axis"
+                raise given.error(("axis", str(number)), f"'{key}' is changed by {by}, too")
+        keys.update(axis.keys)
+
+
+def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
+    if section is None:
+        return ReportSettings()
+    names = [axis.name for axis in axes]
+    x = section.one_of("x", names)
+    if x is not None and next(axis for axis in axes if axis.name == x).numbers is None:
+        raise section.error("x", f"'{x}' is no axis of numbers")
+    y = section.get("y", "a list of columns", list)
+    performance = section.text("performance")
+    for key, columns in {"y": y or [], "performance": [] if performance is None else [performance]}.items():
+        for column in columns:
+            if not isinstance(column, str) or describe(column) is None:
+                raise section.error(key, f"'{column}' is no column of results{nearest(str(column), COLUMNS)}")
+    baseline = section.section("baseline")
+    values: dict[str, str] = {}
+    if baseline is not None:
+        for name in baseline:
+            axis = next((axis for axis in axes if axis.name == name), None)
+            if axis is None:
+                raise baseline.error(name, f"there is no such axis{nearest(name, names)}")
+            label = _label(baseline.get(name, "", object))
+            labels = [step.label for step in axis.steps]
+            if label not in labels:
+                raise baseline.error(name, f"'{label}' is no value of this axis{nearest(label, labels)}")
+            values[name] = label
+    settings = ReportSettings(
+        x=x,
+        y=None if y is None else tuple(y),
+        baseline=values,
+        performance=performance,
+    )
+    section.close()
+    return settings
+
+
+def _label(value: Any) -> str:
+    """A value for people."""
+    return value if isinstance(value, str) else inline(value)

@@ -1,0 +1,73 @@
+"""Quantities with units, as experiments write them: "50 Gbps", "1.5 us", "4 KiB". Exact.
+
+The units are those of the simulation core (docs/formats/experiment.md), which checks the values again; this
+is for going through a range of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+__all__ = ["Quantity"]
+
+_TIMES = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
+_BITS = {"Tbps": 10**12, "Gbps": 10**9, "Mbps": 10**6, "kbps": 10**3, "bps": 1}
+_SIZES = {
+    **{"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3, "KB": 10**3, "B": 1},
+    **{"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10},
+}
+_RATES = {**_BITS, **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"}}
+_LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
+# Units by the smallest that counts: finer values do not exist.
+_KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS}
+_TEXT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity: so many of the smallest unit of its kind, and the unit to show it in."""
+
+    amount: Fraction
+    base: str
+    unit: str
+
+    @classmethod
+    def parse(cls, text: str) -> Quantity | None:
+        """The quantity that a text gives, None if it gives none."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            return None
+        number, unit = match.groups()
+        for base, units in _KINDS.items():
+            if unit in units:
+                return cls(Fraction(number) * units[unit], base, unit)
+        return None
+
+    @property
+    def value(self) -> Fraction:
+        """The number in front of the unit."""
+        return self.amount / _KINDS[self.base][self.unit]
+
+    def of(self, base: str) -> Fraction | None:
+        """The amount in the smallest unit, if it is of that kind: "ps", "bps", "B" or "mm"."""
+        return self.amount if self.base == base else None
+
+    def with_amount(self, amount: Fraction) -> Quantity:
+        """Another amount of the same kind, rounded to what exists, in the same unit if that is exact."""
+        whole = Fraction(round(amount))
+        exact = Quantity(whole, self.base, self.unit)
+        return exact if _decimal(exact.value) is not None else Quantity(whole, self.base, self.base)
+
+    def __str__(self) -> str:
+        return f"{_decimal(self.value) or self.value} {self.unit}"
+
+
+def _decimal(value: Fraction) -> str | None:
+    """A number in decimal, without exponent; None if that has no end, or more than nine places."""
+    scaled = value * 10**9
+    if scaled.denominator != 1:
+        return None
+    return f"{(Decimal(scaled.numerator) / 10**9).normalize():f}"

@@ -1,0 +1,82 @@
+"""What a worker does: find out what an experiment comes to, and run it. Errors come back as values."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+
+from fabricsim import _core
+from fabricsim._errors import FabricSimError
+from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
+from fabricsim.sweep.inputs import input_files
+from fabricsim.sweep.inventory import inventory
+
+__all__ = ["Failure", "Task", "resolve", "simulate"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run, as a worker is told of it."""
+
+    experiment: Path
+    overrides: tuple[tuple[str, str], ...]
+    interference: bool
+    keep_result: bool
+    cache: Path
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no result: the class of the error, and what it says."""
+
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """An error as a value."""
+        return cls(type(error).__name__, str(error) or repr(error))
+
+
+def resolve(task: Task) -> Resolved | Failure:
+    """What an experiment comes to. Nothing is run."""
+    try:
+        experiment = _core.Experiment.load(task.experiment, list(task.overrides))
+        settings = _settings(experiment)
+        inputs = input_files(settings, task.experiment.parent)
+        return Resolved(digest(settings), inputs, settings["run"]["threads"], _core.__version__)
+    except (FabricSimError, OSError, ValueError) as error:
+        return Failure.of(error)
+
+
+def _settings(experiment: _core.Experiment) -> dict[str, Any]:
+    """The experiment with every default."""
+    if hasattr(experiment, "settings"):
+        settings: dict[str, Any] = json.loads(experiment.settings())
+        return settings
+    # A core built before it had that: the same, beside deadlocks and bounds, which take longer.
+    checked: dict[str, Any] = json.loads(experiment.check()[0])["experiment"]
+    return checked
+
+
+def simulate(task: Task) -> Outcome | Failure:
+    """Runs an experiment, and leaves its result in the cache; unless another has done so meanwhile."""
+
+    def fill(folder: Path) -> Outcome:
+        experiment = _core.Experiment.load(task.experiment, list(task.overrides))
+        summary = json.loads(experiment.run(folder, None, task.interference))
+        links = pyarrow.parquet.read_table(
+            folder / "links.parquet", columns=["class", "bandwidth_bits_per_s", "from"]
+        )
+        return Outcome(summary, inventory(links, summary))
+
+    try:
+        cache = Cache(task.cache)
+        return cache.get(task.key, task.keep_result) or cache.put(task.key, fill, task.keep_result)
+    except (FabricSimError, OSError, ValueError) as error:
+        return Failure.of(error)

@@ -1,0 +1,270 @@
+"""Arithmetic of sweeps: confidence intervals against known values, costs, fronts, distributions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricsim
+from fabricsim import SweepError
+from fabricsim.sweep import charts, load_costs, show
+from fabricsim.sweep.confidence import mean, t_quantile
+from fabricsim.sweep.costs import total
+from fabricsim.sweep.inventory import inventory
+
+
+# Table of Student's t, for example Abramowitz and Stegun, Table 26.10, and NIST's handbook, 1.3.6.7.2.
+@pytest.mark.parametrize(
+    ("probability", "freedom", "expected"),
+    [
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 4, 2.776),
+        (0.975, 9, 2.262),
+        (0.95, 1, 6.314),
+        (0.95, 29, 1.699),
+        (0.995, 4, 4.604),
+        (0.995, 60, 2.660),
+        (0.9995, 3, 12.924),
+        (0.9, 100, 1.290),
+    ],
+)
+def test_quantiles_of_students_t(probability: float, freedom: int, expected: float) -> None:
+    assert t_quantile(probability, freedom) == pytest.approx(expected, abs=6e-4)
+
+
+def test_quantiles_approach_those_of_the_normal_distribution() -> None:
+    assert t_quantile(0.975, 10**6) == pytest.approx(1.959964, abs=1e-5)
+    assert t_quantile(0.5, 3) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError):
+        t_quantile(1.0, 3)
+
+
+def test_a_mean_with_its_interval() -> None:
+    # Gosset's own data: additional hours of sleep with the second drug.
+    sleep = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = mean(sleep, 0.95)
+    assert found.mean == pytest.approx(2.33)
+    # 2.33 ± 2.2622 * 2.0022 / sqrt(10)
+    assert (found.low, found.high) == (pytest.approx(0.8977, abs=1e-4), pytest.approx(3.7623, abs=1e-4))
+    wider = mean(sleep, 0.99)
+    assert wider.low is not None and found.low is not None and wider.low < found.low
+    assert mean([3.0], 0.95) == mean([3.0], 0.5)
+    assert mean([3.0], 0.95).low is None
+    same = mean([2.0, 2.0, 2.0], 0.95)
+    assert (same.low, same.high) == (2.0, 2.0)
+
+
+COSTS = """
+currency = "EUR"
+[[switch]]
+ports = 8
+cost = 100
+[[switch]]
+ports = 16
+cost = 150
+[[switch]]
+name = "big one"
+kind = "spine"
+cost = 10
+per_port = 20
+[[cable]]
+kind = "electrical"
+up_to = "3 m"
+cost = 5
+per_metre = 1
+[[cable]]
+kind = "optical"
+cost = 50
+per_metre = 0.5
+per_gbps = 0.1
+per_gbps_metre = 0.01
+[length]
+host = "2 m"
+far = "1000 cm"
+latency_per_metre = "5 ns"
+[nic]
+cost = 7
+per_gbps = 0.5
+[host]
+cost = 1000
+"""
+
+
+def network(**more: Any) -> dict[str, Any]:
+    """Ten hosts with two ports each."""
+    cable = {"bandwidth_bits_per_s": 100_000_000_000, "latency_ps": 10_000}
+    return {
+        "hosts": 10,
+        "nics": 20,
+        "cables": [
+            {"class": "host", "count": 20.0, **cable},
+            {"class": "near", "count": 4.0, **cable},
+            {"class": "far", "count": 2.0, **cable},
+        ],
+        "routers": [
+            {"kind": "leaf", "ports": 8, "count": 3},
+            {"kind": "leaf", "ports": 9, "count": 1},
+            {"kind": "spine", "ports": 4, "count": 2},
+        ],
+        **more,
+    }
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Any:
+    """A function that makes a cost table of a text."""
+
+    def make(text: str) -> Any:
+        (tmp_path / "costs.toml").write_text(text)
+        return load_costs(tmp_path / "costs.toml")
+
+    return make
+
+
+def test_a_bill(table: Any) -> None:
+    items = table(COSTS).of(network())
+    assert [(item.count, item.each) for item in items] == [
+        (3, 100),  # leaves that the small switch does for
+        (1, 150),  # nine ports need the larger one
+        (2, 10 + 20 * 4),  # an entry for spines
+        (20, 5 + 2),  # 2 m to the hosts
+        (4, 5 + 2),  # 10 ns are 2 m
+        (2, 50 + 0.5 * 10 + (0.1 + 0.01 * 10) * 100),  # 10 m, by length
+        (20, 7 + 0.5 * 100),
+        (10, 1000),
+    ]
+    assert total(items) == 300 + 150 + 180 + 140 + 28 + 2 * 75 + 20 * 57 + 10_000
+    assert [item.name for item in items][:5] == [
+        "switch of 8 ports as leaf with 8 ports",
+        "switch of 16 ports as leaf with 9 ports",
+        "big one as spine with 4 ports",
+        "electrical cable: host, 2 m",
+        "electrical cable: near, 2 m",
+    ]
+
+
+def test_entries_for_a_class_or_bandwidth(table: Any) -> None:
+    text = """
+    [[switch]]
+    per_port = 1
+    [[cable]]
+    class = ["far", "host"]
+    cost = 9
+    [[cable]]
+    bandwidth = "100 Gbps"
+    cost = 3
+    [[cable]]
+    bandwidth = "200 Gbps"
+    cost = 2
+    """
+    items = table(text).of(network(routers=[]))
+    assert [item.each for item in items] == [9, 3, 9]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"routers": [{"kind": "leaf", "ports": 17, "count": 1}]},
+            r"no \[\[switch\]\] for .* 'leaf' with 17 ports",
+        ),
+        ({"cables": [{"class": "x", "count": 1, "bandwidth_bits_per_s": 10**9, "latency_ps": 10**8}]}, None),
+    ],
+)
+def test_what_a_table_lacks_is_named(table: Any, change: dict[str, Any], message: str | None) -> None:
+    if message is not None:
+        with pytest.raises(SweepError, match=message):
+            table(COSTS).of(network(**change))
+    short = COSTS.replace('kind = "optical"', 'kind = "optical"\nup_to = "15 m"')
+    long = network(cables=[{"class": "x", "count": 1, "bandwidth_bits_per_s": 10**9, "latency_ps": 100_000}])
+    with pytest.raises(SweepError, match=r"no \[\[cable\]\] for links of class 'x' with 1 Gbps and 20 m"):
+        table(short).of(long)
+    unknown = "[[switch]]\nper_port = 1\n[[cable]]\nper_metre = 1"
+    with pytest.raises(SweepError, match=r"no known length: expected length\.x"):
+        table(unknown).of(long)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "message"),
+    [
+        ("[[cable]]\ncost = 1", None, "switch", "at least one"),
+        ("[[switch]]\ncost = 1", None, "cable", "at least one"),
+        ("[[switch]]\nport = 1", 2, "switch.0.port", "did you mean 'ports'?"),
+        ("[[switch]]\nports = 0", 2, "switch.0.ports", "at least 1"),
+        ("[[switch]]\ncost = '1'", 2, "switch.0.cost", "expected a number"),
+        ("[[cable]]\nup_to = 3", 2, "cable.0.up_to", "a length such as"),
+        ("[[cable]]\nup_to = '3 ns'", 2, "cable.0.up_to", "a length such as"),
+        ("[[cable]]\nkind = 'optic'", 2, "cable.0.kind", "did you mean 'optical'?"),
+        ("[length]\nhost = '-1 m'", 2, "length.host", "a length such as"),
+        ("[length]\nlatency_per_metre = '0 ns'", 2, "length.latency_per_metre", "more than nothing"),
+        ("[nics]\ncost = 3", 1, "nics", "did you mean 'nic'?"),
+    ],
+)
+def test_wrong_cost_tables(table: Any, text: str, line: int | None, key: str, message: str) -> None:
+    with pytest.raises(SweepError) as found:
+        table(text)
+    assert (found.value.line, found.value.key) == (line, key)
+    assert message in str(found.value)
+
+
+def test_what_networks_consist_of(traffic: dict[str, Any]) -> None:
+    traffic["network"]["links"] = {"dimension-0": {"latency": "20 ns"}, "host": {"bandwidth": "50 Gbps"}}
+    traffic["network"]["rails"] = 2
+    found = fabricsim.run(traffic)
+    assert inventory(found.links, found.summary) == {
+        "hosts": 8,
+        "nics": 16,
+        "cables": [
+            {
+                "class": name,
+                "bandwidth_bits_per_s": bandwidth * 10**9,
+                "latency_ps": latency * 1000,
+                "count": 16.0,
+            }
+            # A torus of 4 x 4 has 16 cables in each dimension.
+            for name, bandwidth, latency in [
+                ("dimension-0", 100, 20),
+                ("dimension-1", 100, 50),
+                ("host", 50, 50),
+            ]
+        ],
+        "routers": [{"kind": "router", "ports": 5, "count": 16}],
+    }
+
+
+def test_kinds_of_routers() -> None:
+    experiment = {
+        "network": {
+            "topology": {"kind": "fat-tree", "radix": 4, "levels": 3},
+            "routing": {"algorithm": "adaptive"},
+        },
+        "job": [{"traffic": {"pattern": "uniform", "load": 0.1}}],
+        "run": {"until": "1 us"},
+    }
+    found = fabricsim.run(experiment)
+    assert inventory(found.links, found.summary)["routers"] == [
+        {"kind": "core", "ports": 4, "count": 4},
+        {"kind": "leaf", "ports": 4, "count": 8},
+        {"kind": "spine", "ports": 4, "count": 8},
+    ]
+
+
+def test_pareto_fronts() -> None:
+    points = [(1.0, 5.0), (2.0, 4.0), (2.0, 6.0), (3.0, 5.0), (4.0, 9.0), (4.0, 1.0), (1.0, 5.0)]
+    assert charts.pareto_front(points, larger_is_better=True) == [0, 2, 4]
+    assert charts.pareto_front(points, larger_is_better=False) == [0, 1, 5]
+    assert charts.pareto_front([], larger_is_better=True) == []
+
+
+def test_numbers_for_people() -> None:
+    assert [show.number(n) for n in (0, 3, 1234567.0, 12345.678, 0.0123456, 99.987)] == [
+        "0",
+        "3",
+        "1,234,567",
+        "12,346",
+        "0.01235",
+        "99.99",
+    ]

@@ -1,0 +1,213 @@
+"""Pages of sweeps and comparisons: they load nothing, show what is there, and texts stay texts."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweep_bench import Here, write
+
+import fabricsim
+from fabricsim import sweep
+from fabricsim.sweep import comparison
+
+pytest.importorskip("plotly", reason="fabricsim[sweep] is not installed")
+
+EVIL = "<script>alert(1)</script>&\"'|`</pre>"
+
+COSTS = """
+currency = "EUR"
+note = "Made up."
+[[switch]]
+per_port = 100
+[[cable]]
+cost = 10
+"""
+
+
+def figures(page: str) -> list[dict[str, Any]]:
+    """The plots of a page."""
+    found = re.search(r"^const plots = (.*);$", page, re.MULTILINE)
+    assert found is not None
+    plots: list[dict[str, Any]] = json.loads(found.group(1))
+    return plots
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"<h2>(.*?)</h2>", page)
+
+
+def check_offline(page: str) -> None:
+    """Nothing is loaded: no element refers to anything outside the page. plotly.js itself is not looked into:
+    it loads maps only when asked for them."""
+    own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    targets = re.findall(r"""<[a-z]+[^>]*\s(?:src|href)\s*=\s*["']?([^"'>]*)""", own)
+    assert targets == ["data:,"]
+    assert "@import" not in own and "url(" not in own
+    assert len(page) < 10_000_000
+
+
+NETWORKS = """
+name = "Networks"
+seeds = 2
+[[axis]]
+name = "network"
+[axis.variants."{evil}"]
+"network.topology" = {{ kind = "torus", sizes = [4, 4] }}
+[axis.variants.mesh]
+"network.topology" = {{ kind = "mesh", sizes = [4, 4] }}
+[[axis]]
+key = "job.0.traffic.pattern"
+values = ["uniform", "tornado"]
+[[axis]]
+name = "load"
+key = "job.0.traffic.load"
+values = {{ from = 0.1, to = 0.3, step = 0.1 }}
+[report]
+baseline = {{ network = "mesh" }}
+"""
+
+
+def test_the_page_of_a_sweep(bench: Path) -> None:
+    Path("costs.toml").write_text(COSTS)
+    toml_key = EVIL.replace('"', '\\"')
+    done = sweep.run(write(NETWORKS.format(evil=toml_key)), costs="costs.toml", engine=Here())
+    assert not done.failed and not done.problems
+    page = (done.folder / "sweep.html").read_text()
+    check_offline(page)
+    assert EVIL not in page and "<script>alert" not in page
+    assert headings(page) == [
+        "accepted load",
+        "packet latency, mean",
+        "packet latency, p99",
+        "accepted load, relative",
+        "packet latency, mean, relative",
+        "packet latency, p99, relative",
+        "Cost against performance: job.0.traffic.pattern = uniform",
+        "Cost against performance: job.0.traffic.pattern = tornado",
+        "All points",
+        "Costs",
+    ]
+    plots = figures(page)
+    summary = done.summary.to_pylist()
+    # Curves: a line for each network and pattern, along the load, in percent, with whiskers.
+    assert len(plots[0]["data"]) == 4
+    line = plots[0]["data"][2]
+    assert line["name"] == "mesh, uniform"
+    assert line["x"] == [0.1, 0.2, 0.3]
+    mine = summary[6:9]
+    assert line["y"] == pytest.approx([100 * row["network.accepted_load"] for row in mine])
+    half = [100 * (row["network.accepted_load.high"] - row["network.accepted_load"]) for row in mine]
+    assert line["error_y"]["array"] == pytest.approx(half)
+    assert "&lt;script&gt;" in plots[0]["data"][0]["name"]
+    # Bars: relative to the mesh under the same pattern and load.
+    bars = plots[4]["data"]
+    assert bars[2]["y"] == [1, 1, 1] and bars[3]["y"] == [1, 1, 1]
+    torus, mesh = summary[5], summary[11]
+    name = "network.latency_mean_ns"
+    assert bars[1]["y"][2] == pytest.approx(torus[name] / mesh[name])
+    # Costs: 16 routers of five ports or fewer, 48 cables of the torus and 40 of the mesh.
+    assert [summary[0]["network.cost"], summary[6]["network.cost"]] == [8480, 6400 + 400]
+    marks = [trace for trace in plots[6]["data"] if trace["mode"] == "markers"]
+    assert [trace["x"] for trace in marks] == [[8480], [6800]]
+    assert marks[1]["y"] == pytest.approx([max(row["network.accepted_gbps_per_host"] for row in mine)])
+    assert "Made up." in page and "<td>all</td>" in page
+    assert "Made up." in (done.folder / "summary.md").read_text()
+
+
+def test_what_the_cost_table_lacks_is_a_problem(bench: Path) -> None:
+    Path("costs.toml").write_text("[[switch]]\nports = 4\n[[cable]]\ncost = 1\n")
+    done = sweep.run(write('costs = "costs.toml"'), engine=Here())
+    assert len(done.problems) == 1 and "with 5 ports in use" in done.problems[0]
+    assert done.runs.column("network.cost").to_pylist() == [None]
+    assert "with 5 ports in use" in (done.folder / "sweep.html").read_text()
+
+
+def test_a_sweep_of_names_has_bars_only(bench: Path) -> None:
+    text = '[[axis]]\nkey = "network.router.buffer"\nvalues = ["64 KiB", "8 KiB"]'
+    done = sweep.run(write(text), engine=Here())
+    page = (done.folder / "sweep.html").read_text()
+    plots = figures(page)
+    assert len(plots) == 3
+    assert plots[0]["data"][0]["x"] == ["64 KiB", "8 KiB"]
+    assert plots[0]["data"][0]["y"][0] == 1
+    assert "Relative to 64 KiB, which is 1." in page
+
+
+def test_geometric_ranges_are_shown_on_a_logarithmic_scale(bench: Path) -> None:
+    text = '[[axis]]\nkey = "network.packet"\nvalues = { from = "64 B", to = "1 KiB", factor = 2 }'
+    done = sweep.run(write(text), engine=Here())
+    along = figures((done.folder / "sweep.html").read_text())[0]["layout"]["xaxis"]
+    assert along["type"] == "log"
+    assert along["ticktext"] == ["64 B", "128 B", "256 B", "512 B", "1024 B"]
+    assert along["tickvals"] == [64, 128, 256, 512, 1024]
+
+
+@pytest.fixture
+def results(tmp_path: Path, traffic: dict[str, Any]) -> list[Path]:
+    """Two result folders."""
+    for name, load in {"low": 0.1, "high": 0.4}.items():
+        fabricsim.run(traffic, set={"job.0.traffic.load": load}, out=tmp_path / name)
+    return [tmp_path / "low", tmp_path / "high"]
+
+
+def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
+    (tmp_path / "costs.toml").write_text(COSTS)
+    line = [sys.executable, "-m", "fabricsim", "compare", *map(str, results)]
+    plain = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    options = ["--html", str(tmp_path / "page.html"), "--costs", str(tmp_path / "costs.toml")]
+    found = subprocess.run([*line, *options], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    # The text stays as it is.
+    assert found.stdout == plain + f"page    {tmp_path / 'page.html'}\n"
+    page = (tmp_path / "page.html").read_text()
+    check_offline(page)
+    assert headings(page) == [
+        "The network, relative to low",
+        "Latency of packets",
+        "Load of links between routers",
+        "Cost against performance",
+        "Costs",
+        "All figures",
+    ]
+    low, high = (fabricsim.load(folder) for folder in results)
+    bars, latency, busy, costs = figures(page)
+    assert [trace["name"] for trace in bars["data"]] == ["low", "high"]
+    assert bars["data"][0]["y"] == [1, 1, 1, 1]
+    ratio = high.summary.network.latency_ns.mean / low.summary.network.latency_ns.mean
+    assert bars["data"][1]["y"][1] == pytest.approx(ratio)
+    # Distributions rise to all packets, and the median is where the summary says.
+    ends, shares = latency["data"][1]["x"], latency["data"][1]["y"]
+    assert shares == sorted(shares) and shares[-1] == 100
+    median = next(end for end, share in zip(ends, shares, strict=True) if share >= 50)
+    assert median == pytest.approx(high.summary.network.latency_ns.p50 / 1000, rel=0.02)
+    assert busy["data"][0]["y"][-1] == 100
+    assert [trace["x"] for trace in costs["data"]] == [[8480], [8480]]
+
+
+def test_a_comparison_names_what_is_wrong(tmp_path: Path, results: list[Path]) -> None:
+    line = [sys.executable, "-m", "fabricsim", "compare", "--html", str(tmp_path / "page.html")]
+    missing = subprocess.run([*line, str(tmp_path / "nothing")], capture_output=True, text=True)
+    assert missing.returncode == 2 and "nothing" in missing.stderr
+    costs = [str(results[0]), "--costs", str(tmp_path / "gone.toml")]
+    wrong = subprocess.run([*line, *costs], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "gone.toml: cannot be read" in wrong.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_names_tell_results_apart() -> None:
+    assert comparison.names([Path("/a/x"), Path("/a/y")]) == ["x", "y"]
+    assert comparison.names([Path("/a/x"), Path("/b/x")]) == ["a/x", "b/x"]
+    assert comparison.names([Path("/a/x"), Path("/a/x")]) == ["x (1)", "x (2)"]
+
+
+def test_a_distribution_has_few_points() -> None:
+    ends, shares = comparison._cumulative([float(n) for n in range(100_000)], [1] * 100_000)
+    assert len(ends) <= comparison.MOST_POINTS + 1
+    assert shares[-1] == 100 and ends[-1] == 99_999
+    assert shares[len(shares) // 2] == pytest.approx(50, abs=1)
