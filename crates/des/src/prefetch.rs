@@ -20,7 +20,7 @@ pub fn prefetch<T: ?Sized>(value: &T) {
 
 /// Asks for the memory that the next element of a list will take, if there is room for one.
 #[inline(always)]
-pub(crate) fn prefetch_end<T>(list: &Vec<T>) {
+pub(crate) fn prefetch_end<T>(list: &[T]) {
     let end = list.as_ptr().wrapping_add(list.len()).cast::<i8>();
     hint(end.wrapping_add(size_of::<T>().saturating_sub(1)));
 }

@@ -32,7 +32,7 @@ macro_rules! table {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $row {
             $( $(#[$column_doc])* pub $column: $type, )*
         }

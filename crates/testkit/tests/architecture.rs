@@ -28,7 +28,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("view", &["results"]),
     (
         "cli",
-        &["analysis", "cluster", "config", "results", "sim", "view", "workload"],
+        &[
+            "analysis", "cluster", "config", "results", "sim", "view", "workload",
+        ],
     ),
     ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),
     ("testkit", &["des"]),

@@ -208,12 +208,12 @@ mod tests {
         #[test]
         fn it_knows_what_a_map_would_know(ops in prop::collection::vec(op(), 0..400)) {
             let mut table = Table::default();
-            let mut map: BTreeMap<(u32, u32), (u64, Option<(u64, char)>)> = BTreeMap::new();
+            let mut map = BTreeMap::new();
             for op in ops {
                 let (Op::Open(s, m) | Op::Remove(s, m) | Op::Receive(s, m, _) | Op::Announce(s, m, _)) = op;
                 let (place, new) = table.open(HostId(s), m);
                 prop_assert_eq!(new, !map.contains_key(&(s, m)));
-                let known = map.entry((s, m)).or_default();
+                let known: &mut (u64, Option<(u64, char)>) = map.entry((s, m)).or_default();
                 match op {
                     Op::Open(..) => {}
                     Op::Remove(..) => {

@@ -156,6 +156,7 @@ mod tests {
             busy_ps: 0,
             busy_fraction,
             buffer_full_ps: 0,
+            ..LinkRow::default()
         }
     }
 

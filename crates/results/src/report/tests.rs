@@ -184,6 +184,7 @@ fn tables(size: Size) -> Vec<Table> {
         busy_ps: wave(3, u64::from(link), BIN_PS),
         busy_fraction: wave(3, u64::from(link), 1000) as f64 / 1000.0,
         buffer_full_ps: wave(5, u64::from(link), BIN_PS / 4),
+        ..LinkRow::default()
     })));
     tables
 }
@@ -432,6 +433,7 @@ fn names_in_tables_cannot_become_code() {
         busy_ps: 1,
         busy_fraction: 0.5,
         buffer_full_ps: 1,
+        ..LinkRow::default()
     }]));
     let page = own(&report(&summary(), &tables));
     assert!(

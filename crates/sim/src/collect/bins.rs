@@ -53,7 +53,7 @@ impl Bins {
         // Bins of the widths before this one take (2^doublings - 1) * PER_WIDTH * first.
         let doublings = (time / first / PER_WIDTH + 1).ilog2();
         let before = ((1u64 << doublings) - 1) * PER_WIDTH * first;
-        PER_WIDTH * u64::from(doublings) + ((time - before) / first >> doublings)
+        PER_WIDTH * u64::from(doublings) + (((time - before) / first) >> doublings)
     }
 
     /// Where a bin begins.

@@ -124,6 +124,7 @@ mod tests {
             busy_ps: 0,
             busy_fraction,
             buffer_full_ps: 1000 * bytes,
+            ..LinkRow::default()
         }
     }
 
