@@ -105,7 +105,7 @@ fn interference_is_in_the_summary_the_table_and_the_report() {
     }
     assert!(jobs[0]["slowdown"].is_null(), "cut off: {summary}");
     let report = fs::read_to_string(bench.path().join("out/report.html")).unwrap();
-    assert!(report.contains("<section id=\"interference\">"));
+    assert!(report.contains("<section id=\"interference\""));
     let table = run(&["--interference", "--out", "out"]);
     let line = table
         .lines()

@@ -11,8 +11,8 @@ use crate::{Event, Time};
 const NEAR: u64 = 4;
 
 /// Windows of an epoch: events further ahead wait together, in the order in which they come, until theirs is
-/// near. A congested network knows for microseconds ahead when its packets leave; spread at once over as many
-/// buckets as there are windows and blocks, nearly every one of its events would cost two misses of all caches.
+/// near. A busy model knows its events hundreds of windows ahead; spread at once over as many buckets as there are
+/// windows and blocks, nearly every one of them would cost two misses of all caches.
 const EPOCH: u64 = 2;
 
 /// Buckets of windows: those that are near, and those of the epoch that has become so last.

@@ -163,7 +163,8 @@ const TOLERANCE: f64 = 0.02;
 
 /// Networks with links of one kind that are loaded differently: what does not cross the full ones gets through
 /// whole, and adds up to more than the load at which the first link is full.
-const UNEVEN: [&str; 5] = [
+const UNEVEN: [&str; 6] = [
+    "collect-off-mesh.toml",
     "dragonfly-minimal-uneven-groups.toml",
     "fat-tree-destination-mod-k.toml",
     "graph-file-valiant.toml",
