@@ -55,7 +55,7 @@ test-mpi: ## what runs on several processes, under mpirun
 
 # The development profile, which `cargo test` and clippy use as well: dependencies are compiled once.
 python: $(VENV)/ready ## the Python package for development, in .venv
-	. $(VENV)/bin/activate && maturin develop --locked --extras sweep,test,dev
+	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
 
 test-python: python ## the Python package, and what the documentation says
 	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples

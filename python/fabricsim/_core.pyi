@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "compute",
     "exchange",
+    "explain",
     "list_parts",
     "main",
     "one_sided",

@@ -20,6 +20,11 @@ def _one(path: Path) -> Iterator[Path]:
     yield from sorted(path.iterdir()) if path.is_dir() else [path]
 
 
+def _of_all_ranks(path: Path) -> Iterator[Path]:
+    """The file of a rank stands for those of all, which are beside it."""
+    yield from _one(path if path.is_dir() else path.parent)
+
+
 def _otf2(path: Path) -> Iterator[Path]:
     """The anchor file, the definitions and markers beside it, and the folder of that name."""
     for anchor in sorted(path.glob("*.otf2")) if path.is_dir() else [path]:
@@ -49,6 +54,7 @@ FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
     "job.traffic.file": _one,
     "job.traffic.message.file": _one,
     "job.workload.goal": _one,
+    "job.workload.liballprof": _of_all_ranks,
     "job.workload.otf2": _otf2,
     "job.workload.dumpi": _dumpi,
     "job.workload.python": _python,
