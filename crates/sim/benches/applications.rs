@@ -1,5 +1,6 @@
 //! What it takes to simulate applications: packet-hops per second of processor time where every rank of a large
-//! machine exchanges with its neighbours, and memory where a trace is played many times.
+//! machine exchanges with its neighbours, and memory where a trace is played many times. Nothing is collected over
+//! time: the bench `collection` says what that costs.
 //!
 //! `cargo bench -p fabricsim-sim --bench applications` runs each case in a process of its own; `-- NAME` runs the
 //! cases whose name contains NAME.
@@ -101,7 +102,8 @@ fn main() {
 
 fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
     let toml = format!(
-        "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n[[job]]\n{job}\n"
+        "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n\
+         [collect]\nseries = \"off\"\n[[job]]\n{job}\n"
     );
     let experiment = Experiment::from_toml(&toml, name, &[]).unwrap_or_else(|e| panic!("{e}"));
     let result = run(&experiment, &Control::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
