@@ -418,7 +418,9 @@ fn a_killed_process_ends_the_run() {
         let at_work = || started.elapsed() > Duration::from_millis(1_500);
         let took = kills_one(3, &run, &out, at_work);
         assert!(took < Duration::from_secs(20), "{took:?}");
-        assert!(!Path::new(&out).exists(), "no result");
+        let folder = Path::new(&out);
+        assert!(!folder.join("summary.json").exists(), "no result");
+        assert!(folder.join("RUNNING.json").is_file(), "the folder says so");
         assert_eq!(members(&out), [0; 0], "nobody is left");
     }
 }
