@@ -22,7 +22,7 @@ from matplotlib.colors import LinearSegmentedColormap
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 import sweep  # noqa: E402
-from run import FULL, PATTERNS, ROUTINGS  # noqa: E402
+from run import network_and_job  # noqa: E402
 
 LOAD = 0.5
 UNTIL_US, BINS = 64, 128
@@ -36,21 +36,15 @@ LIGHT_TO_DARK = LinearSegmentedColormap.from_list(
 
 def experiment(routing: str, pattern: str) -> str:
     # From the first packet on: the maps show how congestion builds up, so nothing is left out as warm-up.
-    return f"""
-[network]
-topology = {{ kind = "slim-fly", q = 13, hosts_per_router = 9 }}
-routing = {{ {ROUTINGS[routing]} }}
-link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
-router = {{ delay = "100 ns", buffer = "100 KB" }}
-packet = "256 B"
-[[job]]
-traffic = {{ {PATTERNS[pattern]}, load = {LOAD * FULL:.4f} }}
-[run]
+    return (
+        network_and_job(routing, pattern, LOAD)
+        + f"""[run]
 until = "{UNTIL_US} us"
 [collect]
 series = "vcs"
 bin = "{1000 * UNTIL_US // BINS} ns"
 """
+    )
 
 
 def columns(folder: Path, table: str, names: list[str], filters=None) -> dict[str, np.ndarray]:

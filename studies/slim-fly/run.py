@@ -34,7 +34,7 @@ LOADS = {
 }
 
 
-def experiment(routing: str, pattern: str, load: float) -> str:
+def network_and_job(routing: str, pattern: str, load: float) -> str:
     return f"""
 [network]
 topology = {{ kind = "slim-fly", q = 13, hosts_per_router = 9 }}
@@ -44,10 +44,17 @@ router = {{ delay = "100 ns", buffer = "100 KB" }}
 packet = "256 B"
 [[job]]
 traffic = {{ {PATTERNS[pattern]}, load = {load * FULL:.4f} }}
-[run]
+"""
+
+
+def experiment(routing: str, pattern: str, load: float) -> str:
+    return (
+        network_and_job(routing, pattern, load)
+        + """[run]
 until = "220 us"
 warmup = "20 us"
 """
+    )
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Rooms of events and waiting packets grow and move often: with this allocator a run of a large network takes
-/// a tenth to a third less time than with glibc's (benches/README.md).
+/// Rooms of events and waiting packets grow and move often: with this allocator a large halo exchange
+/// takes a tenth less time than with glibc's (benches/README.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

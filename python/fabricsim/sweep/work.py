@@ -47,21 +47,11 @@ def resolve(task: Task) -> Resolved | Failure:
     """What an experiment comes to. Nothing is run."""
     try:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
-        settings = _settings(experiment)
+        settings: dict[str, Any] = json.loads(experiment.settings())
         inputs = input_files(settings, task.experiment.parent)
         return Resolved(digest(settings), inputs, settings["run"]["threads"], _core.__version__)
     except (FabricSimError, OSError, ValueError) as error:
         return Failure.of(error)
-
-
-def _settings(experiment: _core.Experiment) -> dict[str, Any]:
-    """The experiment with every default."""
-    if hasattr(experiment, "settings"):
-        settings: dict[str, Any] = json.loads(experiment.settings())
-        return settings
-    # A core built before it had that: the same, beside deadlocks and bounds, which take longer.
-    checked: dict[str, Any] = json.loads(experiment.check()[0])["experiment"]
-    return checked
 
 
 def simulate(task: Task) -> Outcome | Failure:

@@ -20,10 +20,11 @@ use crate::{Context, Event, LpId, Model, Partition, Time, prefetch};
 /// look at each event twice.
 const MANY: usize = 4096;
 
-/// So many turns before its own an LP itself and what it points to are asked for.
-const NEAR: [usize; 2] = [2, 1];
+/// So many turns before its own an LP itself is asked for, what it points to, and (in models of many LPs only)
+/// what its events will touch.
+const NEAR: [usize; 3] = [2, 1, 0];
 
-/// The same in models of many LPs, and then what its events will touch.
+/// The same in models of many LPs.
 const FAR: [usize; 3] = [6, 4, 2];
 
 /// The part of a worker that handlers reach through [`Context`].
@@ -350,11 +351,7 @@ impl<'a, M: Model> Worker<'a, M> {
     #[inline]
     fn look_ahead(&self, turn: usize, ahead: &Ahead<'_, M::Payload>) {
         let many = self.slots.len() >= MANY;
-        let [own, theirs, each] = if many {
-            [FAR[0], FAR[1], FAR[2]]
-        } else {
-            [NEAR[0], NEAR[1], 0]
-        };
+        let [own, theirs, each] = if many { FAR } else { NEAR };
         let find = |turn: usize| {
             let here = self.agenda.turns();
             match here.get(turn) {
