@@ -3,6 +3,7 @@
 //!
 //! Does not know the time, nor where an event goes once it is written.
 
+use crate::event::Head;
 use crate::slot::Slot;
 use crate::{Event, LpId, Stream, Time};
 
@@ -74,6 +75,15 @@ impl Author {
     /// If it comes sooner than [`Context::send`](crate::Context::send) allows.
     #[inline(always)]
     pub(crate) fn write<P>(&mut self, now: Time, target: LpId, delay: Time, payload: P) -> Event<P> {
+        self.sign(now, target, delay).event(payload)
+    }
+
+    /// The head of the LP's next event, sent `now`.
+    ///
+    /// # Panics
+    /// Like [`Author::write`].
+    #[inline(always)]
+    pub(crate) fn sign(&mut self, now: Time, target: LpId, delay: Time) -> Head {
         let least = if target == self.lp {
             self.least
         } else {
@@ -84,12 +94,11 @@ impl Author {
         }
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
-        Event {
+        Head {
             time: now + delay,
             source: self.lp,
             sequence,
             target,
-            payload,
         }
     }
 

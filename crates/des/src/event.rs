@@ -119,7 +119,57 @@ impl Ord for Indexed {
     }
 }
 
+/// All of an event but what happens. Kept apart from the payload until it is known where the event goes, so that
+/// it is written there at once: an event that is put together elsewhere and copied would be read before it is all
+/// written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) time: Time,
+    pub(crate) source: LpId,
+    pub(crate) sequence: u32,
+    pub(crate) target: LpId,
+}
+
+impl Head {
+    /// The event.
+    #[inline(always)]
+    pub(crate) fn event<P>(self, payload: P) -> Event<P> {
+        let Head {
+            time,
+            source,
+            sequence,
+            target,
+        } = self;
+        Event {
+            time,
+            source,
+            sequence,
+            target,
+            payload,
+        }
+    }
+}
+
 impl<P> Event<P> {
+    /// Its head and its payload.
+    #[inline(always)]
+    pub(crate) fn into_parts(self) -> (Head, P) {
+        let Event {
+            time,
+            source,
+            sequence,
+            target,
+            payload,
+        } = self;
+        let head = Head {
+            time,
+            source,
+            sequence,
+            target,
+        };
+        (head, payload)
+    }
+
     /// Position in the total order.
     #[inline]
     pub fn key(&self) -> Key {

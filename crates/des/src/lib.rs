@@ -32,7 +32,7 @@ pub use control::Control;
 pub use event::{Event, Key, LpId};
 pub use model::{Context, Journal, Model, Purpose};
 pub use partition::Partition;
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_begin};
 pub use processes::{Alone, Processes};
 pub use random::{Stream, philox2x64};
 pub use run::{Anatomy, End, Executor, Finished, Observer, Optimism, Run, Settings, ThreadSeconds, run};

@@ -18,6 +18,12 @@ pub fn prefetch<T: ?Sized>(value: &T) {
     }
 }
 
+/// Asks for the memory where an element of a list begins, whether there is one or not.
+#[inline(always)]
+pub fn prefetch_begin<T>(list: &[T], index: usize) {
+    hint(list.as_ptr().wrapping_add(index).cast::<i8>());
+}
+
 /// Asks for the memory that the next element of a list will take, if there is room for one.
 #[inline(always)]
 pub(crate) fn prefetch_end<T>(list: &[T]) {

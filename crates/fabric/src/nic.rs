@@ -233,6 +233,10 @@ impl<T: Copy> Nic<T> {
         front.left -= u64::from(bytes);
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
+        if self.queue.is_empty() {
+            // The next one takes the same place again, which is near then.
+            self.queue.clear();
+        }
         if O::KEPT {
             out.note(queued.undo_turn());
         }
@@ -315,9 +319,7 @@ impl<T: Copy> Nic<T> {
     /// Asks for the memory that its next packet will touch.
     #[inline]
     pub fn prefetch(&self) {
-        if let Some(front) = self.queue.front() {
-            des::prefetch(front);
-        }
+        des::prefetch_begin(self.queue.as_slices().0, 0);
     }
 
     /// Bytes that wait to be sent.

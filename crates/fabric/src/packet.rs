@@ -58,6 +58,17 @@ impl Packet {
         Time(u64::from(self.born[0]) | u64::from(self.born[1]) << 32)
     }
 
+    /// The packet that begins one more link.
+    #[inline]
+    pub(crate) fn on_next_link(&self) -> Packet {
+        Packet {
+            hops: self.hops.saturating_add(1),
+            // By itself: a router has just written it, and it would be read together with its neighbours.
+            route: self.route,
+            ..*self
+        }
+    }
+
     /// Corrects when its message was handed to the NIC.
     pub(crate) fn set_born(&mut self, born: Time) {
         self.born = halves(born);

@@ -1,6 +1,6 @@
 //! Routing that never chooses: where a packet is, where it comes from and goes to, and its state leave one hop.
 
-use topology::{HostId, RouterId};
+use topology::{HostId, Port, RouterId};
 
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
@@ -37,6 +37,10 @@ impl<F: Fixed> Routing for F {
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
         self.hop(at, state)
+    }
+
+    fn foreseen(&self, at: At, mut state: RouteState) -> Option<Port> {
+        Some(self.hop(at, &mut state).port)
     }
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {

@@ -164,6 +164,14 @@ pub trait Routing: Send + Sync {
         random: &mut dyn Random,
     ) -> Hop;
 
+    /// The port that [`Routing::route`] will choose in this situation, whatever the congestion and the random
+    /// numbers; none where they decide, or where it is not worth finding out twice. A hint: whoever asks wants
+    /// the port's memory to be near when its packet comes.
+    fn foreseen(&self, at: At, state: RouteState) -> Option<Port> {
+        let _ = (at, state);
+        None
+    }
+
     /// All hops that [`Routing::route`] can choose in this situation with their next state, whatever the
     /// congestion and the random numbers: what the deadlock proof walks.
     ///

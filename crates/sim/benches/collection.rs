@@ -17,21 +17,29 @@ const CASES: &[(&str, f64, u32)] = &[
     ("dragonfly-1056/minimal/0.5, 200 us", 0.5, 200),
 ];
 
-const SERIES: &[&str] = &["off", "auto", "links", "vcs"];
+/// `collect.series` and `collect.bin`. The default is `auto` for both: 128 bins, however short the run.
+const SERIES: &[[&str; 2]] = &[
+    ["off", "auto"],
+    ["auto", "auto"],
+    ["links", "1 us"],
+    ["vcs", "1 us"],
+    ["links", "auto"],
+    ["vcs", "auto"],
+];
 
 fn main() {
     for (name, load, microseconds) in CASES {
         println!("{name}: CPU seconds, {ROUNDS} rounds");
         println!(
-            "{:8} {:>8} {:>8} {:>10} {:>10}",
-            "series", "least", "median", "over off", "rows"
+            "{:8} {:8} {:>8} {:>8} {:>10} {:>10}",
+            "series", "bin", "least", "median", "over off", "rows"
         );
         measure(*load, *microseconds);
     }
 }
 
 fn measure(load: f64, microseconds: u32) {
-    let experiments = SERIES.iter().map(|series| {
+    let experiments = SERIES.iter().map(|[series, bin]| {
         let toml = format!(
             r#"
             [network]
@@ -47,6 +55,7 @@ fn measure(load: f64, microseconds: u32) {
             executor = "conservative"
             [collect]
             series = "{series}"
+            bin = "{bin}"
             "#
         );
         Experiment::from_toml(&toml, series, &[]).expect("the case is valid")
@@ -73,10 +82,10 @@ fn measure(load: f64, microseconds: u32) {
     for seconds in &mut seconds {
         seconds.sort_by(f64::total_cmp);
     }
-    for (index, series) in SERIES.iter().enumerate() {
+    for (index, [series, bin]) in SERIES.iter().enumerate() {
         let over = |of: fn(&[f64]) -> f64| (of(&seconds[index]) / of(&seconds[0]) - 1.0) * 100.0;
         println!(
-            "{series:8} {:8.3} {:8.3} {:9.1}% {:10}  (medians: {:.1} %)",
+            "{series:8} {bin:8} {:8.3} {:8.3} {:9.1}% {:10}  (medians: {:.1} %)",
             seconds[index][0],
             seconds[index][ROUNDS / 2],
             over(|s| s[0]),

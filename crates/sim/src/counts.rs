@@ -154,6 +154,9 @@ impl JobCounts {
         if let Some(bucket) = self.latency.bucket((now - packet.born()).ps()) {
             des::prefetch(bucket);
         }
+        if let Some(bucket) = self.hops.bucket(packet.hops.into()) {
+            des::prefetch(bucket);
+        }
     }
 
     /// A packet's tail has come; measuring begins at `warmup`.

@@ -225,6 +225,9 @@ impl Host {
         if let Some(counts) = self.counts.first() {
             des::prefetch(counts);
         }
+        if let Some(source) = self.sources.first() {
+            des::prefetch(source);
+        }
     }
 
     /// Asks for the memory that this event will touch.
@@ -240,7 +243,9 @@ impl Host {
                     self.inbox.prefetch_for(source, packet.message);
                 }
             }
-            Fact::CreditReturned { .. } | Fact::InjectionFree { .. } => self.first.nic.prefetch(),
+            Fact::CreditReturned { .. } | Fact::InjectionFree { .. } | Fact::TrafficDue { .. } => {
+                self.first.nic.prefetch();
+            }
             _ => {}
         }
     }

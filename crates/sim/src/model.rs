@@ -156,7 +156,7 @@ impl Model for Simulation {
     #[inline]
     fn prefetch_for(&self, process: &Process, event: &Event<Fact>) {
         match process {
-            Process::Router(router) => router.prefetch_for(&event.payload),
+            Process::Router(router) => router.prefetch_for(self, &event.payload),
             Process::Host(host) => host.prefetch_for(self, event.time, &event.payload),
             Process::Overseer(..) => {}
         }

@@ -8,7 +8,7 @@ use fabric::{
     InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
     Wait, Waits,
 };
-use routing::{Entry, Random};
+use routing::{At, Entry, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
@@ -124,9 +124,29 @@ impl RouterProcess {
 
     /// Asks for the memory that this event will touch.
     #[inline]
-    pub fn prefetch_for(&self, fact: &Fact) {
-        if let (Switch::Packet(router), Fact::CreditReturned { port, vc, .. }) = (&self.switch, fact) {
-            router.prefetch_waiting(*port, *vc);
+    pub fn prefetch_for(&self, simulation: &Simulation, fact: &Fact) {
+        let Switch::Packet(router) = &self.switch else {
+            return;
+        };
+        let few = self.wires.len() <= FEW_PORTS;
+        match fact {
+            Fact::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
+            Fact::CreditReturned { port, .. } => router.prefetch_output(*port),
+            Fact::PacketArrived { port, vc, packet } if !few => {
+                des::prefetch(&self.wires[usize::from(*port)]);
+                let at = At {
+                    router: router.id(),
+                    input: Port(*port),
+                    vc: *vc,
+                    source: packet.source,
+                    destination: packet.destination,
+                };
+                if let Some(port) = simulation.network.routing.foreseen(at, packet.route) {
+                    router.prefetch_output(port.0);
+                    des::prefetch(&self.wires[usize::from(port.0)]);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -269,7 +289,7 @@ impl RouterProcess {
 #[inline]
 fn handle_packet<C: Context<Simulation>>(
     router: &mut packet::Router,
-    guide: Guide<'_>,
+    guide: &Guide<'_>,
     fact: &Fact,
     mut cables: Cables<'_, C>,
 ) {
@@ -370,7 +390,7 @@ impl Switch {
             told,
         };
         match self {
-            Switch::Packet(router) => handle_packet(router, guide, fact, cables),
+            Switch::Packet(router) => handle_packet(router, &guide, fact, cables),
             Switch::InputQueued(router) => handle_input_queued(router, guide, fact, cables),
         }
     }
@@ -609,6 +629,20 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     }
 }
 
+impl<C: Context<Simulation>> Cables<'_, C> {
+    /// Writes a departure into the diary. Takes the packet by value: who asks for its address keeps it in memory.
+    #[cold]
+    #[inline(never)]
+    fn write_departure(&mut self, port: u16, vc: u8, packet: Packet, [wait, serialization]: [Time; 2]) {
+        self.write((port, vc), &packet, |diary, now, page| {
+            if let Diary::Packet(diary) = diary {
+                diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+            }
+        });
+        self.told = 0;
+    }
+}
+
 fn lane(ready: &Ready) -> Lane {
     Lane {
         output: ready.output,
@@ -621,12 +655,7 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     #[inline]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         if self.diary.is_some() {
-            self.write((port, vc), &packet, |diary, now, page| {
-                if let Diary::Packet(diary) = diary {
-                    diary.sent(now, (port, vc, packet.job), wait, serialization, page);
-                }
-            });
-            self.told = 0;
+            self.write_departure(port, vc, packet, [wait, serialization]);
         }
         self.depart_after(port, vc, packet, wait, serialization);
     }

@@ -1,20 +1,19 @@
 //! The turns of a block of LPs in one window: which LPs have events, and which events each has.
 
-use crate::{Event, prefetch};
-
-/// No event: the end of an LP's list.
-const NONE: u32 = u32::MAX;
+use crate::prefetch::prefetch_begin;
+use crate::{Event, Time};
 
 /// Events of a block are asked for so many before they are looked at.
 const AHEAD: usize = 8;
 
-/// LPs of a block that have events in a window, in their order, each with its events as a list: that needs no
-/// memory but one number per event.
+/// LPs of a block that have events in a window, in their order, each with its events side by side (a counting
+/// sort by LP).
 #[derive(Default)]
 pub(super) struct Agenda {
     turns: Vec<Turn>,
-    /// By event: the next one of the same LP.
-    next: Vec<u32>,
+    /// Events by LP, each as its time since the window's begin (upper half) and its place in the block (lower
+    /// half): what sorting moves about instead of events.
+    entries: Vec<u64>,
 }
 
 /// An LP whose turn comes.
@@ -22,58 +21,82 @@ pub(super) struct Agenda {
 pub(super) struct Turn {
     /// The LP, counted from the first of its worker.
     pub(super) local: u32,
-    /// Place of one of its events.
-    head: u32,
+    begin: u32,
+    end: u32,
 }
 
-/// What filling an agenda needs for a moment; as large as a block.
+/// What filling an agenda needs for a moment.
 pub(super) struct Sorter {
-    /// By LP of the block: the event found last.
-    heads: Vec<u32>,
-    /// LPs that have events, one bit each.
-    active: Vec<u64>,
+    /// By LP of the block: its events, then the place of its next one in the agenda.
+    places: Vec<u32>,
+    /// By event: its entry.
+    entries: Vec<u64>,
+    /// By event: its LP, counted from the first of the block.
+    inside: Vec<u32>,
+    /// Makes times within a window fit 32 bits.
+    shift: u32,
 }
 
 impl Sorter {
-    /// For blocks of so many LPs.
-    pub(super) fn new(block: usize) -> Sorter {
+    /// For blocks of so many LPs, and windows as long as `width`.
+    pub(super) fn new(block: usize, width: Time) -> Sorter {
         Sorter {
-            heads: vec![NONE; block],
-            active: vec![0; block.div_ceil(64)],
+            places: vec![0; block],
+            entries: Vec::new(),
+            inside: Vec::new(),
+            shift: (64 - width.ps().leading_zeros()).saturating_sub(32),
         }
     }
 }
 
 impl Agenda {
-    /// The agenda of these events of a block whose LPs begin at `first`, counted from `origin`, the first LP of
-    /// the worker.
-    pub(super) fn fill<P>(&mut self, sorter: &mut Sorter, origin: u32, first: u32, events: &[Event<P>]) {
+    /// The agenda of these events of a block, whose first LP is `first`, in the window that begins at `begin`.
+    /// Turns count LPs from `origin`, the first LP of the worker.
+    pub(super) fn fill<P>(
+        &mut self,
+        sorter: &mut Sorter,
+        (origin, first): (u32, u32),
+        begin: Time,
+        events: &[Event<P>],
+    ) {
         assert!(
-            events.len() < NONE as usize,
+            u32::try_from(events.len()).is_ok(),
             "more than 2^32 events in one window"
         );
-        let (heads, active) = (&mut sorter.heads[..], &mut sorter.active[..]);
-        self.next.clear();
-        self.next.extend(events.iter().enumerate().map(|(i, event)| {
-            if let Some(soon) = events.get(i + AHEAD) {
-                prefetch(soon);
-            }
-            let inside = (event.target.0 - origin - first) as usize;
-            active[inside / 64] |= 1 << (inside % 64);
-            std::mem::replace(&mut heads[inside], i as u32)
-        }));
+        let Sorter {
+            places,
+            entries,
+            inside,
+            shift,
+        } = sorter;
+        let places = &mut places[..];
+        for list in [&mut *entries, &mut self.entries] {
+            list.resize(events.len(), 0);
+        }
+        inside.resize(events.len(), 0);
+        let noted = entries.iter_mut().zip(inside.iter_mut());
+        for ((i, event), (entry, inside)) in events.iter().enumerate().zip(noted) {
+            prefetch_begin(events, i + AHEAD);
+            *entry = ((event.time - begin).ps() >> *shift) << 32 | i as u64;
+            *inside = event.target.0 - first;
+            places[*inside as usize] += 1;
+        }
         self.turns.clear();
-        for (word, bits) in active.iter_mut().enumerate() {
-            let mut bits = std::mem::take(bits);
-            while bits != 0 {
-                let inside = word as u32 * 64 + bits.trailing_zeros();
-                self.turns.push(Turn {
-                    local: first + inside,
-                    head: std::mem::replace(&mut heads[inside as usize], NONE),
-                });
-                bits &= bits - 1;
+        let mut end = 0;
+        for (local, place) in (first - origin..).zip(places.iter_mut()) {
+            let begin = end;
+            end += std::mem::replace(place, begin);
+            if end > begin {
+                self.turns.push(Turn { local, begin, end });
             }
         }
+        let sorted = &mut self.entries[..];
+        for (entry, inside) in entries.iter().zip(&*inside) {
+            let place = &mut places[*inside as usize];
+            sorted[*place as usize] = *entry;
+            *place += 1;
+        }
+        places.fill(0);
     }
 
     /// No turns.
@@ -86,44 +109,74 @@ impl Agenda {
         &self.turns
     }
 
+    /// Entries of the events of one turn, in no particular order.
+    #[inline]
+    pub(super) fn entries(&mut self, turn: Turn) -> &mut [u64] {
+        &mut self.entries[turn.begin as usize..turn.end as usize]
+    }
+
     /// Places of the events of one turn, in no particular order.
     #[inline]
     pub(super) fn events(&self, turn: Turn) -> impl Iterator<Item = u32> + '_ {
-        let there = |index: u32| (index != NONE).then_some(index);
-        std::iter::successors(there(turn.head), move |index| there(self.next[*index as usize]))
+        let entries = &self.entries[turn.begin as usize..turn.end as usize];
+        entries.iter().map(|entry| *entry as u32)
+    }
+}
+
+/// Brings the entries of one LP into the total order of their events. Times alone nearly always decide, so that
+/// whole keys are looked at for ties only.
+pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
+    entries.sort_unstable();
+    let key = |entry: u64| events[entry as u32 as usize].key();
+    for end in 1..entries.len() {
+        let moving = entries[end];
+        let mut hole = end;
+        while hole > 0 && entries[hole - 1] >> 32 == moving >> 32 && key(moving) < key(entries[hole - 1]) {
+            entries[hole] = entries[hole - 1];
+            hole -= 1;
+        }
+        if hole < end {
+            entries[hole] = moving;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LpId, Time};
+    use crate::LpId;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn every_event_is_on_the_list_of_its_lp(blocks in prop::collection::vec(prop::collection::vec(0u32..130, 0..60), 1..4)) {
-            let (origin, first) = (1000, 260);
-            let mut sorter = Sorter::new(130);
+        fn every_lp_has_its_events_in_the_total_order(
+            blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..4),
+            width in prop::sample::select(vec![9u64, 1 << 40]),
+        ) {
+            let (origin, first, begin) = (1000, 1260, Time(500));
+            let mut sorter = Sorter::new(130, Time(width));
             let mut agenda = Agenda::default();
-            for targets in blocks {
-                let event = |inside: &u32| Event {
-                    time: Time(0),
-                    source: LpId(0),
-                    sequence: 0,
-                    target: LpId(origin + first + inside),
+            for block in blocks {
+                let event = |(sequence, (inside, time, source)): (usize, &(u32, u64, u32))| Event {
+                    time: begin + Time(time * (width / 9)),
+                    source: LpId(*source),
+                    sequence: 100 - sequence as u32,
+                    target: LpId(first + inside),
                     payload: (),
                 };
-                let events: Vec<_> = targets.iter().map(event).collect();
-                agenda.fill(&mut sorter, origin, first, &events);
+                let events: Vec<_> = block.iter().enumerate().map(event).collect();
+                agenda.fill(&mut sorter, (origin, first), begin, &events);
                 let mut seen = 0;
-                for turn in agenda.turns() {
-                    let of: Vec<u32> = agenda.events(*turn).collect();
-                    prop_assert!(of.iter().all(|e| targets[*e as usize] + first == turn.local));
+                for turn in agenda.turns().to_vec() {
+                    let entries = agenda.entries(turn);
+                    sort(entries, &events);
+                    let of: Vec<_> = entries.iter().map(|e| events[*e as u32 as usize]).collect();
+                    prop_assert!(of.iter().all(|e| e.target.0 - origin == turn.local));
+                    prop_assert!(of.is_sorted_by_key(|e| e.key()));
                     prop_assert!(!of.is_empty());
                     seen += of.len();
                 }
-                prop_assert_eq!(seen, targets.len());
+                prop_assert_eq!(seen, events.len());
                 prop_assert!(agenda.turns().is_sorted_by_key(|turn| turn.local));
             }
         }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use crate::event::Head;
 use crate::prefetch::prefetch_end;
 use crate::{Event, Time};
 
@@ -144,13 +145,19 @@ impl<P: Copy> Calendar<P> {
 
     /// Adds an event of a window that has not been taken yet.
     #[inline(always)]
-    pub(crate) fn push(&mut self, event: Event<P>) {
-        let window = self.window + self.windows_ahead(event.time);
+    pub(crate) fn push(&mut self, head: Head, payload: P) {
+        let window = self.window + self.windows_ahead(head.time);
         if window < self.spread {
-            self.push_near(window, event);
+            self.push_near(window, head, payload);
         } else {
-            self.push_later(window, event);
+            self.push_later(window, head.event(payload));
         }
+    }
+
+    /// [`Calendar::push`] of an event that is there already.
+    pub(crate) fn add(&mut self, event: Event<P>) {
+        let (head, payload) = event.into_parts();
+        self.push(head, payload);
     }
 
     #[inline(never)]
@@ -190,7 +197,8 @@ impl<P: Copy> Calendar<P> {
             self.spread += EPOCH;
             for mut chunk in chunks {
                 for event in chunk.drain(..) {
-                    self.push_near(event.time.0 / self.width, event);
+                    let (head, payload) = event.into_parts();
+                    self.push_near(head.time.0 / self.width, head, payload);
                 }
                 self.chunks.push(chunk);
             }
@@ -201,7 +209,8 @@ impl<P: Copy> Calendar<P> {
         {
             let Far(event) = self.far.pop().expect("just seen");
             if window < self.spread {
-                self.push_near(window, event);
+                let (head, payload) = event.into_parts();
+                self.push_near(window, head, payload);
             } else {
                 self.push_later(window, event);
             }
@@ -223,18 +232,18 @@ impl<P: Copy> Calendar<P> {
     }
 
     #[inline(always)]
-    fn push_near(&mut self, window: u64, event: Event<P>) {
+    fn push_near(&mut self, window: u64, head: Head, payload: P) {
         let slot = &mut self.ring[window as usize % BUCKETS];
         let bucket = slot.get_or_insert_with(|| {
             self.near += 1;
             self.spare.pop().unwrap_or_else(|| Window::new(self.blocks))
         });
-        let block = (event.target.0 - self.first) >> self.block_bits;
+        let block = (head.target.0 - self.first) >> self.block_bits;
         let events = &mut bucket.blocks[block as usize];
         if events.is_empty() {
             bucket.active.push(block);
         }
-        events.push(event);
+        events.push(head.event(payload));
         // Others come in between, and push this line out of the nearest cache.
         prefetch_end(events);
     }
@@ -326,7 +335,7 @@ mod tests {
             let mut calendar = Calendar::new(Time(width), &lps);
             for (i, time) in times.iter().enumerate() {
                 let target = LpId(100 + (*time % 117) as u32);
-                calendar.push(Event { time: Time(*time), source: LpId(0), sequence: i as u32, target, payload: () });
+                calendar.add(Event { time: Time(*time), source: LpId(0), sequence: i as u32, target, payload: () });
             }
             let mut expected = times.clone();
             expected.sort_unstable();

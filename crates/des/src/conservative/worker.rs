@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::Windows;
-use super::agenda::{Agenda, Sorter, Turn};
+use super::agenda::{self, Agenda, Sorter, Turn};
 use super::calendar::Calendar;
 use crate::author::Author;
 use crate::commit::{Committer, Emitted};
@@ -49,6 +49,26 @@ struct Desk<'a, M: Model> {
     emitted: u32,
 }
 
+impl<M: Model> Desk<'_, M> {
+    /// An event of the window at work: only the LP itself can be reached so soon.
+    #[inline(never)]
+    fn send_soon(&mut self, event: Event<M::Payload>) {
+        self.soon.push(Indexed {
+            key: event.key(),
+            index: self.soon_events.len() as u32,
+        });
+        self.soon_events.push(event);
+    }
+
+    /// An event of another worker's LP.
+    #[inline(never)]
+    fn send_away(&mut self, event: Event<M::Payload>) {
+        self.sent = self.sent.min(event.time);
+        self.remote += 1;
+        self.outboxes[self.partition.owner(event.target)].push(event);
+    }
+}
+
 impl<M: Model> Context<M> for Desk<'_, M> {
     const REVERSIBLE: bool = false;
 
@@ -62,20 +82,13 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline(always)]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let event = self.author.write(self.key.time, target, delay, payload);
-        if event.time < self.window_end {
-            // Only an LP itself can be reached within the window.
-            self.soon.push(Indexed {
-                key: event.key(),
-                index: self.soon_events.len() as u32,
-            });
-            self.soon_events.push(event);
+        let head = self.author.sign(self.key.time, target, delay);
+        if head.time < self.window_end {
+            self.send_soon(head.event(payload));
         } else if self.range.contains(&target.0) {
-            self.calendar.push(event);
+            self.calendar.push(head, payload);
         } else {
-            self.sent = self.sent.min(event.time);
-            self.remote += 1;
-            self.outboxes[self.partition.owner(target)].push(event);
+            self.send_away(head.event(payload));
         }
     }
     #[inline]
@@ -124,10 +137,6 @@ pub(super) struct Worker<'a, M: Model> {
     agenda: Agenda,
     /// Those of the block after it.
     following: Agenda,
-    /// One LP's events of the window in the total order: see [`sort_plan`].
-    turn: Vec<u64>,
-    /// Makes offsets into a window fit 32 bits.
-    shift: u32,
     /// Events of the last window at or after the end of the run.
     leftover: Vec<Event<M::Payload>>,
     /// Mail that has just come.
@@ -174,11 +183,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 key: Key::FIRST,
                 emitted: 0,
             },
-            sorter: Sorter::new(block),
+            sorter: Sorter::new(block, model.lookahead()),
             agenda: Agenda::default(),
             following: Agenda::default(),
-            turn: Vec::new(),
-            shift: (64 - model.lookahead().ps().leading_zeros()).saturating_sub(32),
             leftover: Vec::new(),
             mail: Vec::new(),
             meetings: 0,
@@ -254,7 +261,7 @@ impl<'a, M: Model> Worker<'a, M> {
             Some(snapshot) => {
                 let range = &self.desk.range;
                 let mine = snapshot.pending.iter().filter(|e| range.contains(&e.target.0));
-                mine.for_each(|event| self.desk.calendar.push(*event));
+                mine.for_each(|event| self.desk.calendar.add(*event));
             }
             None => {
                 for lp in self.desk.range.clone() {
@@ -286,7 +293,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.desk.sent = Time::MAX;
         self.team.collect(self.thread, &mut self.mail);
         for event in self.mail.drain(..) {
-            self.desk.calendar.push(event);
+            self.desk.calendar.add(event);
         }
     }
 
@@ -340,10 +347,11 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Finds out about the turns of the block after the one at work.
     fn plan(&mut self, block: u32, blocks: &[Vec<Event<M::Payload>>]) {
-        let first = block * self.desk.calendar.block_size() as u32;
+        let origin = self.desk.range.start;
+        let first = origin + block * self.desk.calendar.block_size() as u32;
         let events = &blocks[block as usize];
         self.following
-            .fill(&mut self.sorter, self.desk.range.start, first, events);
+            .fill(&mut self.sorter, (origin, first), self.desk.window_begin, events);
     }
 
     /// Asks for the memory of the LPs whose turns come next: first for an LP itself, then for what it points to,
@@ -379,14 +387,8 @@ impl<'a, M: Model> Worker<'a, M> {
     /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
     fn turn(&mut self, turn: Turn, events: &[Event<M::Payload>], limit: Time) {
         let local = turn.local as usize;
-        let begin = self.desk.window_begin;
-        let mut plan = std::mem::take(&mut self.turn);
-        plan.clear();
-        for index in self.agenda.events(turn) {
-            let offset = (events[index as usize].time - begin).ps() >> self.shift;
-            plan.push(offset << 32 | u64::from(index));
-        }
-        sort_plan(&mut plan, events);
+        let entries = self.agenda.entries(turn);
+        agenda::sort(entries, events);
 
         let (model, slot, desk) = (self.model, &mut self.slots[local], &mut self.desk);
         desk.author.open(LpId(desk.range.start + local as u32), slot);
@@ -401,7 +403,7 @@ impl<'a, M: Model> Worker<'a, M> {
             model.handle(&mut slot.lp, event, desk);
             self.processed += 1;
         };
-        let mut planned = plan.iter().map(|entry| &events[*entry as u32 as usize]);
+        let mut planned = entries.iter().map(|entry| &events[*entry as u32 as usize]);
         let mut next = planned.next();
         loop {
             match next {
@@ -421,22 +423,5 @@ impl<'a, M: Model> Worker<'a, M> {
         self.last = self.last.max(desk.key.time);
         desk.soon_events.clear();
         desk.author.close(slot);
-        self.turn = plan;
-    }
-}
-
-/// Brings entries of time offset (upper half) and place in `events` (lower half) into the total order.
-/// Times alone nearly always decide, so that whole keys are looked at for ties only.
-fn sort_plan<P>(plan: &mut [u64], events: &[Event<P>]) {
-    plan.sort_unstable();
-    let key = |entry: u64| events[entry as u32 as usize].key();
-    for end in 1..plan.len() {
-        let moving = plan[end];
-        let mut hole = end;
-        while hole > 0 && plan[hole - 1] >> 32 == moving >> 32 && key(moving) < key(plan[hole - 1]) {
-            plan[hole] = plan[hole - 1];
-            hole -= 1;
-        }
-        plan[hole] = moving;
     }
 }

@@ -322,7 +322,8 @@ struct LaneState {
 struct Seen<'a> {
     router: &'a Router,
     bytes: u32,
-    guide: Guide<'a>,
+    /// Behind a reference: copied whole, it would be read before it is all written.
+    guide: &'a Guide<'a>,
 }
 
 impl Congestion for Seen<'_> {
@@ -394,7 +395,7 @@ impl Router {
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
     #[inline]
-    pub fn route(&self, ready: &mut Ready, guide: Guide<'_>, random: &mut dyn Random) {
+    pub fn route(&self, ready: &mut Ready, guide: &Guide<'_>, random: &mut dyn Random) {
         let Ready { packet, .. } = ready;
         let at = At {
             router: self.id,
@@ -844,6 +845,15 @@ impl Router {
         }
     }
 
+    /// Asks for what an event at this output will touch.
+    #[inline]
+    pub fn prefetch_output(&self, port: u16) {
+        if let Some(output) = self.outputs.get(usize::from(port)) {
+            des::prefetch(output);
+            des::prefetch(&self.lanes[self.lane(port, 0)]);
+        }
+    }
+
     /// Asks for the packet that waits first for a credit of this VC.
     #[inline]
     pub fn prefetch_waiting(&self, port: u16, vc: u8) {
@@ -1017,8 +1027,7 @@ impl Router {
 /// A packet starts its turn on the wire after the first span, which takes the second.
 #[inline]
 fn depart<O: Outputs>(ready: &Ready, [wait, serialization]: [Time; 2], out: &mut O) {
-    let mut packet = ready.packet;
-    packet.hops = packet.hops.saturating_add(1);
+    let packet = ready.packet.on_next_link();
     out.depart(ready.output, ready.output_vc, packet, wait, serialization);
     out.credit(ready.input, ready.input_vc, packet.bytes, wait + serialization);
 }

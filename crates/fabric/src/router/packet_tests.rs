@@ -17,7 +17,7 @@ const EXPLICIT: Guide<'static> = Guide {
 };
 
 fn seen(router: &Router, bytes: u32) -> Seen<'_> {
-    let guide = EXPLICIT;
+    let guide = &EXPLICIT;
     Seen { router, bytes, guide }
 }
 
