@@ -129,7 +129,7 @@ impl Bench {
         let flags = ENTRIES.iter().position(|e| *e == entry).expect("one of them");
         packet.route.flags = flags as u8;
         let mut ready = Ready::arrived(packet, input, 0);
-        self.router.route(&mut ready, EXPLICIT, &mut NoRandom);
+        self.router.route(&mut ready, &EXPLICIT, &mut NoRandom);
         self.router.arrived(self.now, &ready, &mut self.agenda);
     }
 
