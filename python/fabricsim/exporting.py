@@ -31,9 +31,10 @@ def export(
     result : Result, str or os.PathLike
         A result, or its folder, which may also be that of a run that was killed.
     format : str
-        ``"csv"``, ``"graphml"`` or ``"perfetto"``.
+        ``"csv"``, ``"graphml"``, ``"perfetto"``; ``fabricsim export --help`` lists them all.
     out : str or os.PathLike
-        The file, or of ``"csv"`` without ``table`` the folder, to write. An earlier export there is replaced.
+        What to write: a file, or for ``"csv"`` without ``table`` a folder. An earlier export there is
+        replaced.
     table : str, optional
         With ``"csv"``: the only table to write.
     links : int, optional
