@@ -23,7 +23,7 @@ use crate::folder::Folder;
 use crate::format::{Format, Made, Options};
 use crate::rows::Stop;
 use jobs::Jobs;
-use ranks::{Ranks, Side};
+use ranks::{Place, Ranks};
 use trace::Trace;
 
 pub(crate) const FORMAT: Format = Format {
@@ -102,13 +102,13 @@ fn lives(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Erro
     let mut ranks = Ranks::describe(folder, jobs, trace)?;
     let messages = folder.has("messages");
     if messages {
-        ranks.messages(folder, jobs, trace, Side::Ends)?;
+        ranks.messages(folder, jobs, trace, Place::BeforeSlices)?;
     }
     if folder.has("timeline") {
         ranks.timeline(folder, jobs, trace)?;
     }
     if messages {
-        ranks.messages(folder, jobs, trace, Side::Begins)?;
+        ranks.messages(folder, jobs, trace, Place::AfterSlices)?;
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ struct Trace {
 fn trace(path: &Path) -> Trace {
     let file = fs::read(path).unwrap();
     let (mut names, mut slices) = (BTreeMap::new(), BTreeMap::<String, Vec<(u64, u64)>>::new());
-    let (mut arrows, mut open) = ([Vec::new(), Vec::new()], BTreeMap::<u64, Vec<u64>>::new());
+    let (mut arrows, mut open) = ([Vec::new(), Vec::new()], BTreeMap::<u64, Vec<(u64, bool)>>::new());
     for (key, packet) in fields(&file) {
         let Field::Bytes(packet) = packet else {
             panic!("field {key} of a trace is no packet");
@@ -125,12 +125,13 @@ fn trace(path: &Path) -> Trace {
         }
         let track = numbers(&event, 11)[0];
         let Some(name) = names.get(&track) else { continue };
+        let arrow = [47, 48].iter().any(|field| !numbers(&event, *field).is_empty());
         match numbers(&event, 9)[0] {
-            1 => open.entry(track).or_default().push(at),
+            1 => open.entry(track).or_default().push((at, arrow)),
             2 => {
                 let stack = open.get_mut(&track).expect("it has begun");
-                let begin = stack.pop().expect("it has begun");
-                if stack.is_empty() {
+                let (begin, arrow) = stack.pop().expect("it has begun");
+                if stack.is_empty() && !arrow {
                     slices.entry(name.clone()).or_default().push((begin, at));
                 }
             }
@@ -180,7 +181,7 @@ fn a_result_is_exported_beside_itself() {
         assert_eq!(trace.slices[&format!("rank {rank} on host {rank}")], slices);
     }
     let messages = table("messages");
-    for (side, column) in [(0, "posted_ps"), (1, "matched_ps")] {
+    for (side, column) in [(0, "sent_ps"), (1, "matched_ps")] {
         let expected: Vec<(u64, u64)> = (1..).zip(nanoseconds(&messages, column)).collect();
         assert_eq!(trace.arrows[side], expected, "{column}");
     }

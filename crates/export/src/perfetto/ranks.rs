@@ -1,9 +1,9 @@
-//! What ranks did, and their messages: a thread for each rank, a slice for each row of `timeline`, two events and an
+//! What ranks did, and their messages: a thread for each rank, a slice for each row of `timeline`, two points and an
 //! arrow between them for each row of `messages`.
 //!
-//! Events of one time count in the order in which they are in the file. An arrow begins in what the sender begins at
-//! that time, and ends in what the receiver has just ended; so the ends of all arrows are written first, then the
-//! slices, then the begins.
+//! Events of one time count in the order in which they are in the file. A message is handed over when the overhead of
+//! its sender has just ended, and ends what the receiver waits in; so the ends of arrows are written before the
+//! slices, and as a rule their begins, too. What is sent in the moment in which the call begins is written after them.
 
 use std::collections::BTreeMap;
 
@@ -149,13 +149,13 @@ impl Ranks {
         })
     }
 
-    /// One side of all messages.
+    /// The messages, as far as they belong there.
     pub fn messages(
         &mut self,
         folder: &Folder,
         jobs: &mut Jobs,
         trace: &mut Trace,
-        side: Side,
+        place: Place,
     ) -> Result<(), Error> {
         // The same in both passes, as the rows are.
         let mut number = 0;
@@ -164,14 +164,14 @@ impl Ranks {
             for row in 0..rows.len() {
                 number += 1;
                 let message = messages.row(row, number);
-                // Of what takes no time, the begin must come first in the file.
-                let at_once = nanoseconds(message.posted) >= nanoseconds(message.matched);
                 let job = jobs.number(trace, message.job)?;
-                if side == Side::Begins {
+                let (begin, end) = message.places();
+                // The begin first: they may be of one time.
+                if begin == place {
                     let track = self.track(trace, job, message.from)?;
                     message.begin(trace, track)?;
                 }
-                if at_once == (side == Side::Begins) {
+                if end == place {
                     let track = self.track(trace, job, message.to)?;
                     message.end(trace, track)?;
                 }
@@ -184,11 +184,11 @@ impl Ranks {
 /// Number of the first thread: above those of all processes.
 const FIRST_THREAD: i64 = 1 << 20;
 
-/// Which ends of arrows.
+/// Where in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Ends,
-    Begins,
+pub(crate) enum Place {
+    BeforeSlices,
+    AfterSlices,
 }
 
 const MESSAGES: [&str; 11] = [
@@ -273,9 +273,19 @@ impl<'b> Messages<'b> {
 }
 
 impl Message<'_> {
+    /// Where its begin and its end stand in the file.
+    fn places(&self) -> (Place, Place) {
+        let overhead = nanoseconds(self.posted) < nanoseconds(self.sent);
+        match (overhead, nanoseconds(self.sent) < nanoseconds(self.matched)) {
+            (true, _) => (Place::BeforeSlices, Place::BeforeSlices),
+            (false, true) => (Place::AfterSlices, Place::BeforeSlices),
+            (false, false) => (Place::AfterSlices, Place::AfterSlices),
+        }
+    }
+
     fn begin(&self, trace: &mut Trace, track: Track) -> Result<(), Error> {
         let name = format!("to rank {}", self.to);
-        self.event(trace, track, self.posted, &name, Arrow::From(self.number))
+        self.event(trace, track, self.sent, &name, Arrow::From(self.number))
     }
 
     fn end(&self, trace: &mut Trace, track: Track) -> Result<(), Error> {
@@ -308,6 +318,6 @@ impl Message<'_> {
             name: control.as_deref().unwrap_or(name),
             told: &told,
         };
-        trace.instant(track, at_ps, &named, arrow)
+        trace.point(track, at_ps, &named, arrow)
     }
 }

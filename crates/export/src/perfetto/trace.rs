@@ -203,20 +203,16 @@ impl Trace {
         self.event(track, at_ps, EventType::SliceEnd, TrackEvent::default())
     }
 
-    /// Something without length, with an arrow.
-    pub fn instant(
-        &mut self,
-        track: Track,
-        at_ps: u64,
-        named: &Named<'_>,
-        arrow: Arrow,
-    ) -> Result<(), Error> {
+    /// Something without length, with an arrow. Not an instant event of Perfetto's: several of one time would stand in
+    /// each other, and those too deep inside would be dropped.
+    pub fn point(&mut self, track: Track, at_ps: u64, named: &Named<'_>, arrow: Arrow) -> Result<(), Error> {
         let mut event = self.named(named);
         match arrow {
             Arrow::From(id) => event.flow_ids.push(id),
             Arrow::To(id) => event.terminating_flow_ids.push(id),
         }
-        self.event(track, at_ps, EventType::Instant, event)
+        self.event(track, at_ps, EventType::SliceBegin, event)?;
+        self.end(track, at_ps)
     }
 
     /// A curve has another value from now on.
