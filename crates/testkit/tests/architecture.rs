@@ -25,14 +25,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
+    ("export", &["results"]),
     ("view", &["results"]),
     (
         "cli",
         &[
-            "analysis", "cluster", "config", "results", "sim", "view", "workload",
+            "analysis", "cluster", "config", "export", "results", "sim", "view", "workload",
         ],
     ),
-    ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),
+    (
+        "py",
+        &[
+            "analysis", "cli", "config", "export", "results", "sim", "workload",
+        ],
+    ),
     ("testkit", &["des"]),
 ];
 
