@@ -198,6 +198,17 @@ table! {
 /// has the words.
 pub const LINK_ENDS: &[&str] = &["from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port"];
 
+/// Columns of `links` that a run under way does not have yet: what was measured, and the words for what the ends are.
+pub const LINK_LATER: &[&str] = &[
+    "from",
+    "to",
+    "bytes",
+    "packets",
+    "busy_ps",
+    "busy_fraction",
+    "buffer_full_ps",
+];
+
 table! {
     /// One router, and where it is in a drawing of the network. No part of the digest: it describes the network and
     /// not what happened in it, and positions are floats.
