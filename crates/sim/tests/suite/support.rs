@@ -8,7 +8,7 @@ use results::{RunResult, Table};
 use sim::{
     Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, Series, Way, run_in,
 };
-use testkit::executors::{DISTRIBUTED, EXECUTORS};
+use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
@@ -62,7 +62,7 @@ pub fn run(experiment: &Experiment) -> RunResult {
 /// Runs on all executors, which have to agree on everything but what the run cost; gives one of the results.
 pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     let mut reference: Option<RunResult> = None;
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let result = run(experiment);
         let Some(reference) = &reference else {
@@ -76,7 +76,7 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
         );
     }
     let reference = reference.expect("there are executors");
-    for (executor, processes, threads) in DISTRIBUTED {
+    for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let result = run_together(experiment, processes);
         let what = format!(
