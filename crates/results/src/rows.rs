@@ -77,7 +77,8 @@ macro_rules! table {
 }
 
 table! {
-    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap.
+    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap, but for what it was
+    /// doing when it was cut off.
     RankRow, ranks {
         /// Job that the rank belongs to.
         job: Arc<str>,

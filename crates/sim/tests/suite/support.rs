@@ -87,7 +87,25 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     }
     reverse_check(experiment, &reference);
     collection_changes_nothing(experiment, &reference);
+    times_are_accounted_for(&reference);
     reference
+}
+
+/// Computation and calls fill the time of each rank, but for what it was doing when it was cut off.
+pub fn times_are_accounted_for(result: &RunResult) {
+    let Some(ranks) = result.table("ranks") else {
+        return;
+    };
+    let [time, compute, mpi] = ["time_ps", "compute_ps", "mpi_ps"].map(|column| ranks.u64s(column).unwrap());
+    let finished = ranks.bools("finished").unwrap();
+    for row in 0..ranks.rows() {
+        let counted = compute[row] + mpi[row];
+        let is_right = match finished[row] {
+            true => counted == time[row],
+            false => counted <= time[row],
+        };
+        assert!(is_right, "row {row}: {counted} of {} ps", time[row]);
+    }
 }
 
 /// Whatever is collected, all that was simulated is the same; and what was collected adds up to it.
@@ -96,6 +114,9 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
     experiment.run.threads = 1;
     for series in [Series::Off, Series::Classes, Series::Vcs] {
         experiment.collect.set_series(series);
+        if series < Series::Vcs {
+            experiment.collect.set_told(false, false);
+        }
         // One that rolls back, for as much as it can.
         experiment.run.executor = match series {
             Series::Vcs => Executor::Optimistic,

@@ -123,6 +123,30 @@ fn timelines_have_no_gaps_and_add_up_to_what_ranks_count() {
     }
 }
 
+/// What is under way when the run ends is not counted, as `docs/formats/tables.md` says.
+#[test]
+fn what_a_rank_was_doing_when_the_run_ended_is_not_counted() {
+    let network = "[network]\ntopology = { kind = \"mesh\", sizes = [2] }\nrouting = { algorithm = \
+                   \"dimension-order\" }\nlink = { bandwidth = \"8 Gbps\", latency = \"1 us\" }\npacket = \"1 KiB\"\n";
+    // The first computes when it is cut off, the second waits for it.
+    let programs = vec![
+        vec![compute(3_000), compute(9_000), send(1, 8)],
+        vec![compute(4_000), receive(0, 8)],
+    ];
+    let mut experiment = jobs_on(
+        network,
+        vec![job("cut off", programs, &mpi::Settings::default(), &[0, 1])],
+    );
+    experiment.run.until = Some(des::Time::from_ns(10_000));
+    let result = run(&experiment);
+    let ranks = table(&result, "ranks");
+    assert_eq!(numbers(ranks, "time_ps"), [10_000_000, 10_000_000]);
+    assert_eq!(numbers(ranks, "compute_ps"), [3_000_000, 4_000_000]);
+    assert_eq!(numbers(ranks, "mpi_ps"), [0, 0]);
+    assert!(!result.summary.jobs[0].finished);
+    crate::support::times_are_accounted_for(&result);
+}
+
 /// The messages of a run whose ranks have finished are those that the ranks count, and their times are in order.
 pub fn assert_messages(name: &str, experiment: &Experiment, result: &RunResult) {
     let ranks = table(result, "ranks");
