@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use des::Executor;
 use results::{RunResult, Table};
-use serde_json::Value;
 use sim::Experiment;
 
 use crate::support::{
@@ -14,7 +13,8 @@ use crate::support::{
 
 pub const ALL: &str = "\n[collect]\ntimeline = true\nwaits = true\n";
 
-fn all() -> Vec<(String, String)> {
+/// The same as overrides.
+pub fn everything_told() -> Vec<(String, String)> {
     let on = |key: &str| (format!("collect.{key}"), "true".to_string());
     vec![on("timeline"), on("waits")]
 }
@@ -40,7 +40,7 @@ pub fn with_ranks() -> Vec<(String, Experiment)> {
         if text.contains("otf2") && !otf2_is_available() {
             return None;
         }
-        let mut experiment = Experiment::load(&path, &all()).unwrap_or_else(|e| panic!("{e}"));
+        let mut experiment = Experiment::load(&path, &everything_told()).unwrap_or_else(|e| panic!("{e}"));
         experiment.run.executor = Executor::Sequential;
         Some((name.to_string(), experiment))
     };
@@ -231,51 +231,6 @@ fn messages_are_those_that_ranks_count() {
         }
     }
     assert!(compared >= 5, "{compared}");
-}
-
-/// Every experiment of the corpus gives the digest that is on record without anything collected.
-#[test]
-fn what_is_told_changes_nothing_else() {
-    let folder = root().join("tests/corpus");
-    let record = std::fs::read_to_string(folder.join("expected.json")).unwrap();
-    let record: BTreeMap<String, Value> = serde_json::from_str(&record).unwrap();
-    let mut waits = 0;
-    for (name, expected) in record {
-        let path = folder.join(&name);
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if text.contains("otf2") && !otf2_is_available() {
-            continue;
-        }
-        let mut experiment = Experiment::load(&path, &all()).unwrap_or_else(|e| panic!("{e}"));
-        experiment.run.executor = Executor::Sequential;
-        let result = run(&experiment);
-        assert_eq!(Value::from(result.summary.digest), expected["digest"], "{name}");
-        waits += result
-            .tables
-            .iter()
-            .find(|t| t.name() == "waits")
-            .map_or(0, Table::rows);
-    }
-    assert!(waits > 100_000, "{waits}");
-}
-
-/// Rails, both router models, one-sided communication, all that is told, on all executors; and every event taken
-/// back.
-#[test]
-fn what_is_told_is_the_same_everywhere() {
-    for name in [
-        "mappings.toml",
-        "motifs-collectives-fat-tree.toml",
-        "rails-beside-traffic.toml",
-        "input-queued-hyperx-par-full-buffers.toml",
-        "torus-links-bubble-full-buffers.toml",
-    ] {
-        let path = root().join("tests/corpus").join(name);
-        let mut experiment = Experiment::load(&path, &all()).unwrap_or_else(|e| panic!("{e}"));
-        eprintln!("{name}");
-        let result = run_everywhere(&mut experiment);
-        assert!(table(&result, "waits").rows() > 0, "{name}");
-    }
 }
 
 /// The spans of a message's packets' waits, by sending host and number.
