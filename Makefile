@@ -57,10 +57,11 @@ test-mpi: ## what runs on several processes, under mpirun
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
 
+# In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says
 	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples
 	. $(VENV)/bin/activate && mypy
-	. $(VENV)/bin/activate && pytest
+	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -182,6 +182,16 @@ class Result:
         return self._table("links")
 
     @property
+    def routers(self) -> pyarrow.Table:
+        """One row per router: label, group, hosts, place in a drawing of the network (0 to 1)."""
+        return self._table("routers")
+
+    @property
+    def hosts(self) -> pyarrow.Table:
+        """One row per host: router of its first rail, place in a drawing of the network (0 to 1)."""
+        return self._table("hosts")
+
+    @property
     def latency_histogram(self) -> pyarrow.Table:
         """Packets by latency in picoseconds, per job and (job null) for the whole network."""
         return self._table("latency_histogram")

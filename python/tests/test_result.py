@@ -63,6 +63,20 @@ def test_tables_are_arrow_tables(result: fabricsim.Result) -> None:
     assert result.tables["links"] is links, "read once"
 
 
+def test_routers_and_hosts_say_where_they_are(result: fabricsim.Result) -> None:
+    routers, hosts = result.routers, result.hosts
+    assert routers.num_rows == result.summary.network.routers == 16
+    assert hosts.num_rows == result.summary.network.hosts == 16
+    assert routers["label"].to_pylist()[:2] == ["(0, 0)", "(1, 0)"]
+    assert pyarrow.compute.sum(routers["hosts"]).as_py() == hosts.num_rows
+    assert set(hosts["router"].to_pylist()) <= set(routers["router"].to_pylist())
+    for table in (routers, hosts):
+        for axis in ("x", "y"):
+            places = table[axis].to_pylist()
+            assert 0 <= min(places) < max(places) <= 1
+    assert result.tables["routers"] is routers, "read once"
+
+
 def test_a_replay_has_ranks_whose_time_is_all_accounted_for(replay: fabricsim.Result) -> None:
     ranks = replay.ranks.to_pydict()
     assert len(ranks["rank"]) == 27

@@ -63,6 +63,8 @@ experiment = Experiment(network=network, jobs=[Job(traffic=traffic.Uniform(load=
 result = fabricsim.run(experiment, progress=True)
 assert_type(result, fabricsim.Result)
 assert_type(result.links, pyarrow.Table)
+assert_type(result.routers, pyarrow.Table)
+assert_type(result.hosts, pyarrow.Table)
 assert_type(result.experiment, Experiment)
 assert_type(result.tables.dataset("links"), pyarrow.dataset.Dataset)
 result.plot.latency(backend="plotly")

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -370,17 +371,59 @@ def test_a_hundred_thousand_links_are_drawn_by_levels(
         )
 
 
-def test_a_killed_run_is_shown_as_such(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
-    killed = tmp_path / "killed"
-    (killed / "running").mkdir(parents=True)
-    running = {"schema": "fabricsim/running/1", "experiment": {}, "tables": ["class_series"]}
-    (killed / "RUNNING.json").write_text(json.dumps(running))
-    shutil.copy(folders["full"] / "class_series.parquet", killed / "running/class_series.00000.parquet")
-    shutil.copy(folders["full"] / "class_series.parquet", killed / "running/class_series.tail.parquet")
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an endless run has left that was killed."""
+    folder = tmp_path_factory.mktemp("killed")
+    network = view_results.EXPERIMENT.split("[[job]]")[0]
+    job = '[[job]]\ntraffic = { pattern = "uniform", load = 0.3 }\n'
+    run = '[run]\nuntil = "3600 s"\n[collect]\nbin = "1 us"\nseries = "links"\n'
+    (folder / "endless.toml").write_text(network + job + run)
+    result = folder / "result"
+    line = [command(), "run", str(folder / "endless.toml"), "--out", str(result)]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    deadline = time.monotonic() + 120
+    # The latest rows are there after a second.
+    while not all(list(result.glob(f"running/{kind}_series.*.parquet")) for kind in ("link", "class")):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "nothing is written"
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    return result
+
+
+def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> None:
     with serving(killed) as view, page_of(browser, view.url) as page:
         assert "has not ended" in page.inner_text(".banner >> nth=0")
-        assert "cannot be drawn" in page.inner_text(".missing")
+        assert page.locator(".missing").count() == 0
+        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == 80
+        assert not page.is_checked("#whole")
+        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].loads)") > 0
+        shown = picture(page, NETWORK)
+        page.click("#hottest")
+        page.wait_for_selector("#detail[data-shows^='link']")
+        words = page.inner_text("#detail")
+        assert "router" in words and "Load" in words and "whole run" not in words
+        page.check("#whole")
+        page.wait_for_selector("body[data-shown='whole']")
+        page.evaluate("() => fabricsim.choose(0, null)")
+        page.wait_for_selector("#detail[data-shows='overview']")
+        page.click("#fit")
+        settle(page)
+        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].loads)") == -1, "not known"
+        assert difference(shown, picture(page, NETWORK)) > 0.5
         assert "Mean load by kind of link" in page.inner_text("#detail")
+
+
+def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "running").mkdir()
+    running = {"schema": "fabricsim/running/1", "experiment": {}, "tables": ["class_series"]}
+    (tmp_path / "RUNNING.json").write_text(json.dumps(running))
+    with serving(tmp_path) as view, page_of(browser, view.url) as page:
+        assert "has not ended" in page.inner_text(".banner >> nth=0")
+        assert "cannot be drawn" in page.inner_text(".missing")
 
 
 def test_damaged_tables_are_named_and_left_out(

@@ -101,7 +101,10 @@ fn carry_out(
     });
     let running = team.agree(|| {
         let goes_on = matches!(kind, Kind::Rest(_));
-        let begin = || RunningFolder::begin(out, experiment.settings.clone(), now(), sim::COLLECTED, goes_on);
+        let begin = || {
+            let settings = experiment.settings.clone();
+            RunningFolder::begin(out, settings, now(), sim::tables_under_way(), goes_on)
+        };
         team.is_first().then(begin).transpose().map_err(Failure::failed)
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);

@@ -150,9 +150,7 @@ fn every_experiment_of_the_corpus_has_the_digest_on_record() {
             for (name, expected) in &record {
                 let (digest, collected) = digests[name].split_once(' ').expect("two of them");
                 assert_eq!(expected["digest"], digest, "{name}, {what}");
-                if let Some(expected) = expected.get("collected") {
-                    assert_eq!(expected, collected, "{name}, {what}");
-                }
+                assert_eq!(expected["collected"], collected, "{name}, {what}");
             }
         }
     }
@@ -165,7 +163,13 @@ fn a_process_of_the_corpus() {
         return;
     };
     let processes = cluster::join().expect("MPI is there");
-    let set = [("run.executor".to_string(), format!("\"{executor}\""))];
+    // As for the record: whatever can be collected.
+    let set = [
+        ("run.executor", format!("\"{executor}\"")),
+        ("collect.timeline", "true".into()),
+        ("collect.waits", "true".into()),
+    ]
+    .map(|(key, value)| (key.to_string(), value));
     for name in record().keys() {
         let experiment = Experiment::load(Path::new(&corpus(name)), &set).unwrap_or_else(|e| panic!("{e}"));
         let way = Way {

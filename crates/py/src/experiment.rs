@@ -127,8 +127,9 @@ fn run(
             // Dropped at the end, also of a panic: that is what the waiting thread notices.
             let _running = sender;
             let settings = experiment.settings.clone();
-            let running = results::RunningFolder::begin(out, settings, now(), sim::COLLECTED, false)
-                .map_err(Failure::Write)?;
+            let tables = sim::tables_under_way();
+            let running =
+                results::RunningFolder::begin(out, settings, now(), tables, false).map_err(Failure::Write)?;
             let parts = running.parts();
             let way = sim::Way {
                 parts: Some(&parts),

@@ -9,7 +9,39 @@ pub fn compare(runs: &[(&str, Summary)]) -> String {
     rows.extend(jobs(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows) + &topologies(runs)
+    aligned(&rows) + &topologies(runs) + &digests(runs)
+}
+
+/// Whether several runs have the same results, and have collected the same.
+fn digests(runs: &[(&str, Summary)]) -> String {
+    let [(_, first), others @ ..] = runs else {
+        return String::new();
+    };
+    if others.is_empty() {
+        return String::new();
+    }
+    let same = |of: fn(&Summary) -> Option<&str>| others.iter().all(|(_, run)| of(run) == of(first));
+    let results = if same(|run| Some(&run.digest)) {
+        "the same in all runs"
+    } else {
+        "differ"
+    };
+    let asked = |run: &Summary| Some((run.experiment.get("collect")?.clone(), run.network.measured_ns));
+    let collected = if runs.iter().any(|(_, run)| run.collect.is_none()) {
+        "not known of all runs"
+    } else if same(collected) {
+        "the same in all runs"
+    } else if others.iter().all(|(_, run)| asked(run) == asked(first)) {
+        "differs"
+    } else {
+        "differs, as not the same was asked for"
+    };
+    format!("\nresults: {results} (digest)\ncollected: {collected} (digest collected)\n")
+}
+
+/// The digest of what was collected.
+fn collected(run: &Summary) -> Option<&str> {
+    Some(&run.collect.as_ref()?.digest)
 }
 
 /// The networks in words, below the table, where they may be long.
@@ -172,11 +204,18 @@ fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
             "  packet-hops per CPU second",
             text(&|r| show::rate(r.packet_hops_per_cpu_s)),
         ),
+        Row::new("digest", runs.iter().map(|(_, run)| brief(&run.digest))),
         Row::new(
-            "digest",
-            runs.iter().map(|(_, run)| run.digest.chars().take(12).collect()),
+            "  collected",
+            runs.iter()
+                .map(|(_, run)| collected(run).map_or("-".into(), brief)),
         ),
     ]
+}
+
+/// As much of a digest as tells two apart.
+fn brief(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 fn sent(job: Option<&crate::Job>) -> String {

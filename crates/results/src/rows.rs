@@ -77,7 +77,8 @@ macro_rules! table {
 }
 
 table! {
-    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap.
+    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap, but for what it was
+    /// doing when it was cut off.
     RankRow, ranks {
         /// Job that the rank belongs to.
         job: Arc<str>,
@@ -197,6 +198,17 @@ table! {
 /// Columns of `links` that say as numbers what `from` and `to` say in words. They are no part of the digest, which
 /// has the words.
 pub const LINK_ENDS: &[&str] = &["from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port"];
+
+/// Columns of `links` that a run under way does not have yet: what was measured, and the words for what the ends are.
+pub const LINK_LATER: &[&str] = &[
+    "from",
+    "to",
+    "bytes",
+    "packets",
+    "busy_ps",
+    "busy_fraction",
+    "buffer_full_ps",
+];
 
 table! {
     /// One router, and where it is in a drawing of the network. No part of the digest: it describes the network and

@@ -33,7 +33,7 @@ pub struct Running {
     pub began_unix_s: u64,
     /// Number of the process that runs it, on its machine.
     pub process: u32,
-    /// Tables that grow in the folder `running`.
+    /// Tables that may be in the folder `running`: those that grow, and those that are known from the beginning.
     pub tables: Vec<String>,
     /// The experiment with every default filled in.
     pub experiment: Value,
@@ -77,7 +77,8 @@ impl Running {
         }
     }
 
-    /// The tables of the run so far, by name: those that grow, as far as they are on the disk.
+    /// The tables of the run so far, by name: as far as they are on the disk, and `links` without
+    /// [`crate::rows::LINK_LATER`].
     ///
     /// # Errors
     /// They cannot be read.
@@ -96,7 +97,7 @@ impl RunningFolder {
         folder: &Path,
         experiment: Value,
         began_unix_s: u64,
-        tables: &[&str],
+        tables: impl IntoIterator<Item = &'static str>,
         goes_on: bool,
     ) -> Result<RunningFolder, WriteError> {
         let failed = |path: &Path| {
@@ -114,7 +115,7 @@ impl RunningFolder {
             version: env!("CARGO_PKG_VERSION").into(),
             began_unix_s,
             process: std::process::id(),
-            tables: tables.iter().map(|name| (*name).to_string()).collect(),
+            tables: tables.into_iter().map(String::from).collect(),
             experiment,
         };
         let text = serde_json::to_string_pretty(&running).expect("plain data") + "\n";
@@ -165,7 +166,7 @@ mod tests {
     use crate::{RunResult, Summary, may_write};
 
     fn begin(folder: &Path, goes_on: bool) -> RunningFolder {
-        RunningFolder::begin(folder, Value::Null, 1, &["link_series"], goes_on).unwrap()
+        RunningFolder::begin(folder, Value::Null, 1, ["link_series"], goes_on).unwrap()
     }
 
     #[test]

@@ -28,6 +28,41 @@ pub enum Shelf {
     Folder(PathBuf),
 }
 
+impl Shelf {
+    /// Lets readers of the folder see a table that is known before the run. In memory there is nothing to be done.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn put_table(&self, table: &Table) -> io::Result<()> {
+        match self {
+            Shelf::Memory => Ok(()),
+            Shelf::Folder(folder) => write_whole(table, &folder.join(part_name(table.name(), 0))),
+        }
+    }
+
+    /// The same with rows that need not be in memory together; the columns `later` are left out.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn put_rows<R: Row>(&self, rows: impl IntoIterator<Item = R>, later: &[&str]) -> io::Result<()> {
+        let Shelf::Folder(folder) = self else {
+            return Ok(());
+        };
+        let mut rows = rows.into_iter().peekable();
+        let mut columns = R::columns();
+        for part in 0.. {
+            if rows.peek().is_none() {
+                break;
+            }
+            let group = rows.by_ref().take(GROUP_ROWS);
+            group.for_each(|row| row.push(&mut columns));
+            let table = R::table(&mut columns).without(later);
+            write_whole(&table, &folder.join(part_name(R::TABLE, part)))?;
+        }
+        Ok(())
+    }
+}
+
 /// A table that grows.
 pub struct Stream<R: Row> {
     columns: R::Columns,
@@ -465,6 +500,20 @@ mod tests {
         fs::write(folder.path().join("job_series.00002.partial"), "PAR1").unwrap();
         assert_eq!(rows(), ROWS + 1);
         assert!(read_unfinished(folder.path()).unwrap()[0] == crate::rows::job_series((0..=ROWS).map(row)));
+    }
+
+    #[test]
+    fn what_is_known_before_is_read_without_what_comes_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::Folder(folder.path().into());
+        shelf.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
+        let whole = crate::rows::job_series((0..ROWS).map(row));
+        assert!(read_unfinished(folder.path()).unwrap() == [whole.without(&["bytes_sent"])]);
+        // A run that goes on writes them again.
+        shelf.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        shelf.put_table(&whole).unwrap();
+        Shelf::Memory.put_rows([row(1)], &[]).unwrap();
     }
 
     #[test]

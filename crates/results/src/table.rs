@@ -108,6 +108,12 @@ impl Table {
         )
     }
 
+    /// A column of yes and no, row by row; none if there is no such column or it is of another type.
+    pub fn bools(&self, column: &str) -> Option<Vec<bool>> {
+        let cells = self.batch.column_by_name(column)?.as_boolean_opt()?;
+        Some(cells.values().iter().collect())
+    }
+
     /// A column of text, row by row, nothing where the cell is empty; none if there is no such column or
     /// it is of another type.
     pub fn texts(&self, column: &str) -> Option<impl Iterator<Item = Option<&str>>> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
-use fabricsim_results::{Chain, Histogram, JobBounds, Outcome, Run, RunResult, Summary, compare};
+use fabricsim_results::{Chain, Collect, Histogram, JobBounds, Outcome, Run, RunResult, Summary, compare};
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
 
@@ -270,6 +270,41 @@ proptest::proptest! {
         let read: Summary = serde_json::from_str(&text).unwrap();
         proptest::prop_assert_eq!(read, summary);
     }
+}
+
+#[test]
+fn runs_whose_digests_differ_are_said_to() {
+    let mut first = sample::result().summary;
+    first.collect = Some(Collect::default());
+    let says = |change: fn(&mut Summary)| {
+        let mut second = first.clone();
+        change(&mut second);
+        let text = compare(&[("a", first.clone()), ("b", second)]);
+        let lines = text.lines().rev().take(2);
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let [collected, results] = [
+        "collected: the same in all runs (digest collected)",
+        "results: the same in all runs (digest)",
+    ];
+    assert_eq!(says(|_| ()), [collected, results]);
+    assert_eq!(
+        says(|s| s.digest = "x".into()),
+        [collected, "results: differ (digest)"]
+    );
+    let other = |s: &mut Summary| s.collect.as_mut().unwrap().digest = "x".into();
+    assert_eq!(says(other), ["collected: differs (digest collected)", results]);
+    let less = says(|s| {
+        s.collect.as_mut().unwrap().digest = "x".into();
+        s.experiment["collect"] = serde_json::json!({ "series": "off" });
+    });
+    assert!(less[0].contains("as not the same was asked for"), "{less:?}");
+    assert!(says(|s| s.collect = None)[0].contains("not known"));
+    let alone = compare(&[("a", first)]);
+    assert!(
+        alone.contains("\n  collected") && !alone.contains("results:"),
+        "{alone}"
+    );
 }
 
 #[test]

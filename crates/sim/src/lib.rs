@@ -17,6 +17,7 @@ mod geometry;
 mod hearsay;
 mod host;
 mod interference;
+mod inventory;
 mod job;
 mod listing;
 mod lives;
@@ -45,3 +46,9 @@ pub use listing::{Listing, PART_KINDS, listing};
 pub use rails::{EndPoint, Rails};
 pub use run::{Control, Way, run, run_in};
 pub use workload::{Interpreter, Interpreters};
+
+/// Names of the tables that the folder of a run under way may hold: what is known of the network from the beginning,
+/// and what is collected.
+pub fn tables_under_way() -> impl Iterator<Item = &'static str> {
+    inventory::KNOWN_BEFORE.iter().chain(COLLECTED).copied()
+}

@@ -1,21 +1,20 @@
 //! From the final state of all processes to integers, rows and the result.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::{Event, Time};
 use fabric::LinkUse;
-use results::rows::{CallRow, HostRow, LinkRow, RankRow, RouterRow, calls, ranks};
+use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
-use topology::{Drawing, HostId, Peer, Port, RouterId};
+use topology::{HostId, Peer, Port, RouterId};
 
 use crate::fact::Fact;
 use crate::host::Host;
+use crate::inventory::{self, End};
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
 use crate::process::Switch;
-use crate::rails::EndPoint;
 use crate::wiring::Identity;
 
 /// The final state of a run, to be read out.
@@ -30,20 +29,12 @@ pub struct Remains<'a> {
     pub end: Time,
     /// Hash over the records.
     pub records: Chain,
+    /// The tables `routers` and `hosts`.
+    pub drawing: [Table; 2],
 }
 
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
 pub type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
-
-/// One end of a link.
-struct End {
-    kind: &'static str,
-    id: u32,
-    /// Port of a router, rail of a host.
-    port: u32,
-    /// In words.
-    name: String,
-}
 
 impl Remains<'_> {
     /// Everything measured.
@@ -59,7 +50,7 @@ impl Remains<'_> {
             network.hops.merge(&job.hops);
         }
         let mut tables = vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)];
-        tables.extend(self.drawing());
+        tables.extend(self.drawing);
         Outcome {
             network,
             jobs,
@@ -119,6 +110,13 @@ impl Remains<'_> {
         }
     }
 
+    fn switch(&self, router: RouterId) -> &Switch {
+        match &self.processes[self.simulation.numbering.router(router).0 as usize] {
+            Process::Router(state) => &state.switch,
+            _ => unreachable!("routers are routers"),
+        }
+    }
+
     fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.processes.iter().filter_map(|process| match process {
             Process::Host(host) => Some(host),
@@ -169,135 +167,43 @@ impl Remains<'_> {
         totals
     }
 
-    /// Where routers and hosts are drawn: the tables `routers` and `hosts`.
-    fn drawing(&self) -> [Table; 2] {
-        let network = &self.simulation.network;
-        let topology = network.topology.as_ref();
-        let drawing = Drawing::of(topology);
-        let routers: Vec<RouterId> = (0..network.hosts())
-            .map(|host| network.attachment(HostId(host), 0).0)
-            .collect();
-        let mut hosts_of = vec![0u32; drawing.routers.len()];
-        for router in &routers {
-            hosts_of[router.0 as usize] += 1;
-        }
-        let mut placed = vec![0u32; drawing.routers.len()];
-        let host_rows = routers.iter().enumerate().map(|(host, router)| {
-            let index = router.0 as usize;
-            let (x, y) = drawing.host(*router, placed[index], hosts_of[index]);
-            placed[index] += 1;
-            HostRow {
-                host: host as u32,
-                router: router.0,
-                x,
-                y,
-            }
-        });
-        let hosts = results::rows::hosts(host_rows);
-        let router_rows = drawing
-            .routers
-            .iter()
-            .enumerate()
-            .map(|(router, spot)| RouterRow {
-                router: router as u32,
-                label: topology.coordinates(RouterId(router as u32)),
-                group: spot.group,
-                x: spot.x,
-                y: spot.y,
-                hosts: hosts_of[router],
-            });
-        [results::rows::routers(router_rows), hosts]
-    }
-
-    /// One row per direction of each cable: injection links by host and rail, then each router's by port.
+    /// One row per direction of each cable.
     fn links(&self, not_begun: &NotBegun) -> Vec<LinkRow> {
         let network = &self.simulation.network;
         let (topology, rails) = (network.topology.as_ref(), network.rails.count());
-        let of_host = |host: HostId, rail: u32| End {
-            kind: "host",
-            id: host.0,
-            port: rail,
-            name: match rails {
-                1 => format!("host {}", host.0),
-                _ => format!("host {} rail {rail}", host.0),
-            },
+        let routers = (0..topology.routers()).map(RouterId);
+        let routers: Vec<String> = routers
+            .map(|router| format!("router {} ({}) port ", router.0, topology.coordinates(router)))
+            .collect();
+        let name = |end: End| match end {
+            End::Host(host, _) if rails == 1 => format!("host {}", host.0),
+            End::Host(host, rail) => format!("host {} rail {rail}", host.0),
+            End::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
         };
-        let of_router = |router: RouterId, port: Port| End {
-            kind: "router",
-            id: router.0,
-            port: port.0.into(),
-            name: format!(
-                "router {} ({}) port {}",
-                router.0,
-                topology.coordinates(router),
-                port.0
-            ),
-        };
-        let mut rows = Vec::new();
-        let hosts = (0..network.hosts()).map(HostId);
-        for (host, rail) in hosts.flat_map(|host| (0..rails).map(move |rail| (host, rail))) {
-            let (router, port) = network.attachment(host, rail);
-            let used = self.host(host).injection_use(rail, self.end);
-            let ends = (of_host(host, rail), of_router(router, port));
-            rows.push(self.link_row(rows.len(), "injection".into(), ends, 0, used));
-        }
-        for process in self.processes {
-            let Process::Router(state) = process else { continue };
-            let router = state.switch.id();
-            for port in (0..topology.ports(router)).map(Port) {
-                let class = usize::from(topology.link_class(router, port).0);
-                let (name, to) = match topology.peer(router, port) {
-                    Peer::Unwired => continue,
-                    Peer::Host(end_point) => {
-                        let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
-                        ("ejection", of_host(host, rail))
-                    }
-                    Peer::Router(far, far_port) => (topology.link_classes()[class], of_router(far, far_port)),
-                };
-                let used = self.used(&state.switch, port, not_begun);
-                rows.push(self.link_row(
-                    rows.len(),
-                    name.into(),
-                    (of_router(router, port), to),
-                    class,
-                    used,
-                ));
-            }
-        }
-        rows
-    }
-
-    fn link_row(
-        &self,
-        link: usize,
-        name: Cow<'static, str>,
-        (from, to): (End, End),
-        class: usize,
-        used: LinkUse,
-    ) -> LinkRow {
         let measured = self.measured().ps();
-        LinkRow {
-            link: link as u32,
-            class: name,
-            from: from.name,
-            to: to.name,
-            from_kind: from.kind.into(),
-            from_id: from.id,
-            from_port: from.port,
-            to_kind: to.kind.into(),
-            to_id: to.id,
-            to_port: to.port,
-            bandwidth_bits_per_s: self.simulation.network.links[class].bandwidth.bits_per_s,
-            bytes: used.bytes,
-            packets: used.packets,
-            busy_ps: used.busy.ps(),
-            busy_fraction: if measured == 0 {
-                0.0
-            } else {
-                used.busy.ps() as f64 / measured as f64
-            },
-            buffer_full_ps: used.buffer_full.ps(),
-        }
+        let links = inventory::links(network).enumerate();
+        links
+            .map(|(number, link)| {
+                let used = match link.from {
+                    End::Host(host, rail) => self.host(host).injection_use(rail, self.end),
+                    End::Router(router, port) => self.used(self.switch(router), port, not_begun),
+                };
+                LinkRow {
+                    from: name(link.from),
+                    to: name(link.to),
+                    bytes: used.bytes,
+                    packets: used.packets,
+                    busy_ps: used.busy.ps(),
+                    busy_fraction: if measured == 0 {
+                        0.0
+                    } else {
+                        used.busy.ps() as f64 / measured as f64
+                    },
+                    buffer_full_ps: used.buffer_full.ps(),
+                    ..link.row(number, network)
+                }
+            })
+            .collect()
     }
 
     /// Totals of a job, but for what its ranks did.

@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::collect::Collector;
 use crate::experiment::Experiment;
 use crate::fact::{Fact, Record};
+use crate::inventory;
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
 use crate::outcome::Remains;
@@ -130,9 +131,14 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         Some(folder) => Shelf::Folder(folder.into()),
         None => Shelf::Memory,
     };
+    let first = way.processes.index() == 0;
+    let drawing = first.then(|| inventory::drawing(&simulation.network));
+    let written = drawing.as_ref().map_or(Ok(()), |drawing| {
+        inventory::write(&simulation.network, drawing, &shelf)
+    });
     let collector = match from {
         // What was collected lies with the first process.
-        Some(body) if way.processes.index() == 0 => {
+        Some(body) if first => {
             Collector::restored(&simulation, &experiment.collect, shelf, body.collected.clone())
         }
         _ => Ok(Collector::new(&simulation, &experiment.collect, shelf)),
@@ -143,6 +149,10 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         failure: None,
         control: &control.kernel,
     };
+    if let Err(error) = written {
+        // Other processes, which know nothing of it, learn it in the run.
+        watcher.fail(Error::Collect(error));
+    }
     let run = des::Run {
         model: &simulation,
         settings: &settings,
@@ -162,7 +172,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         End::Irreversible(what) => return Err(Error::Audit(what)),
         _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
         End::Interrupted => return Err(Error::Interrupted),
-        End::Drained | End::Stopped | End::Until if way.processes.index() > 0 => return Ok(None),
+        End::Drained | End::Stopped | End::Until if !first => return Ok(None),
         End::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
         End::Stopped => {
             if let Some(time) = stuck(&finished.lps) {
@@ -179,6 +189,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         pending: &finished.pending,
         end: finished.time,
         records: collector.records(),
+        drawing: drawing.expect("the first process has made it"),
     };
     let collected = collector
         .finish(&simulation, &finished.lps, finished.time, &remains.not_begun())
@@ -228,13 +239,19 @@ struct Watcher<'a> {
     control: &'a des::Control,
 }
 
+impl Watcher<'_> {
+    fn fail(&mut self, why: Error) {
+        self.failure = Some(why);
+        self.control.interrupt();
+    }
+}
+
 impl Observer<Simulation> for Watcher<'_> {
     fn commit(&mut self, time: Time, record: Record) {
         if let Err(error) = self.collector.take(time, record)
             && self.failure.is_none()
         {
-            self.failure = Some(Error::Collect(error));
-            self.control.interrupt();
+            self.fail(Error::Collect(error));
         }
     }
 
@@ -245,9 +262,8 @@ impl Observer<Simulation> for Watcher<'_> {
     fn snapshot(&mut self, snapshot: Snapshot<Fact>) {
         let Some(writer) = &mut self.writer else { return };
         if let Err(error) = writer.write(self.collector.state(), snapshot) {
-            self.failure = Some(error);
             self.writer = None;
-            self.control.interrupt();
+            self.fail(error);
         }
     }
 }

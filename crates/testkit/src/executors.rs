@@ -23,3 +23,22 @@ pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
     (Executor::Optimistic, 3, 2),
     (Executor::Optimistic, 4, 1),
 ];
+
+/// As [`EXECUTORS`], for whole simulations: without threads and with so many that a thread in the middle has two
+/// neighbours.
+pub const OF_SIMULATIONS: [(Executor, usize); 5] = [
+    (Executor::Sequential, 1),
+    (Executor::Conservative, 1),
+    (Executor::Conservative, 3),
+    (Executor::Optimistic, 1),
+    (Executor::Optimistic, 3),
+];
+
+/// As [`DISTRIBUTED`], for whole simulations: no more threads in all than a small machine can bear, as they wait for
+/// each other at every window. Six of them on two cores took as long as all other executors together, four times over.
+pub const OF_DISTRIBUTED_SIMULATIONS: [(Executor, usize, usize); 4] = [
+    (Executor::Conservative, 2, 2),
+    (Executor::Conservative, 3, 1),
+    (Executor::Optimistic, 2, 2),
+    (Executor::Optimistic, 4, 1),
+];

@@ -80,10 +80,10 @@ export async function network(result) {
   if (!result.has("routers")) return null;
   const routers = await result.table("routers", ["router", "label", "group", "x", "y", "hosts"]);
   const hosts = result.has("hosts") ? await result.table("hosts", ["host", "router", "x", "y"]) : { rows: 0 };
-  const links = result.has("links")
-    ? await result.table("links", ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id",
-      "to_port", "bandwidth_bits_per_s", "bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps"])
-    : { rows: 0 };
+  const columns = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
+  // What links carried in all is known at the end.
+  if (!result.unfinished) columns.push("bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps");
+  const links = result.has("links") ? await result.table("links", columns) : { rows: 0 };
   return new Network(routers, hosts, links);
 }
 
@@ -156,7 +156,7 @@ export async function loads(result, network, bins, bin, metric) {
   if (bin === null) {
     const measured = result.summary.network ? result.summary.network.measured_ns * 1000 : 0;
     const { busy_fraction, buffer_full_ps } = network.links;
-    if (metric === "waiting") return all.fill(-1);
+    if (metric === "waiting" || !busy_fraction) return all.fill(-1);
     for (let row = 0; row < all.length; row++)
       all[row] = metric === "busy" ? busy_fraction[row] : measured > 0 ? buffer_full_ps[row] / measured : 0;
     return all;

@@ -123,9 +123,9 @@ export class Detail {
     add(table([
       ["kind", network.className(row)], ["from", end("from")], ["to", end("to")],
       ["bandwidth", bandwidth(links.bandwidth_bits_per_s[row])],
-      ["load, whole run", percent(links.busy_fraction[row])],
+      ["load, whole run", links.busy_fraction ? percent(links.busy_fraction[row]) : null],
       ["buffer full", measured > 0 ? percent(links.buffer_full_ps[row] / measured) : null],
-      ["carried", `${bytes(links.bytes[row])} in ${number(links.packets[row])} packets`],
+      ["carried", links.bytes ? `${bytes(links.bytes[row])} in ${number(links.packets[row])} packets` : null],
     ]));
     if (!result.has("link_series")) {
       add(element("p", "This result has no series of single links (collect.series), so there is no history."));

@@ -43,7 +43,9 @@ class Panel {
     const damaged = Object.entries(result.damaged);
     if (damaged.length > 0) this.banner(`Damaged, and left out: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
     if (!result.has("link_series"))
-      this.banner("Loads over the whole run only: no series of single links was collected (collect.series).");
+      this.banner(result.unfinished
+        ? "No loads of links: it has written no series of single links yet, or collects none (collect.series)."
+        : "Loads over the whole run only: no series of single links was collected (collect.series).");
   }
 
   missing(stage, words) {
@@ -63,7 +65,9 @@ class Panel {
     if (!this.network) {
       this.missing(this.networkStage, links > MOST_LINKS
         ? `This network has ${number(links)} links; up to ${number(MOST_LINKS)} are drawn. What is known by kind of link is at the side.`
-        : "The network cannot be drawn: this folder has no table of routers. Results of older versions and runs that have not ended lack it.");
+        : result.unfinished
+          ? `The network cannot be drawn: its tables are not there yet. Of more than ${number(MOST_LINKS)} links they are written at the end.`
+          : "The network cannot be drawn: this folder has no table of routers. Results of older versions lack it.");
       return;
     }
     try {
@@ -333,6 +337,9 @@ async function main() {
   for (const panel of state.panels)
     if (panel.bins && panel.result.has("link_series")) for (const begin of panel.bins.begin) begins.add(begin);
   state.times = [...begins].sort((a, b) => a - b);
+  // There is no whole run yet; the last bin may be half written.
+  if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
+    Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
   listen();
   legend();
   showTab(state.panels.some((panel) => panel.network) ? "network" : "ranks");

@@ -84,6 +84,20 @@ pub struct CommunicatorInfo {
     pub count: u64,
 }
 
+impl CommunicatorInfo {
+    /// Counts communicators given by size, the largest first.
+    pub fn by_size(sizes: impl IntoIterator<Item = u32>) -> Vec<CommunicatorInfo> {
+        let mut by_size: BTreeMap<u32, u64> = BTreeMap::new();
+        for ranks in sizes {
+            *by_size.entry(ranks).or_default() += 1;
+        }
+        let largest_first = by_size.into_iter().rev();
+        largest_first
+            .map(|(ranks, count)| CommunicatorInfo { ranks, count })
+            .collect()
+    }
+}
+
 impl MessageInfo {
     /// Sums up messages given by size.
     pub fn from_sizes(sizes: &BTreeMap<u64, u64>) -> MessageInfo {

@@ -1,6 +1,7 @@
 //! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
+mod by_call;
 pub mod dumpi;
 mod goal;
 mod info;

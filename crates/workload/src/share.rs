@@ -1,9 +1,52 @@
 //! What a collective of a recording moves, for people: the bytes of one rank's part in it.
 
-use crate::{Call, Collective, Counts};
+use std::collections::BTreeMap;
+
+use crate::{Call, Collective, CollectiveInfo, Counts, Operation};
+
+/// The collectives of a recording, added up by name.
+#[derive(Debug, Default)]
+pub struct Collectives(BTreeMap<&'static str, CollectiveInfo>);
+
+impl Collectives {
+    /// Adds one rank's part in a collective of so many ranks, among which its own number is `own`. Other operations
+    /// have none.
+    pub fn note(&mut self, operation: &Operation, ranks: usize, own: u64) {
+        let Operation::Collective {
+            collective,
+            root,
+            bytes,
+            counts,
+            call,
+            ..
+        } = operation
+        else {
+            return;
+        };
+        let share = Share {
+            ranks: ranks as u64,
+            own,
+            is_root: own == u64::from(*root),
+            bytes: *bytes,
+        };
+        let (sent, received) = share.bytes(*collective, counts.as_deref());
+        let entry = self.0.entry(name(*collective, *call)).or_default();
+        entry.calls += 1;
+        entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
+        entry.received_bytes = entry.received_bytes.saturating_add(received);
+    }
+
+    /// The sums by name.
+    pub fn into_info(self) -> BTreeMap<String, CollectiveInfo> {
+        self.0
+            .into_iter()
+            .map(|(name, info)| (name.into(), info))
+            .collect()
+    }
+}
 
 /// As MPI calls it, without the prefix.
-pub fn name(collective: Collective, call: Call) -> &'static str {
+fn name(collective: Collective, call: Call) -> &'static str {
     match call {
         Call::Gatherv | Call::Igatherv => "gatherv",
         Call::Scatterv | Call::Iscatterv => "scatterv",
@@ -16,20 +59,20 @@ pub fn name(collective: Collective, call: Call) -> &'static str {
 }
 
 /// One rank in a collective. Bytes are counted as Score-P does, so that traces of both formats compare.
-pub struct Share {
+struct Share {
     /// Size of the communicator.
-    pub ranks: u64,
+    ranks: u64,
     /// The rank in it.
-    pub own: u64,
+    own: u64,
     /// Whether that is the root.
-    pub is_root: bool,
+    is_root: bool,
     /// Bytes, see [`Collective`].
-    pub bytes: u64,
+    bytes: u64,
 }
 
 impl Share {
     /// Bytes sent and received.
-    pub fn bytes(&self, collective: Collective, counts: Option<&Counts>) -> (u64, u64) {
+    fn bytes(&self, collective: Collective, counts: Option<&Counts>) -> (u64, u64) {
         match counts {
             Some(counts) => self.varying(collective, counts),
             None => self.regular(collective),

@@ -211,6 +211,80 @@ fn report_and_compare_read_results() {
     assert!(text.contains("low") && text.contains("high"), "{text}");
 }
 
+/// The experiment in the report, as the button copies it.
+fn copied(report: &Path) -> String {
+    let page = fs::read_to_string(report).unwrap();
+    let (_, rest) = page
+        .split_once("<pre id=\"experiment-text\"")
+        .expect("it is there");
+    let (_, rest) = rest.split_once('>').unwrap();
+    let (text, _) = rest.split_once("</pre>").unwrap();
+    let marks = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ];
+    let text = marks.iter().fold(text.to_string(), |text, (escaped, mark)| {
+        text.replace(escaped, mark)
+    });
+    assert!(page.contains("data-copies=\"experiment-text\""));
+    text
+}
+
+#[test]
+fn the_experiment_of_the_report_gives_the_same_digests() {
+    let trace = lammps().map_or(String::new(), |trace| {
+        let trace = trace.display();
+        format!("[[job]]\nname = \"a & <b>\"\nworkload = {{ otf2 = \"{trace}\" }}\nplacement = \"random\"\n")
+    });
+    let patterns = [
+        trace.as_str(),
+        "[[job]]\nworkload = { motif = \"halo3d-26\", pex = 2, pey = 2, pez = 2, iterations = 2 }\nstart = \"1 us\"\n\
+         compute = \"off\"\n",
+        "[mpi]\neager_threshold = \"2 KiB\"\n[collect]\nseries = \"vcs\"\nbin = \"500 ns\"\ntimeline = true\nwaits = \
+         true\n",
+    ];
+    let bench = Bench::with("[run]", &format!("{}[run]\nseed = 7", patterns.concat()));
+    let digests = |summary: &Value| [summary["digest"].clone(), summary["collect"].clone()];
+    let first = json(&bench.succeeds(&["run", "experiment.toml", "--out", "first", "--json"]));
+    let text = copied(&bench.path().join("first/report.html"));
+    fs::write(bench.path().join("copied.toml"), text).unwrap();
+    let second = json(&bench.succeeds(&["run", "copied.toml", "--out", "second", "--json"]));
+    assert_eq!(digests(&first), digests(&second));
+    assert_eq!(first["experiment"], second["experiment"]);
+    // `run` prints both digests, `compare` says whether they are the same.
+    let compared = bench.succeeds(&["compare", "first", "second"]);
+    for line in ["results: the same in all runs", "collected: the same in all runs"] {
+        assert!(compared.contains(line), "{compared}");
+    }
+    for digest in digests(&first).map(|digest| digest.get("digest").cloned().unwrap_or(digest)) {
+        let digest = digest.as_str().expect("a text");
+        assert_eq!(compared.matches(&digest[..12]).count(), 2, "{compared}");
+    }
+    let run = [
+        "run",
+        "copied.toml",
+        "--out",
+        "third",
+        "--set",
+        "collect.waits=false",
+    ];
+    let printed = bench.succeeds(&run);
+    let digest = first["digest"].as_str().expect("a text");
+    assert!(
+        printed.contains(&digest[..12]) && printed.contains("  collected"),
+        "{printed}"
+    );
+    let compared = bench.succeeds(&["compare", "first", "third"]);
+    assert!(compared.contains("results: the same in all runs"), "{compared}");
+    assert!(
+        compared.contains("collected: differs, as not the same was asked for"),
+        "{compared}"
+    );
+}
+
 #[test]
 fn help_and_version_are_no_errors() {
     let bench = Bench::new(EXPERIMENT);

@@ -1,12 +1,13 @@
 //! A run that is killed leaves a folder that says so, and whose tables can be read; and the next run takes its
 //! place.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use results::{Running, Summary};
+use results::{RunResult, Running, Summary, Table};
 
 use crate::bench::{Bench, EXPERIMENT, texts};
 
@@ -78,6 +79,30 @@ fn a_killed_run_says_so_and_can_be_read() {
                 .all(|(begin, end)| begin + 1_000_000 == *end)
         );
     }
+    // The network is known from the beginning: what was sampled can be drawn.
+    let table = |name: &str| tables.iter().find(|table| table.name() == name).unwrap();
+    let (routers, hosts, links) = (table("routers"), table("hosts"), table("links"));
+    let busy: BTreeSet<u32> = table("link_series")
+        .u32s("link")
+        .unwrap()
+        .iter()
+        .copied()
+        .collect();
+    assert!(busy.last().is_some_and(|link| (*link as usize) < links.rows()));
+    assert!(links.texts("from").is_none() && links.u64s("busy_ps").is_none());
+    let early = [routers.clone(), hosts.clone()];
+    let ends = |links: &Table| {
+        let columns = ["link", "from_id", "from_port", "to_id", "to_port"];
+        let texts = |column| -> Vec<String> {
+            let texts = links.texts(column).unwrap();
+            texts.map(|text| text.unwrap().to_string()).collect()
+        };
+        (
+            columns.map(|column| links.u32s(column).unwrap().to_vec()),
+            ["class", "from_kind", "to_kind"].map(texts),
+        )
+    };
+    let early_ends = ends(links);
     for arguments in [["report", "here"], ["compare", "here"]] {
         let output = bench.run(&arguments);
         let (_, stderr) = texts(&output);
@@ -100,6 +125,10 @@ fn a_killed_run_says_so_and_can_be_read() {
     );
     let summary = Summary::load(&here).unwrap();
     let digest = summary.digest.clone();
+    let result = RunResult::load(&here).unwrap();
+    let late = |name| result.table(name).unwrap();
+    assert!(early == [late("routers").clone(), late("hosts").clone()]);
+    assert_eq!(early_ends, ends(late("links")));
 
     // Killed again: the result before it is still whole.
     kill(&bench);

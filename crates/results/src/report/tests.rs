@@ -171,6 +171,8 @@ fn tables(size: Size) -> Vec<Table> {
             link / 6 % 4,
             link % 6
         ),
+        from_kind: "router".into(),
+        from_id: link / 6,
         to: format!(
             "router {} (group {}, router {}) port {}",
             link / 5,
@@ -426,6 +428,7 @@ fn names_in_tables_cannot_become_code() {
         link: 0,
         class: evil.into(),
         from: format!("{evil} port 1"),
+        from_kind: "router".into(),
         to: evil.into(),
         bandwidth_bits_per_s: 1,
         bytes: 1,

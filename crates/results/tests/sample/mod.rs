@@ -280,6 +280,17 @@ fn jobs(
     ]
 }
 
+/// Kind, number and port of `host 3`, `leaf 3 port 2` or `spine 3 port 2`: spines are numbered after the eight leaves.
+fn end(name: &str) -> (&'static str, u32, u32) {
+    let words: Vec<&str> = name.split(' ').collect();
+    let number = |index: usize| words.get(index).map_or(0, |word| word.parse().unwrap());
+    match words[0] {
+        "host" => ("host", number(1), 0),
+        "leaf" => ("router", number(1), number(3)),
+        _ => ("router", 8 + number(1), number(3)),
+    }
+}
+
 fn links(sequence: &mut Sequence) -> Table {
     let hosts = (0..64u32).flat_map(|host| {
         let (host_name, port) = (
@@ -306,17 +317,18 @@ fn links(sequence: &mut Sequence) -> Table {
         .enumerate()
         .map(|(link, (class, from, to, thousandths))| {
             let busy_ps = MEASURED_PS / 1000 * sequence.below(thousandths);
+            let [(from_kind, from_id, from_port), (to_kind, to_id, to_port)] = [end(&from), end(&to)];
             LinkRow {
                 link: link as u32,
                 class: Cow::Borrowed(class),
                 from,
                 to,
-                from_kind: Cow::Borrowed("router"),
-                from_id: link as u32,
-                from_port: 0,
-                to_kind: Cow::Borrowed("router"),
-                to_id: link as u32 + 1,
-                to_port: 0,
+                from_kind: Cow::Borrowed(from_kind),
+                from_id,
+                from_port,
+                to_kind: Cow::Borrowed(to_kind),
+                to_id,
+                to_port,
                 bandwidth_bits_per_s: 100_000_000_000,
                 bytes: busy_ps / 80,
                 packets: busy_ps / 80 / 256,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use des::Time;
 use routing::{At, Congestion, Entry, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free};
 use sim::{Experiment, Network, Plane};
-use testkit::executors::EXECUTORS;
+use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};
 
 use crate::support::{
@@ -32,7 +32,7 @@ fn knot() -> Vec<Vec<Operation>> {
 /// The error of the run, which is the same from all executors.
 fn error_everywhere(experiment: &mut Experiment) -> String {
     let mut errors = Vec::new();
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let error = try_run(experiment).expect_err("the application waits for ever");
         assert!(matches!(error, sim::Error::Deadlock(_)), "{error}");

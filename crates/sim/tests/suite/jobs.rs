@@ -7,7 +7,7 @@ use des::Time;
 use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
 use sim::{Control, Error, Experiment, Job, JobKind, RankJob, Way, run_with_interference};
-use testkit::executors::{DISTRIBUTED, EXECUTORS};
+use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload, repeated};
@@ -54,11 +54,11 @@ fn interference(experiment: &Experiment) -> (RunResult, Vec<SlowDown>) {
 /// The same from all executors and numbers of processes.
 fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowDown>) {
     let mut all = Vec::new();
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         all.push(interference(experiment));
     }
-    for (executor, processes, threads) in DISTRIBUTED {
+    for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let mut results = Together::run(processes, |process| {
             let way = Way {

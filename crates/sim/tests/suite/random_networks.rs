@@ -514,6 +514,7 @@ proptest! {
         traffic in traffic(),
         seed in 0u64..1 << 62,
         warmup_share in 0u64..100,
+        told: bool,
         division in division(),
     ) {
         // A few thousand packets, whatever their size and the links' speed.
@@ -534,7 +535,8 @@ proptest! {
         let mut experiment = experiment(&format!(
             "{network}[[job]]\ntraffic = {{ pattern = {pattern}, load = {load}, arrival = {arrival}, \
              message = {message} }}\n\
-             [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n"
+             [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n{}",
+            if told { COLLECT } else { "" }
         ));
         let result = run_divided(&mut experiment, &division);
         let network = &result.summary.network;

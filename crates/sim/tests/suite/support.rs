@@ -8,7 +8,7 @@ use results::{RunResult, Table};
 use sim::{
     Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, Series, Way, run_in,
 };
-use testkit::executors::{DISTRIBUTED, EXECUTORS};
+use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::Together;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
@@ -62,7 +62,7 @@ pub fn run(experiment: &Experiment) -> RunResult {
 /// Runs on all executors, which have to agree on everything but what the run cost; gives one of the results.
 pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     let mut reference: Option<RunResult> = None;
-    for (executor, threads) in EXECUTORS {
+    for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let result = run(experiment);
         let Some(reference) = &reference else {
@@ -76,7 +76,7 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
         );
     }
     let reference = reference.expect("there are executors");
-    for (executor, processes, threads) in DISTRIBUTED {
+    for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let result = run_together(experiment, processes);
         let what = format!(
@@ -87,7 +87,25 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     }
     reverse_check(experiment, &reference);
     collection_changes_nothing(experiment, &reference);
+    times_are_accounted_for(&reference);
     reference
+}
+
+/// Computation and calls fill the time of each rank, but for what it was doing when it was cut off.
+pub fn times_are_accounted_for(result: &RunResult) {
+    let Some(ranks) = result.table("ranks") else {
+        return;
+    };
+    let [time, compute, mpi] = ["time_ps", "compute_ps", "mpi_ps"].map(|column| ranks.u64s(column).unwrap());
+    let finished = ranks.bools("finished").unwrap();
+    for row in 0..ranks.rows() {
+        let counted = compute[row] + mpi[row];
+        let is_right = match finished[row] {
+            true => counted == time[row],
+            false => counted <= time[row],
+        };
+        assert!(is_right, "row {row}: {counted} of {} ps", time[row]);
+    }
 }
 
 /// Whatever is collected, all that was simulated is the same; and what was collected adds up to it.
@@ -96,6 +114,9 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
     experiment.run.threads = 1;
     for series in [Series::Off, Series::Classes, Series::Vcs] {
         experiment.collect.set_series(series);
+        if series < Series::Vcs {
+            experiment.collect.set_told(false, false);
+        }
         // One that rolls back, for as much as it can.
         experiment.run.executor = match series {
             Series::Vcs => Executor::Optimistic,
@@ -104,8 +125,9 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
         let result = run(experiment);
         assert_same_simulation(reference, &result, series.name());
         crate::collection::series_add_up(experiment, &result);
+        experiment.collect = collect.clone();
     }
-    (experiment.run, experiment.collect) = (setting, collect);
+    experiment.run = setting;
 }
 
 /// Every event of the run's beginning can be taken back.

@@ -2,7 +2,7 @@
 //!
 //! Time between calls is computation; time inside them is left to the simulator.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ahead::{ANY, Ahead, Fate, Filter, NULL_REQUEST, completions};
@@ -11,6 +11,7 @@ use super::communicators::{self, NULL, Place, SELF, WORLD};
 use super::datatypes::Datatypes;
 use super::record::{Cursor, Interval, Record, Status};
 use super::{Archive, Clock};
+use crate::by_call::{self, ByCall, Pending};
 use crate::{Call, Collective, Counts, Operation, Program, TraceError};
 
 /// Bytes of the mask of free context ids that MPICH's ranks agree on when a communicator is made: 64 words of
@@ -108,12 +109,9 @@ pub struct RankProgram {
     rank: u32,
     cursor: Cursor,
     record: Record,
-    queue: VecDeque<Operation>,
+    pending: Pending,
     /// When the last call returned.
     last: Option<(Option<Interval>, Option<Interval>)>,
-    /// Computation that is not in the queue yet, in picoseconds.
-    computed: u64,
-    ended: bool,
     datatypes: Datatypes,
     communicators: BTreeMap<u16, Place>,
     /// Calls that made communicators so far.
@@ -133,38 +131,31 @@ pub struct RankProgram {
 
 impl Program for RankProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        loop {
-            if let Some(operation) = self.queue.pop_front() {
-                return Ok(Some(operation));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            let mut record = std::mem::take(&mut self.record);
-            let more = self.cursor.next(&mut record);
-            let result = match more {
-                Ok(true) => self.take(&record),
-                Ok(false) => {
-                    self.ended = true;
-                    self.compute();
-                    Ok(())
-                }
-                Err(error) => Err(Failure::Source(error)),
-            };
-            if let Err(failure) = result {
-                self.ended = true;
-                self.queue.clear();
-                return Err(match failure {
-                    Failure::Source(error) => error,
-                    Failure::Meaning(message) => {
-                        let (name, offset) = (record.name(), record.offset);
-                        let file = &self.archive.files[self.rank as usize];
-                        file.error(format!("{name} at byte {offset}: {message}"))
-                    }
-                });
-            }
-            self.record = record;
+        by_call::next(self)
+    }
+}
+
+impl ByCall for RankProgram {
+    fn pending(&mut self) -> &mut Pending {
+        &mut self.pending
+    }
+
+    fn read(&mut self) -> Result<bool, TraceError> {
+        let mut record = std::mem::take(&mut self.record);
+        if !self.cursor.next(&mut record)? {
+            self.pending.push_computed();
+            return Ok(false);
         }
+        self.take(&record).map_err(|failure| match failure {
+            Failure::Source(error) => error,
+            Failure::Meaning(message) => {
+                let (name, offset) = (record.name(), record.offset);
+                let file = &self.archive.files[self.rank as usize];
+                file.error(format!("{name} at byte {offset}: {message}"))
+            }
+        })?;
+        self.record = record;
+        Ok(true)
     }
 }
 
@@ -195,10 +186,8 @@ impl RankProgram {
         RankProgram {
             rank,
             record: Record::default(),
-            queue: VecDeque::new(),
+            pending: Pending::default(),
             last: None,
-            computed: 0,
-            ended: false,
             datatypes: Datatypes::new(&file.sizes, &facts.sizes),
             communicators: BTreeMap::from([(WORLD, Place::Group(0)), (SELF, own)]),
             made: 0,
@@ -325,21 +314,13 @@ impl RankProgram {
             };
             // Calls of several threads overlap.
             let nanoseconds = u64::try_from(nanoseconds.unwrap_or(0)).unwrap_or(0);
-            self.computed = self.computed.saturating_add(nanoseconds.saturating_mul(1000));
+            self.pending.compute(nanoseconds.saturating_mul(1000));
         }
         self.last = Some(now);
     }
 
-    fn compute(&mut self) {
-        let ps = std::mem::take(&mut self.computed);
-        if ps > 0 {
-            self.queue.push_back(Operation::Compute { ps, region: None });
-        }
-    }
-
     fn push(&mut self, operation: Operation) {
-        self.compute();
-        self.queue.push_back(operation);
+        self.pending.push(operation);
     }
 
     fn communicator(&self, handle: u16) -> Result<Place, String> {

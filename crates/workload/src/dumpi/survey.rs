@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::Archive;
 use super::program::RankProgram;
-use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
-use crate::share::{Share, name};
+use crate::info::{CommunicatorInfo, MessageInfo};
+use crate::share::Collectives;
 use crate::{Call, Collective, Operation, Program, TraceError, TraceInfo};
 
 /// Sums up a trace; `main` is its file, for the record. All programs run to their end, so that a trace that
@@ -32,7 +32,7 @@ pub fn info(archive: Archive, main: &Path) -> Result<TraceInfo, TraceError> {
 struct Tally {
     compute_ps: u64,
     sizes: BTreeMap<u64, u64>,
-    collectives: BTreeMap<&'static str, CollectiveInfo>,
+    collectives: Collectives,
     housekeeping: u64,
     open: u64,
     dropped: u64,
@@ -44,34 +44,14 @@ impl Tally {
         match operation {
             Operation::Compute { ps, .. } => self.compute_ps = self.compute_ps.saturating_add(*ps),
             Operation::Send { bytes, .. } => *self.sizes.entry(*bytes).or_default() += 1,
-            Operation::Collective {
-                collective,
-                communicator,
-                root,
-                bytes,
-                counts,
-                call,
-                ..
-            } => {
-                if makes_or_frees(*call, *collective) {
-                    self.housekeeping += 1;
-                    return;
-                }
+            Operation::Collective { collective, call, .. } if makes_or_frees(*call, *collective) => {
+                self.housekeeping += 1;
+            }
+            Operation::Collective { communicator, .. } => {
                 let members = &archive.communicators.members[*communicator as usize];
                 let position = || members.iter().position(|m| *m == rank).unwrap_or(0) as u64;
                 let own = *own.entry(*communicator).or_insert_with(position);
-                let share = Share {
-                    ranks: members.len() as u64,
-                    own,
-                    is_root: own == u64::from(*root),
-                    bytes: *bytes,
-                };
-                let (sent, received) = share.bytes(*collective, counts.as_deref());
-                let name = name(*collective, *call);
-                let entry = self.collectives.entry(name).or_default();
-                entry.calls += 1;
-                entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
-                entry.received_bytes = entry.received_bytes.saturating_add(received);
+                self.collectives.note(operation, members.len(), own);
             }
             _ => {}
         }
@@ -96,11 +76,7 @@ impl Tally {
                 .collect(),
             messages: MessageInfo::from_sizes(&self.sizes),
             notes: self.notes(archive),
-            collectives: self
-                .collectives
-                .into_iter()
-                .map(|(name, c)| (name.into(), c))
-                .collect(),
+            collectives: self.collectives.into_info(),
             communicators: communicators(archive),
         }
     }
@@ -171,12 +147,6 @@ fn makes_or_frees(call: Call, collective: Collective) -> bool {
 }
 
 fn communicators(archive: &Archive) -> Vec<CommunicatorInfo> {
-    let mut by_size: BTreeMap<u32, u64> = BTreeMap::new();
-    for members in &archive.communicators.members[..archive.communicators.groups] {
-        *by_size.entry(members.len() as u32).or_default() += 1;
-    }
-    let largest_first = by_size.into_iter().rev();
-    largest_first
-        .map(|(ranks, count)| CommunicatorInfo { ranks, count })
-        .collect()
+    let groups = &archive.communicators.members[..archive.communicators.groups];
+    CommunicatorInfo::by_size(groups.iter().map(|members| members.len() as u32))
 }

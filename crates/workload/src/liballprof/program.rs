@@ -4,12 +4,13 @@
 //! recorded, what it found is not: neither statuses, nor flags of tests, nor which request completed. The
 //! format's page says what is made of that.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Archive;
 use super::communicators::{Change, Names, Place};
 use super::record::{Cursor, Record};
+use crate::by_call::{self, ByCall, Pending};
 use crate::dumpi::{COLOR_AND_KEY, CONTEXT_MASK};
 use crate::{Call, Collective, Counts, Operation, Program, TraceError};
 
@@ -48,12 +49,9 @@ pub struct RankProgram {
     archive: Arc<Archive>,
     rank: u32,
     cursor: Cursor,
-    queue: VecDeque<Operation>,
+    pending: Pending,
     /// When the last call ended.
     last: Option<u128>,
-    /// Computation that is not in the queue yet, in picoseconds.
-    computed: u64,
-    ended: bool,
     names: Names,
     /// Splits so far.
     split: usize,
@@ -84,25 +82,26 @@ pub struct Unknown {
 
 impl Program for RankProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        loop {
-            if let Some(operation) = self.queue.pop_front() {
-                return Ok(Some(operation));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            let record = self.cursor.next().inspect_err(|_| self.ended = true)?;
-            let Some(record) = record else {
-                self.ended = true;
-                self.unknown.left = self.open.values().filter(|o| o.number.is_some()).count() as u64;
-                continue;
-            };
-            self.at = (record.line, record.function.name);
-            if let Err(message) = self.take(&record) {
-                self.ended = true;
-                self.queue.clear();
+        by_call::next(self)
+    }
+}
+
+impl ByCall for RankProgram {
+    fn pending(&mut self) -> &mut Pending {
+        &mut self.pending
+    }
+
+    fn read(&mut self) -> Result<bool, TraceError> {
+        let Some(record) = self.cursor.next()? else {
+            self.unknown.left = self.open.values().filter(|o| o.number.is_some()).count() as u64;
+            return Ok(false);
+        };
+        self.at = (record.line, record.function.name);
+        match self.take(&record) {
+            Ok(()) => Ok(true),
+            Err(message) => {
                 let file = self.cursor.file();
-                return Err(file.error(format!("{}: {message}", record.place())));
+                Err(file.error(format!("{}: {message}", record.place())))
             }
         }
     }
@@ -115,10 +114,8 @@ impl RankProgram {
             rank,
             cursor: Cursor::new(archive.files[rank as usize].clone()),
             archive,
-            queue: VecDeque::new(),
+            pending: Pending::default(),
             last: None,
-            computed: 0,
-            ended: false,
             names: Names::default(),
             split: 0,
             open: BTreeMap::new(),
@@ -223,18 +220,14 @@ impl RankProgram {
             let ps = u64::try_from(begin.saturating_sub(last)).map_err(|_| {
                 "begins more than 200 days after the call before; the file is damaged".to_string()
             })?;
-            self.computed = self.computed.saturating_add(ps);
+            self.pending.compute(ps);
         }
         self.last = record.end.or(record.begin).or(self.last);
         Ok(())
     }
 
     fn push(&mut self, operation: Operation) {
-        let ps = std::mem::take(&mut self.computed);
-        if ps > 0 {
-            self.queue.push_back(Operation::Compute { ps, region: None });
-        }
-        self.queue.push_back(operation);
+        self.pending.push(operation);
     }
 
     fn number(&mut self) -> u64 {
@@ -451,9 +444,8 @@ impl RankProgram {
         if !requests.is_empty() {
             let call = Call::Test;
             self.push(Operation::Wait { requests, call });
-        } else if self.computed > 0 {
-            let ps = std::mem::take(&mut self.computed);
-            self.queue.push_back(Operation::Compute { ps, region: None });
+        } else {
+            self.pending.push_computed();
         }
     }
 

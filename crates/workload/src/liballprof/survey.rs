@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::Archive;
 use super::program::{RankProgram, Unknown};
-use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
-use crate::share::{Share, name};
+use crate::info::{CommunicatorInfo, MessageInfo};
+use crate::share::Collectives;
 use crate::{Call, Operation, Program, TraceError, TraceInfo};
 
 /// Checks that all programs come to their end, and that what is received is sent.
@@ -184,7 +184,7 @@ struct Tally {
     compute_ps: u64,
     sizes: BTreeMap<u64, u64>,
     housekeeping: u64,
-    collectives: BTreeMap<&'static str, CollectiveInfo>,
+    collectives: Collectives,
     unknown: Unknown,
 }
 
@@ -194,32 +194,14 @@ impl Tally {
             Operation::Compute { ps, .. } => self.compute_ps = self.compute_ps.saturating_add(*ps),
             Operation::Send { bytes, .. } => *self.sizes.entry(*bytes).or_default() += 1,
             Operation::Collective { call, .. } if makes_communicators(*call) => self.housekeeping += 1,
-            Operation::Collective {
-                collective,
-                communicator,
-                root,
-                bytes,
-                counts,
-                call,
-                ..
-            } => {
+            Operation::Collective { communicator, .. } => {
                 let members = &archive.communicators.groups[*communicator as usize];
                 // The first group is that of all ranks, in their order.
                 let own = match communicator {
                     0 => rank as usize,
                     _ => members.iter().position(|m| *m == rank).unwrap_or(0),
                 };
-                let share = Share {
-                    ranks: members.len() as u64,
-                    own: own as u64,
-                    is_root: own == *root as usize,
-                    bytes: *bytes,
-                };
-                let (sent, received) = share.bytes(*collective, counts.as_deref());
-                let entry = self.collectives.entry(name(*collective, *call)).or_default();
-                entry.calls += 1;
-                entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
-                entry.received_bytes = entry.received_bytes.saturating_add(received);
+                self.collectives.note(operation, members.len(), own as u64);
             }
             _ => {}
         }
@@ -243,12 +225,14 @@ impl Tally {
                 .collect(),
             messages: MessageInfo::from_sizes(&self.sizes),
             notes: self.notes(),
-            collectives: self
-                .collectives
-                .into_iter()
-                .map(|(name, c)| (name.into(), c))
-                .collect(),
-            communicators: communicators(archive),
+            collectives: self.collectives.into_info(),
+            communicators: CommunicatorInfo::by_size(
+                archive
+                    .communicators
+                    .groups
+                    .iter()
+                    .map(|members| members.len() as u32),
+            ),
         }
     }
 
@@ -294,15 +278,4 @@ impl Tally {
 fn makes_communicators(call: Call) -> bool {
     use Call::{CartCreate, CommCreate, CommDup, CommSplit, Other};
     matches!(call, CommDup | CommSplit | CommCreate | CartCreate | Other)
-}
-
-fn communicators(archive: &Archive) -> Vec<CommunicatorInfo> {
-    let mut by_size: BTreeMap<u32, u64> = BTreeMap::new();
-    for members in &archive.communicators.groups {
-        *by_size.entry(members.len() as u32).or_default() += 1;
-    }
-    let largest_first = by_size.into_iter().rev();
-    largest_first
-        .map(|(ranks, count)| CommunicatorInfo { ranks, count })
-        .collect()
 }

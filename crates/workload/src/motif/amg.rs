@@ -4,7 +4,7 @@
 //! dimensions with messages that become smaller from level to level. All else is an assumption, see
 //! `docs/methods/motifs.md`.
 
-use super::cycle::{Cycles, Published};
+use super::cycle::{Cycles, Published, parameters};
 use super::{Motif, workload};
 
 const PUBLISHED: Published = Published {
@@ -18,41 +18,12 @@ pub(super) const MOTIF: Motif = Motif {
     name: "amg",
     summary: "stand-in for Design Forward's AMG: V-cycles with six neighbours on ever fewer ranks",
     source: "Design Forward, AMG (LLNL)",
-    parameters: &[
-        (
-            "ranks",
-            "number of ranks, where pex, pey and pez do not all say (default: 13824)",
-        ),
-        ("pex", "ranks along x (default: as cubic as can be)"),
-        ("pey", "ranks along y (default: as cubic as can be)"),
-        ("pez", "ranks along z (default: as cubic as can be)"),
-        ("nx", "cells of a rank along x on the finest level (default: 32)"),
-        ("ny", "cells of a rank along y on the finest level (default: 32)"),
-        ("nz", "cells of a rank along z on the finest level (default: 32)"),
-        (
-            "levels",
-            "from the finest to the coarsest (default: until one rank is left)",
-        ),
-        ("neighbours", "6 or 26 (default: 6)"),
-        (
-            "volume",
-            "bytes of all messages together (default: 10 GiB for each 13,824 ranks)",
-        ),
-        ("iterations", "how many V-cycles (default: 1)"),
-        (
-            "compute",
-            "time of the computation on the finest level; others: by their cells (default: 0 ps)",
-        ),
-        ("compute_per_cell", "more of it for each cell (default: 0 ps)"),
-        (
-            "periodic",
-            "whether the ends of the grid are neighbours (default: false)",
-        ),
-        (
-            "reduce",
-            "whether each cycle ends with an allreduce of 8 bytes (default: true)",
-        ),
-    ],
+    parameters: &parameters(
+        "number of ranks, where pex, pey and pez do not all say (default: 13824)",
+        "from the finest to the coarsest (default: until one rank is left)",
+        "6 or 26 (default: 6)",
+        "bytes of all messages together (default: 10 GiB for each 13,824 ranks)",
+    ),
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\niterations = 2",
     build: |section| Ok(workload(Cycles::read(section, &PUBLISHED)?)),
 };

@@ -29,6 +29,41 @@ pub(super) struct Published {
     pub all_levels: bool,
 }
 
+/// The parameters that [`Cycles::read`] asks for; the meaning of those whose defaults differ is given.
+pub(super) const fn parameters(
+    ranks: &'static str,
+    levels: &'static str,
+    neighbours: &'static str,
+    volume: &'static str,
+) -> [(&'static str, &'static str); 15] {
+    [
+        ("ranks", ranks),
+        ("pex", "ranks along x (default: as cubic as can be)"),
+        ("pey", "ranks along y (default: as cubic as can be)"),
+        ("pez", "ranks along z (default: as cubic as can be)"),
+        ("nx", "cells of a rank along x on the finest level (default: 32)"),
+        ("ny", "cells of a rank along y on the finest level (default: 32)"),
+        ("nz", "cells of a rank along z on the finest level (default: 32)"),
+        ("levels", levels),
+        ("neighbours", neighbours),
+        ("volume", volume),
+        ("iterations", "how many V-cycles (default: 1)"),
+        (
+            "compute",
+            "time of the computation on the finest level; others: by their cells (default: 0 ps)",
+        ),
+        ("compute_per_cell", "more of it for each cell (default: 0 ps)"),
+        (
+            "periodic",
+            "whether the ends of the grid are neighbours (default: false)",
+        ),
+        (
+            "reduce",
+            "whether each cycle ends with an allreduce of 8 bytes (default: true)",
+        ),
+    ]
+}
+
 /// A V-cycle, again and again.
 pub(super) struct Cycles {
     grid: Grid<3>,

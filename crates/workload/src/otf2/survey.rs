@@ -198,7 +198,7 @@ impl Tally {
                 .iter()
                 .map(|(name, c)| ((*name).into(), c.clone()))
                 .collect(),
-            communicators: communicators(archive),
+            communicators: CommunicatorInfo::by_size(archive.definitions.communicator_sizes()),
             messages,
         }
     }
@@ -289,15 +289,4 @@ impl Tally {
             .map(|(_, n)| n)
             .sum()
     }
-}
-
-fn communicators(archive: &Archive) -> Vec<CommunicatorInfo> {
-    let mut by_size: BTreeMap<u32, u64> = BTreeMap::new();
-    for ranks in archive.definitions.communicator_sizes() {
-        *by_size.entry(ranks).or_default() += 1;
-    }
-    let largest_first = by_size.into_iter().rev();
-    largest_first
-        .map(|(ranks, count)| CommunicatorInfo { ranks, count })
-        .collect()
 }

@@ -21,22 +21,21 @@ struct Leaving {
     busiest: usize,
 }
 
-/// What a router is called where a link begins: `router 3 (group 0, router 3) port 5` without its port. None
-/// for hosts.
-fn router(from: &str) -> Option<&str> {
-    let (name, port) = from.rsplit_once(" port ")?;
-    (!port.is_empty() && !name.starts_with("host ")).then_some(name)
-}
-
-fn by_router(links: &Table) -> Option<BTreeMap<&str, Leaving>> {
+/// By number, with what it is called where a link begins: `router 3 (group 0, router 3) port 5` without its port.
+fn by_router(links: &Table) -> Option<BTreeMap<u32, (&str, Leaving)>> {
     let (busy, full) = (links.f64s("busy_fraction")?, links.u64s("buffer_full_ps")?);
     let bytes = links.u64s("bytes")?;
-    let mut routers: BTreeMap<&str, Leaving> = BTreeMap::new();
-    for (i, from) in links.texts("from")?.enumerate() {
-        let Some(name) = router(from.unwrap_or_default()) else {
+    let (numbers, kinds) = (links.u32s("from_id")?, links.texts("from_kind")?);
+    let mut routers: BTreeMap<u32, (&str, Leaving)> = BTreeMap::new();
+    for (i, (kind, from)) in kinds.zip(links.texts("from")?).enumerate() {
+        if kind != Some("router") {
             continue;
-        };
-        let leaving = routers.entry(name).or_default();
+        }
+        let (_, leaving) = routers.entry(numbers[i]).or_insert_with(|| {
+            let from = from.unwrap_or_default();
+            let name = from.rsplit_once(" port ").map_or(from, |(name, _)| name);
+            (name, Leaving::default())
+        });
         if leaving.links == 0 || busy[i] > busy[leaving.busiest] {
             leaving.busiest = i;
         }
@@ -54,7 +53,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let all = routers.len();
     let busy = links.f64s("busy_fraction")?;
     let to: Vec<Option<&str>> = links.texts("to")?.collect();
-    let mut order: Vec<(&str, Leaving)> = routers.into_iter().filter(|(_, r)| r.busy > 0.0).collect();
+    let mut order: Vec<(&str, Leaving)> = routers.into_values().filter(|(_, r)| r.busy > 0.0).collect();
     let mean = |leaving: &Leaving| leaving.busy / leaving.links as f64;
     order.sort_by(|a, b| {
         mean(&b.1)
@@ -112,11 +111,13 @@ mod tests {
     use super::*;
     use crate::rows::{LinkRow, links};
 
-    fn row(from: &str, busy_fraction: f64, bytes: u64) -> LinkRow {
+    fn row(router: Option<u32>, from: &str, busy_fraction: f64, bytes: u64) -> LinkRow {
         LinkRow {
             link: 0,
             class: "local".into(),
             from: from.into(),
+            from_kind: router.map_or("host", |_| "router").into(),
+            from_id: router.unwrap_or(0),
             to: format!("{from}'s peer"),
             bandwidth_bits_per_s: 1,
             bytes,
@@ -129,23 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn links_belong_to_the_router_that_they_leave() {
-        assert_eq!(
-            router("router 3 (group 0, router 3) port 5"),
-            Some("router 3 (group 0, router 3)")
-        );
-        assert_eq!(router("host 7 port 1"), None);
-        assert_eq!(router("host 7"), None);
-    }
-
-    #[test]
     fn routers_are_ordered_by_how_busy_their_links_are() {
         let table = links([
-            row("host 0", 1.0, 9),
-            row("router 0 (0,0) port 0", 0.75, 10),
-            row("router 0 (0,0) port 1", 0.25, 5),
-            row("router 1 (0,1) port 0", 0.625, 1),
-            row("router 2 (1,0) port 0", 0.0, 0),
+            row(None, "host 0", 1.0, 9),
+            row(Some(0), "router 0 (0,0) port 0", 0.75, 10),
+            row(Some(0), "router 0 (0,0) port 1", 0.25, 5),
+            row(Some(1), "router 1 (0,1) port 0", 0.625, 1),
+            row(Some(2), "router 2 (1,0) port 0", 0.0, 0),
         ]);
         let figure = hottest(&table).unwrap();
         let table = &figure.table;
