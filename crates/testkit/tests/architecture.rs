@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("routing", &["config", "topology"]),
     ("results", &[]),
     ("analysis", &["results"]),
-    ("workload", &["config"]),
+    ("otf2", &[]),
+    ("workload", &["config", "otf2"]),
     ("fabric", &["des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
     (
