@@ -7,6 +7,7 @@
 //! All processes of a run end with the same status, and one of them says why.
 
 mod explain;
+mod export;
 mod list;
 mod progress;
 mod python;
@@ -58,6 +59,8 @@ enum Command {
     Explain(ExplainArguments),
     /// Compare results side by side; the first is the baseline
     Compare(CompareArguments),
+    /// Write a result in the format of another tool: for trace viewers, spreadsheets, graph programs
+    Export(ExportArguments),
     /// Look at results in the browser: loads of links over time, histories, what ranks did
     View(ViewArguments),
     /// Run many experiments that differ in some keys, and compare them: tables, curves, costs (needs the Python
@@ -197,6 +200,28 @@ struct ExplainArguments {
 }
 
 #[derive(Args)]
+struct ExportArguments {
+    /// Result folder
+    #[arg(value_name = "DIR")]
+    result: PathBuf,
+    /// Format
+    #[arg(long, value_parser = export::formats())]
+    format: String,
+    /// File or folder to write; an earlier export there is replaced [default: beside DIR and named after it]
+    #[arg(long, value_name = "FILE_OR_DIR")]
+    out: Option<PathBuf>,
+    /// csv: only this table, as one file
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+    /// perfetto: curves of the loads of so many links, those that were busy longest [default: 16]
+    #[arg(long, value_name = "NUMBER")]
+    links: Option<usize>,
+    /// Print JSON: where the export is, and what is not in it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 struct CompareArguments {
     /// Result folders
     #[arg(required = true)]
@@ -279,6 +304,7 @@ pub fn main(
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),
         Command::Report(arguments) => run::report(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Export(arguments) => export::export(arguments),
         Command::Compare(arguments) => match &arguments.html {
             Some(page) => python::hand_over("compare --html", &arguments.with_page(page)),
             None => run::compare(&arguments),

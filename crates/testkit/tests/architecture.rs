@@ -26,11 +26,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
+    ("export", &["results"]),
     ("view", &["results"]),
     (
         "cli",
         &[
-            "analysis", "cluster", "config", "results", "sim", "view", "workload",
+            "analysis", "cluster", "config", "export", "results", "sim", "view", "workload",
         ],
     ),
     ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),

@@ -1,0 +1,35 @@
+//! `export`.
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use export::{Error, FORMATS, Format, Options};
+use serde_json::json;
+
+use crate::{ExportArguments, Failure, print};
+
+/// The names of all formats, each with what it is for.
+pub(crate) fn formats() -> PossibleValuesParser {
+    let value = |format: &&Format| PossibleValue::new(format.name).help(format.summary);
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+}
+
+pub(crate) fn export(arguments: ExportArguments) -> Result<(), Failure> {
+    let format = Format::named(&arguments.format).expect("one of those that are registered");
+    let options = Options {
+        table: arguments.table,
+        links: arguments.links,
+    };
+    let exported = export::export(&arguments.result, format, arguments.out.as_deref(), &options);
+    let exported = exported.map_err(|error| match error {
+        Error::Write { .. } => Failure::failed(error),
+        _ => Failure::wrong_input(error),
+    })?;
+    if arguments.json {
+        print(json!({ "path": exported.path, "notes": exported.notes }));
+        return Ok(());
+    }
+    for note in &exported.notes {
+        eprintln!("fabricsim: note: {note}");
+    }
+    print(exported.path.display());
+    Ok(())
+}

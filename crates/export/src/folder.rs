@@ -1,0 +1,483 @@
+//! A result folder, or what a run that has not ended has left there: which tables it has, and their rows.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use results::{RUNNING, ReadError, Running, Summary};
+use serde_json::Value;
+
+use crate::Error;
+use crate::rows::{Rows, Stop, WrongColumn};
+
+/// Rows that are in memory at a time.
+const BATCH: usize = 16_384;
+
+/// The folder in that of an unfinished run which has the parts of its tables.
+const PARTS: &str = "running";
+
+/// A result folder.
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// Files of each table, in the order of their rows.
+    tables: BTreeMap<String, Vec<PathBuf>>,
+    /// None: the run has not ended.
+    summary: Option<Summary>,
+    experiment: Value,
+    /// Whether a run is under way, or was killed, whose result is to come here.
+    running: bool,
+}
+
+impl Folder {
+    /// Looks at what is there.
+    pub fn open(path: &Path) -> Result<Folder, Error> {
+        let running = Running::load(path)?;
+        let (summary, tables, experiment) = match Summary::load(path) {
+            Ok(summary) => {
+                let tables = files(path, |name| name.strip_suffix(".parquet"))?;
+                let experiment = summary.experiment.clone();
+                (Some(summary), tables, experiment)
+            }
+            Err(error) => match &running {
+                Some(running) if !path.join("summary.json").exists() => {
+                    let tables = files(&path.join(PARTS), part_of)?;
+                    (None, tables, running.experiment.clone())
+                }
+                _ => return Err(error.into()),
+            },
+        };
+        Ok(Folder {
+            path: path.into(),
+            tables,
+            summary,
+            experiment,
+            running: running.is_some(),
+        })
+    }
+
+    /// What the run has come to; none if it has not ended.
+    pub fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+
+    /// Names of all tables.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.keys().map(String::as_str)
+    }
+
+    /// Whether there is such a table. A table without rows is never written.
+    #[allow(dead_code)] // For the formats to come.
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.contains_key(table)
+    }
+
+    /// What users must know of the folder as a whole.
+    pub fn note(&self) -> Option<String> {
+        let here = self.path.display();
+        match (&self.summary, self.running) {
+            (None, _) => Some(format!(
+                "the run of {here} is under way or was killed ({RUNNING}): this is what it had written by now"
+            )),
+            (Some(_), true) => Some(format!(
+                "this is the earlier result in {here}: a run that is to replace it is under way or was killed ({RUNNING})"
+            )),
+            (Some(_), false) => None,
+        }
+    }
+
+    /// Gives the rows of a table to `take`, batch by batch, in their order, with no other columns than these.
+    pub fn each(
+        &self,
+        table: &str,
+        columns: &[&str],
+        mut take: impl FnMut(&Rows<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Error> {
+        for path in self.files(table)? {
+            let batches = read(path, Some(columns)).map_err(|source| unreadable(path, source))?;
+            for batch in batches.1 {
+                let batch = batch.map_err(|source| unreadable(path, source))?;
+                take(&Rows::new(&batch)).map_err(|stop| match stop {
+                    Stop::Column(WrongColumn(why)) => Error::Foreign {
+                        path: path.clone(),
+                        why,
+                    },
+                    Stop::Error(error) => error,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives whole batches of a table to `take`, in their order: the first has no rows, and says which columns there
+    /// are.
+    pub fn batches(
+        &self,
+        table: &str,
+        mut take: impl FnMut(RecordBatch) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (part, path) in self.files(table)?.iter().enumerate() {
+            let (schema, batches) = read(path, None).map_err(|source| unreadable(path, source))?;
+            if part == 0 {
+                take(RecordBatch::new_empty(schema))?;
+            }
+            for batch in batches {
+                take(batch.map_err(|source| unreadable(path, source))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses unless the table is there.
+    pub fn require(&self, table: &str) -> Result<(), Error> {
+        self.files(table).map(|_| ())
+    }
+
+    fn files(&self, table: &str) -> Result<&[PathBuf], Error> {
+        self.tables
+            .get(table)
+            .map(Vec::as_slice)
+            .ok_or_else(|| Error::NoTable {
+                folder: self.path.clone(),
+                table: table.into(),
+                why: self.why_not(table),
+            })
+    }
+
+    /// Why there is no such table, and what to do.
+    pub fn why_not(&self, table: &str) -> String {
+        let known: Vec<&str> = self.tables().collect();
+        let known = match known.as_slice() {
+            [] => "nothing".into(),
+            tables => tables.join(", "),
+        };
+        match (asking(table), written_at_the_end(table)) {
+            (Some(asked), _) if self.asked(&asked) => match self.summary {
+                Some(_) => "the run collected it, and there was nothing to write into it".into(),
+                None => "its run is under way or was killed, and had written nothing into it by then".into(),
+            },
+            (Some(asked), _) => format!(
+                "the run did not collect it; run the experiment again with `[collect] {} = {}`, or with --set \
+                 collect.{}={}",
+                asked.key,
+                asked.written(),
+                asked.key,
+                asked.value
+            ),
+            (None, true) if self.summary.is_none() => {
+                "its run is under way or was killed, and writes this table at its end; run the experiment again"
+                    .into()
+            }
+            _ if table == "critical_path" => {
+                format!("`fabricsim explain {}` writes it", self.path.display())
+            }
+            (None, true) => "there was nothing to write into it, or the result is of an older version of FabricSim; \
+                             run the experiment again"
+                .into(),
+            (None, false) => format!("there is no table of this name; the folder has {known}"),
+        }
+    }
+
+    /// Whether the experiment asked for it.
+    fn asked(&self, asked: &Asked) -> bool {
+        let collect = &self.experiment["collect"];
+        if asked.key != "series" {
+            return collect[asked.key] == true;
+        }
+        let taken = self.summary.as_ref().and_then(|summary| summary.collect.as_ref());
+        let series = taken
+            .map(|collect| collect.series.as_str())
+            .or(collect["series"].as_str());
+        let level = |name: &str| SERIES.iter().position(|level| *level == name);
+        series.and_then(level) >= level(asked.value)
+    }
+}
+
+/// Values of `collect.series`; each includes those before.
+const SERIES: [&str; 4] = ["off", "classes", "links", "vcs"];
+
+/// The key of `[collect]` that asks for a table, and its value.
+struct Asked {
+    key: &'static str,
+    value: &'static str,
+}
+
+impl Asked {
+    /// The value in TOML.
+    fn written(&self) -> String {
+        match self.value {
+            "true" => "true".into(),
+            text => format!("\"{text}\""),
+        }
+    }
+}
+
+fn asking(table: &str) -> Option<Asked> {
+    let (key, value) = match table {
+        "timeline" | "messages" => ("timeline", "true"),
+        "waits" => ("waits", "true"),
+        "class_series" | "job_series" => ("series", "classes"),
+        "link_series" | "host_series" | "router_series" => ("series", "links"),
+        "vc_series" => ("series", "vcs"),
+        _ => return None,
+    };
+    Some(Asked { key, value })
+}
+
+fn written_at_the_end(table: &str) -> bool {
+    [
+        "calls",
+        "hops_histogram",
+        "hosts",
+        "jobs",
+        "latency_histogram",
+        "links",
+        "ranks",
+        "routers",
+    ]
+    .contains(&table)
+}
+
+/// The table that a file of an unfinished run is a part of: `NAME.00000.parquet` and so on, then
+/// `NAME.tail.parquet`.
+fn part_of(file: &str) -> Option<&str> {
+    let (table, part) = file.strip_suffix(".parquet")?.split_once('.')?;
+    (!part.contains('.')).then_some(table)
+}
+
+/// Files of a folder by the table that they belong to, in the order of their names: digits before letters, so that
+/// the tail is the last.
+fn files(
+    folder: &Path,
+    table: impl Fn(&str) -> Option<&str>,
+) -> Result<BTreeMap<String, Vec<PathBuf>>, Error> {
+    let failed = |source| unreadable(folder, source);
+    let mut tables = BTreeMap::<String, Vec<PathBuf>>::new();
+    let entries = match fs::read_dir(folder) {
+        // A run that has just begun.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(tables),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(table) = table(&name) {
+            tables.entry(table.into()).or_default().push(path.clone());
+        }
+    }
+    tables.values_mut().for_each(|files| files.sort());
+    Ok(tables)
+}
+
+type Batches = (SchemaRef, Box<dyn Iterator<Item = io::Result<RecordBatch>>>);
+
+/// Batches of a Parquet file.
+fn read(path: &Path, columns: Option<&[&str]>) -> io::Result<Batches> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(io::Error::new(
+                e.kind(),
+                "it has vanished: the run goes on meanwhile; export again, or when the run has ended",
+            ));
+        }
+        Err(e) => return Err(e),
+    };
+    let damaged = |e| io::Error::new(io::ErrorKind::InvalidData, e);
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
+    if let Some(columns) = columns {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        builder = builder.with_projection(mask);
+    }
+    let schema = builder.schema().clone();
+    let reader = builder.with_batch_size(BATCH).build().map_err(damaged)?;
+    let batches = reader.map(|batch| batch.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)));
+    Ok((schema, Box::new(batches)))
+}
+
+/// A file of the result that cannot be read.
+fn unreadable(path: &Path, source: io::Error) -> Error {
+    Error::Read(ReadError::Io {
+        path: path.into(),
+        source,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use arrow_array::{ArrayRef, UInt64Array};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+
+    /// Writes a table of one or several row groups.
+    pub(crate) fn table(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let groups = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(3))
+            .build();
+        let file = File::create(path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(groups)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    /// What a finished run of this experiment leaves beside its tables.
+    pub(crate) fn finished(folder: &Path, experiment: &Value) {
+        let summary = Summary {
+            schema: results::SCHEMA.into(),
+            digest: String::new(),
+            experiment: experiment.clone(),
+            network: results::Network {
+                topology: "two routers".into(),
+                measured_ns: 0.1,
+                ..results::Network::default()
+            },
+            jobs: Vec::new(),
+            interference: None,
+            bounds: None,
+            collect: None,
+            run: results::Run {
+                version: "1.0.0".into(),
+                ..results::Run::default()
+            },
+        };
+        fs::write(
+            folder.join("summary.json"),
+            serde_json::to_string(&summary).unwrap(),
+        )
+        .unwrap();
+    }
+
+    /// What a killed run of this experiment leaves beside the parts of its tables.
+    pub(crate) fn killed(folder: &Path, experiment: &Value) {
+        let running = Running {
+            schema: "fabricsim/running/1".into(),
+            version: String::new(),
+            began_unix_s: 0,
+            process: 1,
+            tables: Vec::new(),
+            experiment: experiment.clone(),
+        };
+        fs::write(folder.join(RUNNING), serde_json::to_string(&running).unwrap()).unwrap();
+        fs::create_dir_all(folder.join(PARTS)).unwrap();
+    }
+
+    fn numbers(from: u64, to: u64) -> Vec<(&'static str, ArrayRef)> {
+        let all: Vec<u64> = (from..to).collect();
+        vec![
+            ("n", Arc::new(UInt64Array::from(all.clone()))),
+            ("m", Arc::new(UInt64Array::from(all))),
+        ]
+    }
+
+    fn read(folder: &Folder, table: &str) -> Vec<u64> {
+        let mut seen = Vec::new();
+        folder
+            .each(table, &["n"], |rows| {
+                assert!(rows.integers("m").is_err(), "only what was asked for is read");
+                seen.extend(rows.integers("n")?);
+                Ok(())
+            })
+            .unwrap();
+        seen
+    }
+
+    fn told(error: Option<Error>) -> String {
+        error.expect("refused").to_string()
+    }
+
+    #[test]
+    fn a_killed_run_has_the_parts_of_its_tables() {
+        let here = tempfile::tempdir().unwrap();
+        killed(here.path(), &serde_json::json!({"collect": {"timeline": true}}));
+        assert_eq!(Folder::open(here.path()).unwrap().tables().count(), 0);
+        let parts = here.path().join(PARTS);
+        table(&parts.join("link_series.tail.parquet"), numbers(9, 12));
+        table(&parts.join("link_series.00001.parquet"), numbers(5, 9));
+        table(&parts.join("link_series.00000.parquet"), numbers(0, 5));
+        fs::write(parts.join("timeline.00000.partial"), "PAR1").unwrap();
+        let folder = Folder::open(here.path()).unwrap();
+        assert!(folder.summary().is_none());
+        assert!(folder.note().unwrap().contains("under way or was killed"));
+        assert_eq!(folder.tables().collect::<Vec<_>>(), ["link_series"]);
+        assert_eq!(read(&folder, "link_series"), (0..12).collect::<Vec<_>>());
+        assert!(folder.why_not("links").contains("writes this table at its end"));
+        assert!(
+            folder
+                .why_not("timeline")
+                .contains("had written nothing into it by then")
+        );
+        assert!(folder.why_not("waits").contains("--set collect.waits=true"));
+        // The run has ended while its folder is read.
+        fs::remove_dir_all(&parts).unwrap();
+        assert!(told(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("vanished"));
+    }
+
+    #[test]
+    fn what_is_no_result_and_what_is_damaged_is_told() {
+        let here = tempfile::tempdir().unwrap();
+        let open = || Folder::open(here.path());
+        assert!(told(open().err()).contains("it has no summary.json"));
+        fs::write(here.path().join("summary.json"), "{\"schema\": \"other/1\"}").unwrap();
+        assert!(told(open().err()).contains("its schema is 'other/1'"));
+        finished(here.path(), &Value::Null);
+        fs::write(here.path().join("links.parquet"), "not Parquet").unwrap();
+        let folder = open().unwrap();
+        let why = told(folder.each("links", &["n"], |_| Ok(())).err());
+        assert!(why.contains("links.parquet"), "{why}");
+        table(&here.path().join("links.parquet"), numbers(0, 4));
+        let why = told(
+            folder
+                .each("links", &["link"], |rows| {
+                    Ok(rows.integers("link").map(|_| ())?)
+                })
+                .err(),
+        );
+        assert!(why.contains("it has no column 'link'"), "{why}");
+    }
+
+    #[test]
+    fn a_missing_table_is_told_with_what_makes_it() {
+        let here = tempfile::tempdir().unwrap();
+        let collect = serde_json::json!({"series": "links", "timeline": true, "waits": false});
+        finished(here.path(), &serde_json::json!({ "collect": collect }));
+        let folder = Folder::open(here.path()).unwrap();
+        assert!(folder.note().is_none());
+        let why = told(folder.require("waits").err());
+        for words in [
+            "has no table waits (waits.parquet)",
+            "`[collect] waits = true`",
+            "--set collect.waits=true",
+        ] {
+            assert!(why.contains(words), "{why}");
+        }
+        assert!(
+            folder
+                .why_not("vc_series")
+                .contains("`[collect] series = \"vcs\"`")
+        );
+        assert!(folder.why_not("timeline").contains("nothing to write into it"));
+        assert!(
+            folder
+                .why_not("class_series")
+                .contains("nothing to write into it")
+        );
+        assert!(folder.why_not("critical_path").contains("`fabricsim explain"));
+        assert!(folder.why_not("links").contains("older version"));
+        assert!(
+            folder
+                .why_not("link")
+                .contains("no table of this name; the folder has nothing")
+        );
+        killed(here.path(), &Value::Null);
+        let folder = Folder::open(here.path()).unwrap();
+        assert!(folder.note().unwrap().contains("the earlier result"));
+    }
+}
