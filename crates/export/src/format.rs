@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::Folder;
 use crate::place::Place;
-use crate::{Error, csv, graphml};
+use crate::{Error, csv, graphml, otf2};
 
 /// All formats, by name. A new one is a file beside `csv.rs` and a line here.
-pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT];
+pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT];
 
 /// A format of other tools.
 pub struct Format {

@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
-    ("export", &["results"]),
+    ("export", &["otf2", "results"]),
     ("view", &["results"]),
     (
         "cli",

@@ -3,6 +3,7 @@
 mod bench;
 mod checkpoints;
 mod explain;
+mod otf2;
 mod right_input;
 mod running;
 mod wrong_input;
