@@ -145,7 +145,8 @@ fn ends(
     let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
     let (sequences, bytes) = (rows.integers("sequence")?, rows.integers("bytes")?);
     let (tags, numbers) = (rows.maybe_signed("tag")?, rows.maybe_integers("number")?);
-    let (posted, injected) = (rows.integers("posted_ps")?, rows.maybe_integers("injected_ps")?);
+    let (posted, sent) = (rows.integers("posted_ps")?, rows.integers("sent_ps")?);
+    let injected = rows.maybe_integers("injected_ps")?;
     let (arrived, matched) = (rows.integers("arrived_ps")?, rows.integers("matched_ps")?);
     for row in 0..rows.len() {
         let protocol = protocols.or_empty(row);
@@ -176,6 +177,7 @@ fn ends(
                 done,
                 // Through memory: none, and first.
                 found: arrived[row] < matched[row],
+                busy: sent[row].saturating_sub(posted[row]),
                 order: numbers[row].map_or(0, |number| (number as u32).saturating_add(1)),
             });
         }

@@ -31,6 +31,8 @@ pub(super) struct End {
     pub order: u32,
     /// Whether its receive was posted just when it took the envelope, which had come before.
     pub found: bool,
+    /// How long the CPU was busy with sending it.
+    pub busy: u64,
 }
 
 /// What a rank has to do with a message.
@@ -118,7 +120,11 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
                     (end.begun, end.found) = (request.begun, request.found);
                 }
             }
-            Side::Out => end.order = asking.get(&key).map_or(end.order, |request| request.order),
+            Side::Out => {
+                if let Some(request) = asking.get(&key) {
+                    (end.order, end.busy) = (request.order, request.busy);
+                }
+            }
             _ => {}
         }
     }
@@ -139,6 +145,7 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
         calls,
         names,
         requests: 0,
+        sending: Vec::new(),
         placed: Vec::with_capacity(told.ends.len()),
         open: Vec::new(),
         beside: Vec::new(),
@@ -146,7 +153,12 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
     };
     rank.sends(&sends);
     rank.receives(of(Side::In, true));
-    rank.collective_sends(&of(Side::Out, false));
+    let rounds = of(Side::Out, false);
+    rank.sending = rounds
+        .iter()
+        .map(|end| (end.begun, end.begun.saturating_add(end.busy)))
+        .collect();
+    rank.collective_sends(&rounds);
     rank.collective_receives(&of(Side::In, false));
     let answers = of(Side::Answer, false);
     for side in [Side::Put, Side::Get] {
@@ -164,6 +176,8 @@ struct Rank {
     rank_end: u64,
     names: Names,
     requests: u64,
+    /// From when to when the CPU was busy with messages of collectives.
+    sending: Vec<(u64, u64)>,
     placed: Vec<Placed>,
     /// Requests of the program, which calls complete one by one or all.
     open: Vec<Open>,
@@ -358,7 +372,7 @@ impl Rank {
                     // Later rounds wait for large ones, whose buffers are not free at once.
                     let done = end.done.min(call.end);
                     match done > end.begun {
-                        true => self.place(index, done, Order::Arrived, over),
+                        true => self.place_in_round(index, done, over),
                         false => self.place(index, call.end, Order::Complete, over),
                     }
                 }
@@ -373,6 +387,22 @@ impl Rank {
                 }
             }
         }
+    }
+
+    /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
+    /// between them is waited for after the last of them, and the others do not depend on it.
+    fn place_in_round(&mut self, call: usize, done: u64, over: Record) {
+        let mut next = self.sending.partition_point(|(begun, _)| *begun < done);
+        let (mut time, mut order) = (done, Order::Arrived);
+        while let Some(index) = next.checked_sub(1)
+            && let Some((begun, _)) = self.sending.get(next)
+            && self.sending[index].0 < *begun
+            && self.sending[index].1 == *begun
+        {
+            (time, order) = (*begun, Order::Found);
+            next += 1;
+        }
+        self.place(call, time, order, over);
     }
 
     /// Receives of algorithms, likewise.
@@ -395,11 +425,10 @@ impl Rank {
                     true => self.place(index, end.begun, Order::PostedLater, start),
                     false => self.place(index, call.begin, Order::Posted, start),
                 }
-                let order = match end.found && end.done == end.begun {
-                    true => Order::Found,
-                    false => Order::Arrived,
-                };
-                self.place(index, end.done, order, over);
+                match end.found && end.done == end.begun {
+                    true => self.place(index, end.done, Order::Found, over),
+                    false => self.place_in_round(index, end.done, over),
+                }
                 continue;
             }
             let before = self.calls.partition_point(|call| call.begin <= end.begun);

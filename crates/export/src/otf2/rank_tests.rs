@@ -45,6 +45,7 @@ fn end(side: Side, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done:
         done,
         order: 0,
         found: false,
+        busy: 1,
     }
 }
 
@@ -238,6 +239,31 @@ fn what_was_there_before_its_round_is_asked_for_when_the_round_begins() {
         "10 #3 received from 3 tag 0 100 B in 1",
         "10 #0 sent",
         "10 }",
+    ];
+    assert_eq!(shown(&rows, &ends), expected);
+}
+
+#[test]
+fn sends_of_one_round_do_not_depend_on_what_comes_in_between() {
+    let rows = [("MPI_Alltoall", false, 4)];
+    let ends = [
+        end(Side::Out, 1, 0, None, 0, 0),
+        end(Side::In, 1, 0, None, 1, 1),
+        end(Side::Out, 2, 0, None, 1, 1),
+        // The next round.
+        end(Side::Out, 3, 0, None, 3, 3),
+    ];
+    let expected = [
+        "0 MPI_Alltoall {",
+        "0 #3 irecv",
+        "0 #0 isend to 1 tag 0 100 B in 1",
+        "1 #1 isend to 2 tag 0 100 B in 1",
+        "1 #3 received from 1 tag 0 100 B in 1",
+        "3 #2 isend to 3 tag 0 100 B in 1",
+        "4 #0 sent",
+        "4 #1 sent",
+        "4 #2 sent",
+        "4 }",
     ];
     assert_eq!(shown(&rows, &ends), expected);
 }

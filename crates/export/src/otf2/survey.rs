@@ -11,7 +11,7 @@ use crate::rows::{Rows, WrongColumn};
 /// Columns of `timeline` that events are made of.
 pub(super) const TIMELINE: [&str; 7] = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
 /// Columns of `messages` that events are made of.
-pub(super) const MESSAGES: [&str; 12] = [
+pub(super) const MESSAGES: [&str; 13] = [
     "job",
     "from_rank",
     "to_rank",
@@ -21,6 +21,7 @@ pub(super) const MESSAGES: [&str; 12] = [
     "tag",
     "protocol",
     "posted_ps",
+    "sent_ps",
     "injected_ps",
     "arrived_ps",
     "matched_ps",

@@ -57,6 +57,7 @@ fn messages(protocols: &[&'static str]) -> Vec<(&'static str, ArrayRef)> {
         ),
         ("protocol", texts(protocols.iter().copied())),
         ("posted_ps", u64s(vec![10; rows])),
+        ("sent_ps", u64s(vec![11; rows])),
         ("injected_ps", Arc::new(UInt64Array::from(vec![Some(12); rows]))),
         ("arrived_ps", u64s(vec![20; rows])),
         ("matched_ps", u64s(vec![20; rows])),
@@ -280,7 +281,8 @@ fn ranges_of_ranks_are_told_what_is_theirs() {
             begun: 10,
             done: 12,
             order: 10,
-            found: false
+            found: false,
+            busy: 1
         }]
     );
 }
