@@ -44,13 +44,13 @@ fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>,
         source: io::Error::other(why),
     };
     folder.require("timeline")?;
+    let mut survey = Survey::new(folder)?;
     let creator = concat!("FabricSim ", env!("CARGO_PKG_VERSION"));
-    let writer = Writer::create(out, creator, "a simulated run");
+    let writer = Writer::create(out, creator, "a simulated run", survey.locations.len() as u64);
     let mut writer = writer.map_err(|why| match ::otf2::is_available() {
         true => refused(why),
         false => Error::NoLibrary(why),
     })?;
-    let mut survey = Survey::new(folder)?;
     let groups = definitions::groups(folder, &survey)?;
     let (mut counts, mut last) = (Vec::with_capacity(survey.locations.len()), 0);
     let mut next = 0;

@@ -46,7 +46,12 @@ pub enum Writer {}
 
 #[allow(missing_docs, clippy::missing_errors_doc)] // as in writer.rs
 impl Writer {
-    pub fn create(_folder: &Path, _creator: &str, _description: &str) -> Result<Writer, String> {
+    pub fn create(
+        _folder: &Path,
+        _creator: &str,
+        _description: &str,
+        _locations: u64,
+    ) -> Result<Writer, String> {
         Err(missing("write OTF2 archives"))
     }
 

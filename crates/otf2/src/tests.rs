@@ -62,7 +62,7 @@ fn define(writer: &mut Writer, counts: [u64; 2], ticks: u64) -> Result<(), Strin
 }
 
 fn written(folder: &Path, all: [&[Event]; 2]) -> Result<(), String> {
-    let mut writer = Writer::create(folder, "FabricSim", "a test")?;
+    let mut writer = Writer::create(folder, "FabricSim", "a test", 2)?;
     for (location, events) in (0..).zip(all) {
         for part in events.chunks(1000) {
             writer.events(location, part)?;
@@ -90,7 +90,7 @@ fn without_the_library_the_error_says_what_to_install() {
     }
     let folder = tempfile::tempdir().unwrap();
     let errors = [
-        Writer::create(folder.path(), "FabricSim", "").err().unwrap(),
+        Writer::create(folder.path(), "FabricSim", "", 2).err().unwrap(),
         Library::open(&folder.path().join("traces.otf2")).err().unwrap(),
     ];
     for error in errors {
@@ -134,6 +134,27 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
+fn groups_of_very_many_ranks_can_be_written() {
+    if !is_available() {
+        eprintln!("SKIPPED: this build has no OTF2 library");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let ranks = 100_000;
+    let mut writer = Writer::create(folder.path(), "FabricSim", "a test", ranks).unwrap();
+    writer.begin_definitions(0, 1, 0, 0).unwrap();
+    let members: Vec<u64> = (0..ranks).collect();
+    writer.locations(0, "all ranks", &members).unwrap();
+    writer.finish().unwrap();
+    let (_, definitions) = Library::open(&folder.path().join("traces.otf2")).unwrap();
+    assert!(
+        definitions
+            .iter()
+            .any(|d| matches!(d, Definition::Group { members: of, .. } if *of == members))
+    );
+}
+
+#[test]
 fn one_sided_transfers_are_written() {
     if !is_available() {
         eprintln!("SKIPPED: this build has no OTF2 library");
@@ -170,7 +191,7 @@ fn wrong_order_and_wrong_records_are_errors() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let create = |name: &str| Writer::create(&folder.path().join(name), "FabricSim", "").unwrap();
+    let create = |name: &str| Writer::create(&folder.path().join(name), "FabricSim", "", 2).unwrap();
     let mut writer = create("a");
     let early = writer
         .region(0, "MPI_Send", Role::PointToPoint, true)
@@ -197,6 +218,6 @@ fn wrong_order_and_wrong_records_are_errors() {
     assert_eq!(writer.events(0, &[]).unwrap_err(), "events after definitions");
 
     std::fs::write(folder.path().join("file"), "").unwrap();
-    assert!(Writer::create(&folder.path().join("file/below"), "FabricSim", "").is_err());
-    assert!(Writer::create(&folder.path().join("zero\0"), "FabricSim", "").is_err());
+    assert!(Writer::create(&folder.path().join("file/below"), "FabricSim", "", 2).is_err());
+    assert!(Writer::create(&folder.path().join("zero\0"), "FabricSim", "", 2).is_err());
 }

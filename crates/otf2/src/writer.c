@@ -15,6 +15,7 @@ _Static_assert( OTF2_REGION_ROLE_FUNCTION == 1 && OTF2_REGION_ROLE_BARRIER == 15
                 && OTF2_REGION_ROLE_POINT2POINT == 28 && OTF2_REGION_ROLE_RMA == 29,
                 "roles of the format" );
 _Static_assert( OTF2_UNDEFINED_UINT32 == UINT32_MAX, "what is not there" );
+_Static_assert( OTF2_CHUNK_SIZE_EVENTS_DEFAULT == 1 << 20, "as in lib.rs" );
 
 struct fs_writer
 {
@@ -84,6 +85,7 @@ fs_otf2_create( const char* folder,
                 const char* creator,
                 const char* description,
                 uint64_t    chunk_bytes,
+                uint64_t    definition_chunk_bytes,
                 fs_writer** result )
 {
     fs_otf2_begin();
@@ -95,8 +97,7 @@ fs_otf2_create( const char* folder,
         return 1;
     }
     writer->archive = OTF2_Archive_Open( folder, name, OTF2_FILEMODE_WRITE, chunk_bytes,
-                                         OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
-                                         OTF2_COMPRESSION_NONE );
+                                         definition_chunk_bytes, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE );
     if ( !writer->archive )
     {
         fs_otf2_set_error( "libotf2 cannot make it" );

@@ -17,13 +17,15 @@
 
 typedef struct fs_writer fs_writer;
 
-/* Makes an archive `name` in a folder. A location that is being written holds at most one chunk of memory. */
+/* Makes an archive `name` in a folder. A location that is being written holds at most one chunk of memory; a
+ * single definition must fit in one of theirs. */
 int
 fs_otf2_create( const char* folder,
                 const char* name,
                 const char* creator,
                 const char* description,
                 uint64_t    chunk_bytes,
+                uint64_t    definition_chunk_bytes,
                 fs_writer** writer );
 
 /* Appends events to a location, whose times do not decrease. */

@@ -30,6 +30,7 @@ unsafe extern "C" {
         creator: *const c_char,
         description: *const c_char,
         chunk_bytes: u64,
+        definition_chunk_bytes: u64,
         writer: *mut *mut RawWriter,
     ) -> c_int;
     fn fs_otf2_write_events(
@@ -84,6 +85,12 @@ unsafe extern "C" {
     fn fs_otf2_abandon(writer: *mut RawWriter);
 }
 
+/// Limits of libotf2.
+const SMALLEST_CHUNK: u64 = 256 << 10;
+const LARGEST_CHUNK: u64 = 16 << 20;
+/// At most, in the definition of a group: a number of 32 bits and its length.
+const BYTES_PER_MEMBER: u64 = 8;
+
 /// What is not there, in definitions.
 const NONE: u32 = u32::MAX;
 
@@ -110,11 +117,11 @@ struct Open(NonNull<RawWriter>);
 unsafe impl Send for Open {}
 
 impl Writer {
-    /// Makes the archive `traces.otf2` in a folder, which is made if it is not there.
+    /// Makes the archive `traces.otf2` in a folder, which is made if it is not there. It will have so many locations.
     ///
     /// # Errors
     /// What libotf2 says.
-    pub fn create(folder: &Path, creator: &str, description: &str) -> Result<Writer, String> {
+    pub fn create(folder: &Path, creator: &str, description: &str, locations: u64) -> Result<Writer, String> {
         let folder = text(folder.as_os_str().as_encoded_bytes())?;
         let (name, creator) = (text(NAME.as_bytes())?, text(creator.as_bytes())?);
         let description = text(description.as_bytes())?;
@@ -128,6 +135,8 @@ impl Writer {
                 creator.as_ptr(),
                 description.as_ptr(),
                 CHUNK_BYTES,
+                // The list of all locations is the longest; libotf2 clears the chunk for each of them.
+                (BYTES_PER_MEMBER * locations).clamp(SMALLEST_CHUNK, LARGEST_CHUNK),
                 &mut writer,
             )
         };

@@ -160,3 +160,48 @@ fn what_is_missing_is_told() {
         bench.succeeds(&["export", "result", "--format", "otf2"]);
     }
 }
+
+/// Two jobs of ranks beside traffic, none of which has ended when the run does.
+#[test]
+fn several_jobs_that_are_cut_off_are_in_one_archive() {
+    if !otf2() {
+        return;
+    }
+    let jobs = r#"{ motif = "halo3d", pex = 2, pey = 2, pez = 2, iterations = 100, compute = "2 us" }
+placement = "random"
+
+[[job]]
+name = "other"
+workload = { motif = "allreduce", ranks = 6, bytes = "40 KiB", iterations = 100, compute = "1 us" }
+placement = "random"
+
+[[job]]
+name = "noise"
+traffic = { pattern = "uniform", load = 0.3 }"#;
+    let bench = Bench::new(&experiment(jobs).replace("seed = 7", "seed = 7\nuntil = \"60 us\""));
+    bench.succeeds(&[&["run", "experiment.toml", "--out", "result"], &TIMELINE[..]].concat());
+    let output = bench.run(&["export", "result", "--format", "otf2"]);
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(
+        (output.status.code(), stdout.trim_end()),
+        (Some(0), "result-otf2"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("job noise is synthetic traffic"), "{stderr}");
+    let rows = table(&bench, "messages");
+    let data = rows
+        .texts("protocol")
+        .unwrap()
+        .filter(|of| matches!(of, Some("eager" | "rendezvous")))
+        .count() as u64;
+    if let Some(counts) = printed(&bench) {
+        assert_eq!(counts["ENTER"], counts["LEAVE"]);
+        assert_eq!(counts["MPI_ISEND"], data);
+        assert_eq!(counts["MPI_IRECV"], data);
+    }
+    // All ranks are those of one workload in a replay, which goes on to its end.
+    let replay = "[network]\ntopology = { kind = \"hyperx\", shape = [1], hosts_per_router = 14 }\nrouting = { algorithm = \"minimal\" }\n\
+                  link = { bandwidth = \"100 Gbps\", latency = \"50 ns\" }\n[[job]]\nworkload = { otf2 = \"result-otf2\" }\n";
+    std::fs::write(bench.path().join("replay.toml"), replay).unwrap();
+    assert_eq!(run(&bench, "replay.toml", "again", &[]).1, data);
+}

@@ -134,24 +134,33 @@ fn communicators(writer: &mut Writer, survey: &Survey) -> Result<(), String> {
     let all: Vec<u64> = (0..survey.locations.len() as u64).collect();
     writer.locations(0, "MPI ranks", &all)?;
     let only = survey.jobs.iter().count() == 1;
+    // Of each kind, in the order of their numbers.
     for (number, (job, first, ranks)) in survey.jobs.iter().enumerate() {
-        let group = number as u32 + 1;
         let members: Vec<u64> = (first..first + u64::from(ranks)).collect();
-        writer.group(group, &format!("ranks of job {job}"), &members)?;
-        let names = names(survey, number);
+        writer.group(group(number), &format!("ranks of job {job}"), &members)?;
+    }
+    for (number, (job, ..)) in survey.jobs.iter().enumerate() {
         // A replay takes the communicator of this name for that of all ranks.
         let world = match only {
             true => "MPI_COMM_WORLD".into(),
             false => format!("MPI_COMM_WORLD of job {job}"),
         };
-        writer.communicator(names.world, &world, group, None)?;
+        writer.communicator(names(survey, number).world, &world, group(number), None)?;
+    }
+    for (number, (job, ..)) in survey.jobs.iter().enumerate() {
+        let names = names(survey, number);
         if survey.collectives {
             let name = format!("collectives of job {job}");
-            writer.communicator(names.collectives, &name, group, Some(names.world))?;
+            writer.communicator(names.collectives, &name, group(number), Some(names.world))?;
         }
         if survey.one_sided {
             writer.window(names.window, &format!("windows of job {job}"), names.world)?;
         }
     }
     Ok(())
+}
+
+/// The group of the ranks of a job.
+fn group(job: usize) -> u32 {
+    job as u32 + 1
 }

@@ -372,7 +372,7 @@ impl Rank {
                     // Later rounds wait for large ones, whose buffers are not free at once.
                     let done = end.done.min(call.end);
                     match done > end.begun {
-                        true => self.place_in_round(index, done, over),
+                        true => self.place_in_round(index, done, Order::Arrived, over),
                         false => self.place(index, call.end, Order::Complete, over),
                     }
                 }
@@ -391,9 +391,10 @@ impl Rank {
 
     /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
     /// between them is waited for after the last of them, and the others do not depend on it.
-    fn place_in_round(&mut self, call: usize, done: u64, over: Record) {
-        let mut next = self.sending.partition_point(|(begun, _)| *begun < done);
-        let (mut time, mut order) = (done, Order::Arrived);
+    fn place_in_round(&mut self, call: usize, done: u64, mut order: Order, over: Record) {
+        let is_before = |begun: u64| begun < done || begun == done && order == Order::Found;
+        let mut next = self.sending.partition_point(|(begun, _)| is_before(*begun));
+        let mut time = done;
         while let Some(index) = next.checked_sub(1)
             && let Some((begun, _)) = self.sending.get(next)
             && self.sending[index].0 < *begun
@@ -425,10 +426,11 @@ impl Rank {
                     true => self.place(index, end.begun, Order::PostedLater, start),
                     false => self.place(index, call.begin, Order::Posted, start),
                 }
-                match end.found && end.done == end.begun {
-                    true => self.place(index, end.done, Order::Found, over),
-                    false => self.place_in_round(index, end.done, over),
-                }
+                let order = match end.found && end.done == end.begun {
+                    true => Order::Found,
+                    false => Order::Arrived,
+                };
+                self.place_in_round(index, end.done, order, over);
                 continue;
             }
             let before = self.calls.partition_point(|call| call.begin <= end.begun);
