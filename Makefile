@@ -45,8 +45,9 @@ test-loom: ## what threads share in the kernel, in all interleavings
 
 # In a folder of its own, so that the other builds keep what they have compiled; not optimised, as there is
 # little to run.
-test-without-otf2: ## the workload crate as it is without the OTF2 library
-	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --package fabricsim-workload \
+test-without-otf2: ## the crates that read and write OTF2 as they are without the library
+	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --package fabricsim-otf2 \
+		--package fabricsim-workload \
 		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
 
 test-mpi: ## what runs on several processes, under mpirun

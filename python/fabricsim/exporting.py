@@ -31,7 +31,7 @@ def export(
     result : Result, str or os.PathLike
         A result, or its folder, which may also be that of a run that was killed.
     format : str
-        ``"csv"``, ``"graphml"``, ``"perfetto"``; ``fabricsim export --help`` lists them all.
+        ``"csv"``, ``"graphml"``, ``"otf2"``, ``"perfetto"``; ``fabricsim export --help`` lists them all.
     out : str or os.PathLike
         What to write: a file, or for ``"csv"`` without ``table`` a folder. An earlier export there is
         replaced.

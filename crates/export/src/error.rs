@@ -49,6 +49,9 @@ pub enum Error {
         /// What it is.
         what: String,
     },
+    /// This build lacks what the format needs.
+    #[error("{0}")]
+    NoLibrary(String),
     /// The system refuses to write.
     #[error("cannot write {}: {source}", .path.display())]
     Write {

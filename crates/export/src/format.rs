@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::Folder;
 use crate::place::Place;
-use crate::{Error, csv, graphml, perfetto};
+use crate::{Error, csv, graphml, otf2, perfetto};
 
 /// All formats, by name. A new one is a file beside `csv.rs` and a line here.
-pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &perfetto::FORMAT];
+pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT, &perfetto::FORMAT];
 
 /// A format of other tools.
 pub struct Format {

@@ -10,6 +10,7 @@ mod error;
 mod folder;
 mod format;
 mod graphml;
+mod otf2;
 mod perfetto;
 mod place;
 mod rows;

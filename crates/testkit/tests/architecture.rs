@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("routing", &["config", "topology"]),
     ("results", &[]),
     ("analysis", &["results"]),
-    ("workload", &["config"]),
+    ("otf2", &[]),
+    ("workload", &["config", "otf2"]),
     ("fabric", &["des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
     (
@@ -25,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cluster", &["des"]),
-    ("export", &["results"]),
+    ("export", &["otf2", "results"]),
     ("view", &["results"]),
     (
         "cli",

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::record::Definition;
+use ::otf2::Definition;
+
 use crate::{Call, Communicator, Region};
 
 const PARADIGM_MPI: u32 = 4;

@@ -1,6 +1,6 @@
 //! OTF2 archives, as Score-P and others write them, read by the official library.
 //!
-//! `library` (and `shim.c`) call libotf2, `definitions` gives ranks and communicators, `archive` streams
+//! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` streams
 //! events, `program` makes operations of them, `collective` knows how Score-P counts bytes, `survey` adds
 //! it all up for people. `docs/formats/otf2.md` says what is read and what is not.
 //!
@@ -9,13 +9,7 @@
 mod archive;
 mod collective;
 mod definitions;
-#[cfg(otf2_library)]
-mod library;
-#[cfg(not(otf2_library))]
-#[path = "absent.rs"]
-mod library;
 mod program;
-mod record;
 mod survey;
 
 use std::path::Path;
@@ -39,9 +33,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// Whether this build can read OTF2: whether the library was found.
-pub const fn is_available() -> bool {
-    cfg!(otf2_library)
-}
+pub use ::otf2::is_available;
 
 struct Trace {
     archive: Arc<Archive>,

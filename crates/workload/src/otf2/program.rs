@@ -8,10 +8,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use ::otf2::{Collective, Event, Message, Record, Transfer};
+
 use super::archive::{Archive, Events};
 use super::collective::{Operation as CollectiveOperation, Share, operation};
 use super::definitions::{Definitions, Membership, MpiRegion};
-use super::record::{Collective, Event, Message, Record, Transfer};
 use crate::{Call, Operation, Program, Region, TraceError};
 
 /// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
@@ -269,7 +270,10 @@ impl Translation {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
         match event.record {
-            Record::Mark | Record::RequestTest { .. } | Record::Measurement { .. } => {}
+            Record::Mark
+            | Record::RequestTest { .. }
+            | Record::Measurement { .. }
+            | Record::TransferComplete { .. } => {}
             Record::Enter { region } => self.enter(region, now, definitions),
             Record::Leave { region } => self.leave(region, now),
             Record::BufferFlush { until } => {
@@ -442,6 +446,20 @@ impl Translation {
         }
     }
 
+    /// Waits for what has completed in the function so far: what is started after that may depend on it, as in the
+    /// rounds of a collective.
+    fn wait_before_start(&mut self, now: u64) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        if current.region.call == Call::Sendrecv || current.completed.is_empty() {
+            return;
+        }
+        let requests = std::mem::take(&mut current.completed);
+        let call = current.region.call;
+        self.push(Operation::Wait { requests, call }, now);
+    }
+
     fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number - 1
@@ -461,6 +479,7 @@ impl Translation {
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), Failure> {
+        self.wait_before_start(now);
         let call = self.call(Call::Send);
         let (communicator, to) = self.place("send to", message, definitions)?;
         let in_pair = request.is_none() && call == Call::Sendrecv;
@@ -506,6 +525,7 @@ impl Translation {
 
     /// Queues what is not known yet: its number and place.
     fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
+        self.wait_before_start(now);
         let number = self.number();
         self.push_slot(
             Slot::Posted {

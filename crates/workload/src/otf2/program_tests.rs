@@ -529,8 +529,8 @@ fn a_receive_that_stays_open_does_not_grow_the_queue() {
 fn computation_is_exact_over_any_span() {
     // Ticks of a third of a nanosecond: single gaps are rounded, their sum is not.
     let mut all = archive(4);
-    all.retain(|d| !matches!(d, super::super::record::Definition::Clock { .. }));
-    all.push(super::super::record::Definition::Clock {
+    all.retain(|d| !matches!(d, ::otf2::Definition::Clock { .. }));
+    all.push(::otf2::Definition::Clock {
         ticks_per_second: 3_000_000_000,
     });
     let definitions = Definitions::new(all).unwrap();
@@ -693,6 +693,7 @@ fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> Transfer {
         peer,
         bytes,
         received,
+        matching: 0,
     }
 }
 
@@ -763,4 +764,36 @@ fn other_one_sided_communication_is_an_error() {
         "transfer with rank 2, which window 5 of 2 ranks does not have"
     );
     assert!(error("MPI_Put", Record::Put(transfer(9, 0, 1, 0))).contains("window 9 is used but not defined"));
+}
+
+#[test]
+fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
+    let first = message(0, 5, 8);
+    let second = message(2, 6, 8);
+    let rounds = [
+        Record::IrecvRequest { request: 1 },
+        Record::Isend {
+            message: first,
+            request: 2,
+        },
+        Record::Irecv {
+            message: first,
+            request: 1,
+        },
+        Record::Isend {
+            message: second,
+            request: 3,
+        },
+        Record::IsendComplete { request: 2 },
+        Record::IsendComplete { request: 3 },
+    ];
+    let call = Call::Allreduce;
+    let expected = [
+        receive(0, 5, 8, Some(0), call),
+        send(0, 5, 8, Some(1), call),
+        wait(&[0], call),
+        send(2, 6, 8, Some(2), call),
+        wait(&[1, 2], call),
+    ];
+    assert_eq!(run(&[during("MPI_Allreduce", 0, 5, &rounds)]).unwrap(), expected);
 }

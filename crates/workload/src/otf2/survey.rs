@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ::otf2::{Collective, Event, Message, Record};
+
 use super::archive::{Archive, Cursor, Events};
 use super::collective::{self, Operation as Kind};
 use super::program::{Translation, starts_send};
-use super::record::{Collective, Event, Message, Record};
 use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
 use crate::{Call, Operation, TraceError, TraceInfo};
 
@@ -146,6 +147,7 @@ impl Watched<'_> {
             | Record::RequestTest { .. }
             | Record::WindowCollective { .. }
             | Record::WindowLock { .. }
+            | Record::TransferComplete { .. }
             | Record::CollectiveRequest { .. } => {}
         }
     }

@@ -1,8 +1,7 @@
-//! Definitions and events of an archive, as far as this reader uses them. Names are OTF2's.
+//! Definitions and events of an archive, as far as they are used here. Names are OTF2's.
 
 /// A global definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(otf2_library), allow(dead_code))] // made by the library only
 pub enum Definition {
     /// The clock of all time stamps.
     Clock {
@@ -92,6 +91,8 @@ pub struct Transfer {
     pub bytes: u64,
     /// Bytes of an atomic operation that come back.
     pub received: u64,
+    /// Number that its completion names.
+    pub matching: u64,
 }
 
 /// End of a collective operation.
@@ -111,7 +112,6 @@ pub struct Collective {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(otf2_library), allow(dead_code))] // made by the library only
 #[allow(missing_docs)] // each is the record of that name in OTF2
 pub enum Record {
     /// Something that only the time matters of.
@@ -162,6 +162,11 @@ pub enum Record {
     Put(Transfer),
     Get(Transfer),
     Atomic(Transfer),
+    /// A put or get is over at both ends. Written, not read.
+    TransferComplete {
+        window: u32,
+        matching: u64,
+    },
     /// The end of a collective operation on a window.
     WindowCollective {
         window: u32,

@@ -1,27 +1,32 @@
-//! Finds the OTF2 library and compiles the C shim of the reader against its headers.
+//! Finds the OTF2 library and compiles the C shims of reader and writer against its headers.
 //!
 //! Environment: `OTF2_CONFIG` names the `otf2-config` to ask; `FABRICSIM_WITHOUT_OTF2=1` builds as if there
 //! were no library, so that this case can be tested where there is one. Without the library the crate
-//! builds all the same, and opening an OTF2 trace is an error that says what to install.
+//! builds all the same, and opening or writing an archive is an error that says what to install.
 
 use std::env;
 use std::process::Command;
 
 const OLDEST: u32 = 2;
 
+/// What is compiled, and what of it is read.
+const SOURCES: [&str; 3] = ["src/errors.c", "src/reader.c", "src/writer.c"];
+const HEADERS: [&str; 3] = ["src/errors.h", "src/reader.h", "src/writer.h"];
+
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(otf2_library)");
     println!("cargo::rerun-if-env-changed=OTF2_CONFIG");
     println!("cargo::rerun-if-env-changed=FABRICSIM_WITHOUT_OTF2");
-    println!("cargo::rerun-if-changed=src/otf2/shim.c");
-    println!("cargo::rerun-if-changed=src/otf2/shim.h");
+    for file in SOURCES.into_iter().chain(HEADERS) {
+        println!("cargo::rerun-if-changed={file}");
+    }
     if env::var("FABRICSIM_WITHOUT_OTF2").is_ok_and(|v| !v.is_empty() && v != "0") {
         return;
     }
     if let Err(why) = use_library() {
         // A file that is never there: looks for the library again at every build, until it is installed.
         println!("cargo::rerun-if-changed=no-otf2-library");
-        println!("cargo::warning=OTF2 traces cannot be read by this build: {why}");
+        println!("cargo::warning=OTF2 archives cannot be read or written by this build: {why}");
         println!(
             "cargo::warning=Install the OTF2 library (Debian, Ubuntu: libotf2-trace-dev) or set OTF2_CONFIG"
         );
@@ -55,14 +60,14 @@ fn use_library() -> Result<(), String> {
 
 fn compile(cflags: &str, major: u32) -> Result<(), String> {
     let mut build = cc::Build::new();
-    build.file("src/otf2/shim.c").std("c11").warnings(true);
+    build.files(SOURCES).std("c11").warnings(true);
     build.define("FS_OTF2_MAJOR", major.to_string().as_str());
     for flag in cflags.split_whitespace() {
         build.flag(flag);
     }
     build
-        .try_compile("fabricsim_otf2_shim")
-        .map_err(|e| format!("the C shim does not compile: {e}"))
+        .try_compile("fabricsim_otf2_shims")
+        .map_err(|e| format!("the C shims do not compile: {e}"))
 }
 
 fn ask(config: &str, what: &str) -> Result<String, String> {

@@ -1,13 +1,13 @@
-/* Calls libotf2 and turns its callbacks into arrays of plain structs; see shim.h. */
+/* Calls libotf2 and turns its callbacks into arrays of plain structs; see reader.h. */
 
-#include "shim.h"
+#include "reader.h"
+
+#include "errors.h"
 
 #include <otf2/otf2.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ _Static_assert( OTF2_COLLECTIVE_OP_BARRIER == 0 && OTF2_COLLECTIVE_OP_EXSCAN == 
                 && OTF2_COLLECTIVE_OP_DESTROY_HANDLE == 18 && OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE == 21
                 && OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE == 22,
                 "collective numbers of the format" );
-_Static_assert( sizeof( fs_event ) == 48 && sizeof( fs_definition ) == 56, "layout as in library.rs" );
+_Static_assert( sizeof( fs_event ) == 48 && sizeof( fs_definition ) == 56, "layout as in reader.rs" );
 
 typedef struct
 {
@@ -45,71 +45,6 @@ struct fs_trace
     size_t         data_capacity;
 };
 
-static char error_text[ 1024 ];
-
-static void
-set_error( const char* format,
-           ... )
-{
-    /* The first message names the cause; those after it are its callers' echoes. */
-    if ( error_text[ 0 ] )
-    {
-        return;
-    }
-    va_list arguments;
-    va_start( arguments, format );
-    vsnprintf( error_text, sizeof( error_text ), format, arguments );
-    va_end( arguments );
-}
-
-static OTF2_ErrorCode
-keep_error( void*          user_data,
-            const char*    file,
-            uint64_t       line,
-            const char*    function,
-            OTF2_ErrorCode code,
-            const char*    format,
-            va_list        arguments )
-{
-    ( void )user_data;
-    ( void )file;
-    ( void )line;
-    ( void )function;
-    if ( code != OTF2_SUCCESS && !error_text[ 0 ] )
-    {
-        char detail[ 768 ];
-        vsnprintf( detail, sizeof( detail ), format ? format : "", arguments );
-        snprintf( error_text, sizeof( error_text ), "%s%s%s", OTF2_Error_GetDescription( code ),
-                  detail[ 0 ] ? ": " : "", detail );
-    }
-    return code;
-}
-
-/* Every function that may fail starts with this: libotf2 would print its errors otherwise. */
-static void
-begin( void )
-{
-    error_text[ 0 ] = '\0';
-    OTF2_Error_RegisterCallback( keep_error, NULL );
-}
-
-static int
-check( OTF2_ErrorCode code )
-{
-    if ( code == OTF2_SUCCESS )
-    {
-        return 0;
-    }
-    set_error( "%s", OTF2_Error_GetDescription( code ) );
-    return 1;
-}
-
-const char*
-fs_otf2_error( void )
-{
-    return error_text;
-}
-
 /* ---- definitions ---- */
 
 static bool
@@ -130,7 +65,7 @@ reserve( void** memory,
     void* moved = realloc( *memory, larger * size );
     if ( !moved )
     {
-        set_error( "out of memory while reading definitions" );
+        fs_otf2_set_error( "out of memory while reading definitions" );
         return false;
     }
     *memory   = moved;
@@ -295,7 +230,7 @@ read_definitions( fs_trace* trace )
     OTF2_GlobalDefReader* reader = OTF2_Reader_GetGlobalDefReader( trace->reader );
     if ( !reader )
     {
-        set_error( "the global definitions cannot be read" );
+        fs_otf2_set_error( "the global definitions cannot be read" );
         return 1;
     }
     OTF2_GlobalDefReaderCallbacks* callbacks = OTF2_GlobalDefReaderCallbacks_New();
@@ -311,21 +246,21 @@ read_definitions( fs_trace* trace )
 #endif
     OTF2_ErrorCode code = OTF2_Reader_RegisterGlobalDefCallbacks( trace->reader, reader, callbacks, trace );
     OTF2_GlobalDefReaderCallbacks_Delete( callbacks );
-    if ( check( code ) )
+    if ( fs_otf2_check( code ) )
     {
         return 1;
     }
     uint64_t expected = 0;
     uint64_t read     = 0;
-    if ( check( OTF2_Reader_GetNumberOfGlobalDefinitions( trace->reader, &expected ) )
-         || check( OTF2_Reader_ReadAllGlobalDefinitions( trace->reader, reader, &read ) ) )
+    if ( fs_otf2_check( OTF2_Reader_GetNumberOfGlobalDefinitions( trace->reader, &expected ) )
+         || fs_otf2_check( OTF2_Reader_ReadAllGlobalDefinitions( trace->reader, reader, &read ) ) )
     {
         return 1;
     }
     OTF2_Reader_CloseGlobalDefReader( trace->reader, reader );
     if ( read < expected )
     {
-        set_error( "the global definitions end after %" PRIu64 " of %" PRIu64, read, expected );
+        fs_otf2_set_error( "the global definitions end after %" PRIu64 " of %" PRIu64, read, expected );
         return 1;
     }
     return 0;
@@ -375,7 +310,7 @@ push( sink*    into,
     /* A record gives at most one event and no more records than `capacity` are asked for. */
     if ( into->count == into->capacity )
     {
-        set_error( "libotf2 gave more records than asked for" );
+        fs_otf2_set_error( "libotf2 gave more records than asked for" );
         return OTF2_CALLBACK_INTERRUPT;
     }
     into->events[ into->count++ ] = event;
@@ -529,8 +464,7 @@ on_put( EVENT_ARGUMENTS,
         uint64_t       bytes,
         uint64_t       matching )
 {
-    ( void )matching;
-    return PUSH( .kind = FS_PUT, .communicator = window, .peer = remote, .bytes = bytes );
+    return PUSH( .kind = FS_PUT, .communicator = window, .peer = remote, .bytes = bytes, .request = matching );
 }
 
 static OTF2_CallbackCode
@@ -540,8 +474,7 @@ on_get( EVENT_ARGUMENTS,
         uint64_t       bytes,
         uint64_t       matching )
 {
-    ( void )matching;
-    return PUSH( .kind = FS_GET, .communicator = window, .peer = remote, .bytes = bytes );
+    return PUSH( .kind = FS_GET, .communicator = window, .peer = remote, .bytes = bytes, .request = matching );
 }
 
 static OTF2_CallbackCode
@@ -554,8 +487,8 @@ on_atomic( EVENT_ARGUMENTS,
            uint64_t           matching )
 {
     ( void )type;
-    ( void )matching;
-    return PUSH( .kind = FS_ATOMIC, .communicator = window, .peer = remote, .bytes = sent, .received = received );
+    return PUSH( .kind = FS_ATOMIC, .communicator = window, .peer = remote, .bytes = sent, .received = received,
+                 .request = matching );
 }
 
 static OTF2_CallbackCode
@@ -663,23 +596,24 @@ int
 fs_otf2_open( const char* anchor,
               fs_trace**  result )
 {
-    begin();
+    fs_otf2_begin();
     *result = NULL;
     fs_trace* trace = calloc( 1, sizeof( *trace ) );
     if ( !trace )
     {
-        set_error( "out of memory" );
+        fs_otf2_set_error( "out of memory" );
         return 1;
     }
     trace->event_callbacks = event_callbacks();
     trace->reader          = OTF2_Reader_Open( anchor );
     if ( !trace->event_callbacks || !trace->reader )
     {
-        set_error( "libotf2 cannot open it" );
+        fs_otf2_set_error( "libotf2 cannot open it" );
         fs_otf2_close( trace );
         return 1;
     }
-    if ( check( OTF2_Reader_SetSerialCollectiveCallbacks( trace->reader ) ) || read_definitions( trace ) )
+    if ( fs_otf2_check( OTF2_Reader_SetSerialCollectiveCallbacks( trace->reader ) )
+         || read_definitions( trace ) )
     {
         fs_otf2_close( trace );
         return 1;
@@ -693,11 +627,11 @@ fs_otf2_layout( fs_trace* trace,
                 uint64_t* chunk_bytes,
                 int*      file_per_location )
 {
-    begin();
+    fs_otf2_begin();
     uint64_t           definition_chunk = 0;
     OTF2_FileSubstrate substrate        = OTF2_SUBSTRATE_UNDEFINED;
-    if ( check( OTF2_Reader_GetChunkSize( trace->reader, chunk_bytes, &definition_chunk ) )
-         || check( OTF2_Reader_GetFileSubstrate( trace->reader, &substrate ) ) )
+    if ( fs_otf2_check( OTF2_Reader_GetChunkSize( trace->reader, chunk_bytes, &definition_chunk ) )
+         || fs_otf2_check( OTF2_Reader_GetFileSubstrate( trace->reader, &substrate ) ) )
     {
         return 1;
     }
@@ -710,15 +644,16 @@ fs_otf2_select( fs_trace*       trace,
                 const uint64_t* locations,
                 size_t          count )
 {
-    begin();
+    fs_otf2_begin();
     for ( size_t i = 0; i < count; i++ )
     {
-        if ( check( OTF2_Reader_SelectLocation( trace->reader, locations[ i ] ) ) )
+        if ( fs_otf2_check( OTF2_Reader_SelectLocation( trace->reader, locations[ i ] ) ) )
         {
             return 1;
         }
     }
-    if ( check( OTF2_Reader_OpenDefFiles( trace->reader ) ) || check( OTF2_Reader_OpenEvtFiles( trace->reader ) ) )
+    if ( fs_otf2_check( OTF2_Reader_OpenDefFiles( trace->reader ) )
+         || fs_otf2_check( OTF2_Reader_OpenEvtFiles( trace->reader ) ) )
     {
         return 1;
     }
@@ -730,15 +665,15 @@ int
 fs_otf2_local_definitions( fs_trace* trace,
                            uint64_t  location )
 {
-    begin();
+    fs_otf2_begin();
     OTF2_DefReader* reader = OTF2_Reader_GetDefReader( trace->reader, location );
     if ( !reader )
     {
-        set_error( "the local definitions cannot be read" );
+        fs_otf2_set_error( "the local definitions cannot be read" );
         return 1;
     }
     uint64_t read   = 0;
-    int      failed = check( OTF2_Reader_ReadAllLocalDefinitions( trace->reader, reader, &read ) );
+    int      failed = fs_otf2_check( OTF2_Reader_ReadAllLocalDefinitions( trace->reader, reader, &read ) );
     OTF2_Reader_CloseDefReader( trace->reader, reader );
     return failed;
 }
@@ -752,23 +687,23 @@ fs_otf2_read_events( fs_trace* trace,
                      size_t*   count,
                      uint64_t* records )
 {
-    begin();
+    fs_otf2_begin();
     *count                 = 0;
     *records               = 0;
     OTF2_EvtReader* reader = OTF2_Reader_GetEvtReader( trace->reader, location );
     if ( !reader )
     {
-        set_error( "the events cannot be read" );
+        fs_otf2_set_error( "the events cannot be read" );
         return 1;
     }
-    if ( position && check( OTF2_EvtReader_Seek( reader, position ) ) )
+    if ( position && fs_otf2_check( OTF2_EvtReader_Seek( reader, position ) ) )
     {
         return 1;
     }
     trace->sink = ( sink ){ .events = events, .capacity = capacity };
-    int failed  = check( OTF2_Reader_RegisterEvtCallbacks( trace->reader, reader, trace->event_callbacks,
-                                                           &trace->sink ) )
-                 || check( OTF2_Reader_ReadLocalEvents( trace->reader, reader, capacity, records ) );
+    int failed  = fs_otf2_check( OTF2_Reader_RegisterEvtCallbacks( trace->reader, reader,
+                                                                   trace->event_callbacks, &trace->sink ) )
+                 || fs_otf2_check( OTF2_Reader_ReadLocalEvents( trace->reader, reader, capacity, records ) );
     *count      = trace->sink.count;
     trace->sink = ( sink ){ 0 };
     return failed;
@@ -778,16 +713,16 @@ int
 fs_otf2_close_events( fs_trace* trace,
                       uint64_t  location )
 {
-    begin();
+    fs_otf2_begin();
     OTF2_EvtReader* reader = OTF2_Reader_GetEvtReader( trace->reader, location );
-    return reader ? check( OTF2_Reader_CloseEvtReader( trace->reader, reader ) ) : 0;
+    return reader ? fs_otf2_check( OTF2_Reader_CloseEvtReader( trace->reader, reader ) ) : 0;
 }
 
 void
 fs_otf2_close( fs_trace* trace )
 {
     /* What went wrong before stays the last error: it is why the trace is closed. */
-    OTF2_Error_RegisterCallback( keep_error, NULL );
+    fs_otf2_keep_errors();
     if ( trace->event_callbacks )
     {
         OTF2_EvtReaderCallbacks_Delete( trace->event_callbacks );

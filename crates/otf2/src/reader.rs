@@ -1,23 +1,24 @@
-//! libotf2 behind a safe interface: the only module of this crate with `unsafe`.
+//! Archives that are read: libotf2 behind a safe interface.
 //!
-//! The C side (`shim.c`) registers libotf2's callbacks and fills plain structs; here are its declarations,
-//! the lock that they need, and the conversion to Rust's types.
+//! The C side (`reader.c`) registers libotf2's callbacks and fills plain structs; here are its declarations and
+//! the conversion to Rust's types.
 #![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::record::{Collective, Definition, Event, Message, Record, Transfer};
+use crate::call::{check, lock};
+use crate::event::RawEvent;
+use crate::{Definition, Event, Layout};
 
 #[repr(C)]
 struct RawTrace {
     _private: [u8; 0],
 }
 
-/// `fs_definition` of `shim.h`; its size is asserted on both sides.
+/// `fs_definition` of `reader.h`; its size is asserted on both sides.
 #[repr(C)]
 struct RawDefinition {
     id: u64,
@@ -29,23 +30,9 @@ struct RawDefinition {
     kind: u64,
 }
 
-/// `fs_event` of `shim.h`; its size is asserted on both sides.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct RawEvent {
-    time: u64,
-    bytes: u64,
-    received: u64,
-    request: u64,
-    kind: u32,
-    peer: u32,
-    communicator: u32,
-    tag: u32,
-}
+const _: () = assert!(size_of::<RawDefinition>() == 56);
 
-const _: () = assert!(size_of::<RawDefinition>() == 56 && size_of::<RawEvent>() == 48);
-
-// SAFETY of the declarations: they repeat `shim.h`, which the C compiler checks against the definitions.
+// SAFETY of the declarations: they repeat `reader.h`, which the C compiler checks against the definitions.
 unsafe extern "C" {
     fn fs_otf2_open(anchor: *const c_char, trace: *mut *mut RawTrace) -> c_int;
     fn fs_otf2_definitions(
@@ -70,34 +57,6 @@ unsafe extern "C" {
     ) -> c_int;
     fn fs_otf2_close_events(trace: *mut RawTrace, location: u64) -> c_int;
     fn fs_otf2_close(trace: *mut RawTrace);
-    fn fs_otf2_error() -> *const c_char;
-}
-
-/// libotf2 keeps global state (its error callback), the shim the text of the last error.
-static LIBRARY: Mutex<()> = Mutex::new(());
-
-fn lock() -> MutexGuard<'static, ()> {
-    // No Rust code that could panic runs between two calls that belong together.
-    LIBRARY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The text of the error that `status` stands for. The caller holds the lock.
-fn check(status: c_int, _held: &MutexGuard<'static, ()>) -> Result<(), String> {
-    if status == 0 {
-        return Ok(());
-    }
-    // SAFETY: the text is static, ends with a zero, and nobody writes it while the lock is held.
-    let text = unsafe { CStr::from_ptr(fs_otf2_error()) };
-    Err(text.to_string_lossy().trim().to_string())
-}
-
-/// What an archive looks like on disk.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Bytes that the library holds for each location whose events are open.
-    pub chunk_bytes: u64,
-    /// Whether each location has an own file.
-    pub file_per_location: bool,
 }
 
 /// An open archive.
@@ -233,7 +192,7 @@ impl Library {
         };
         check(status, &held)?;
         drop(held);
-        events.extend(self.raw[..count].iter().map(event));
+        events.extend(self.raw[..count].iter().map(RawEvent::event));
         Ok(records)
     }
 
@@ -291,60 +250,5 @@ fn definition(raw: &RawDefinition, data: &[u8]) -> Definition {
         },
         7 => Definition::Window { id, communicator: a },
         _ => Definition::InterCommunicator { id, groups: [a, b] },
-    }
-}
-
-fn event(raw: &RawEvent) -> Event {
-    let message = Message {
-        peer: raw.peer,
-        communicator: raw.communicator,
-        tag: raw.tag,
-        bytes: raw.bytes,
-    };
-    let collective = Collective {
-        operation: raw.tag,
-        communicator: raw.communicator,
-        root: raw.peer,
-        sent: raw.bytes,
-        received: raw.received,
-    };
-    let transfer = Transfer {
-        window: raw.communicator,
-        peer: raw.peer,
-        bytes: raw.bytes,
-        received: raw.received,
-    };
-    let request = raw.request;
-    let record = match raw.kind {
-        1 => Record::Enter { region: raw.peer },
-        2 => Record::Leave { region: raw.peer },
-        3 => Record::Send(message),
-        4 => Record::Isend { message, request },
-        5 => Record::IsendComplete { request },
-        6 => Record::IrecvRequest { request },
-        7 => Record::Irecv { message, request },
-        8 => Record::Recv(message),
-        9 => Record::RequestTest { request },
-        10 => Record::RequestCancelled { request },
-        11 => Record::Collective(collective),
-        12 => Record::CollectiveRequest { request },
-        13 => Record::CollectiveComplete { collective, request },
-        14 => Record::BufferFlush { until: raw.bytes },
-        15 => Record::Measurement { on: raw.peer != 0 },
-        16 => Record::Put(transfer),
-        17 => Record::Get(transfer),
-        18 => Record::Atomic(transfer),
-        19 => Record::WindowCollective {
-            window: raw.communicator,
-            operation: raw.tag,
-        },
-        20 => Record::WindowLock {
-            window: raw.communicator,
-        },
-        _ => Record::Mark,
-    };
-    Event {
-        time: raw.time,
-        record,
     }
 }

@@ -1,10 +1,13 @@
 /* What the C side of the OTF2 reader hands to Rust: plain structs, no callbacks.
  *
- * One thread at a time may be inside any of these functions: libotf2 is not thread-safe and the text of
- * the last error is kept in one place. Rust's `library.rs`, their only caller, holds a lock around each.
+ * One thread at a time may be inside any of these functions and those of writer.h: libotf2 is not thread-safe
+ * and the text of the last error is kept in one place. Rust's `reader.rs`, their only caller, holds a lock
+ * around each.
  */
-#ifndef FABRICSIM_OTF2_SHIM_H
-#define FABRICSIM_OTF2_SHIM_H
+#ifndef FABRICSIM_OTF2_READER_H
+#define FABRICSIM_OTF2_READER_H
+
+#include "event.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,44 +37,7 @@ typedef struct fs_definition
     uint64_t kind;
 } fs_definition;
 
-enum fs_event_kind
-{
-    FS_MARK                = 0, /* an event that only its time matters of */
-    FS_ENTER               = 1, /* peer: region */
-    FS_LEAVE               = 2, /* peer: region */
-    FS_SEND                = 3,
-    FS_ISEND               = 4,
-    FS_ISEND_COMPLETE      = 5,
-    FS_IRECV_REQUEST       = 6,
-    FS_IRECV               = 7,
-    FS_RECV                = 8,
-    FS_REQUEST_TEST        = 9,
-    FS_REQUEST_CANCELLED   = 10,
-    FS_COLLECTIVE          = 11, /* tag: operation, peer: root, bytes: sent, received */
-    FS_COLLECTIVE_REQUEST  = 12,
-    FS_COLLECTIVE_COMPLETE = 13, /* as FS_COLLECTIVE, with request */
-    FS_BUFFER_FLUSH        = 14, /* bytes: time at which the flush ends */
-    FS_MEASUREMENT         = 15, /* peer: 1 on, 0 off */
-    FS_PUT                 = 16, /* communicator: window, likewise below */
-    FS_GET                 = 17,
-    FS_ATOMIC              = 18, /* bytes: sent, received */
-    FS_WINDOW_COLLECTIVE   = 19, /* tag: operation */
-    FS_WINDOW_LOCK         = 20  /* a lock, or a meeting of some of the ranks */
-};
-
-typedef struct fs_event
-{
-    uint64_t time; /* ticks */
-    uint64_t bytes;
-    uint64_t received;
-    uint64_t request;
-    uint32_t kind;
-    uint32_t peer;
-    uint32_t communicator;
-    uint32_t tag;
-} fs_event;
-
-/* All functions but the last two return 0 on success; else fs_otf2_error() says what happened. */
+/* All functions but the last return 0 on success; else fs_otf2_error() says what happened. */
 
 /* Opens an archive by its anchor file and reads its global definitions. */
 int
@@ -125,9 +91,5 @@ fs_otf2_close_events( fs_trace* trace,
 
 void
 fs_otf2_close( fs_trace* trace );
-
-/* What the last failed function met first; valid until the next call. */
-const char*
-fs_otf2_error( void );
 
 #endif

@@ -1,0 +1,201 @@
+//! OTF2: an archive as measurements of real runs make it, so that tools for those open a simulated run.
+//!
+//! The tables are in the order of time over all ranks, an archive has each rank's events by themselves. So the tables
+//! are read several times: once to see what there is (`survey`), then once for as many ranks as fit in memory, each of
+//! which is made into events (`calls`, `rank`) and written, one after the other. The definitions follow at the end.
+//!
+//! What is in the archive and what the tables do not tell: `docs/exports.md`. Format and library:
+//! <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
+
+mod calls;
+mod definitions;
+mod rank;
+mod survey;
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use ::otf2::Writer;
+
+use crate::Error;
+use crate::folder::Folder;
+use crate::format::{Format, Made, Options};
+use crate::rows::{Rows, WrongColumn};
+use calls::Span;
+use rank::{End, Side, Told};
+use survey::{MESSAGES, Survey, TIMELINE, sides};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "otf2",
+    summary: "the ranks' calls and messages as an Open Trace Format archive, for Vampir, Scalasca, otf2-print: a folder",
+    options: &[],
+    made: |_| Made::Folder("-otf2".into()),
+    write,
+};
+
+/// Rows of the tables that are in memory at a time: about 100 bytes each, with the events made of them. A rank that
+/// has more is in memory with all of its own.
+const ROWS: u64 = 2_500_000;
+
+fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>, Error> {
+    let refused = |why: String| Error::Write {
+        path: out.into(),
+        source: io::Error::other(why),
+    };
+    folder.require("timeline")?;
+    let mut survey = Survey::new(folder)?;
+    let creator = concat!("FabricSim ", env!("CARGO_PKG_VERSION"));
+    let writer = Writer::create(out, creator, "a simulated run", survey.locations.len() as u64);
+    let mut writer = writer.map_err(|why| match ::otf2::is_available() {
+        true => refused(why),
+        false => Error::NoLibrary(why),
+    })?;
+    let groups = definitions::groups(folder, &survey)?;
+    let (mut counts, mut last) = (Vec::with_capacity(survey.locations.len()), 0);
+    let mut next = 0;
+    while next < survey.locations.len() {
+        let range = next..next + fitting(&survey.locations[next..], ROWS);
+        next = range.end;
+        for (location, told) in (range.start as u64..).zip(told_by(folder, &mut survey, &range)?) {
+            let names = definitions::names(&survey, survey.jobs.of(location));
+            let events = rank::events(told, &survey.activities.all, names);
+            last = last.max(events.last().map_or(0, |event| event.time));
+            counts.push(events.len() as u64);
+            writer.events(location, &events).map_err(refused)?;
+            writer.end_location(location).map_err(refused)?;
+        }
+    }
+    definitions::define(&mut writer, &survey, &groups, &counts, last).map_err(refused)?;
+    writer.finish().map_err(refused)?;
+    Ok(notes(folder))
+}
+
+/// How many of these ranks fit in memory, at least one.
+fn fitting(locations: &[survey::Location], rows: u64) -> usize {
+    let mut sum = 0;
+    let fit = locations.iter().take_while(|location| {
+        sum += location.rows;
+        sum <= rows
+    });
+    fit.count().max(1)
+}
+
+/// What the tables tell of a range of locations.
+fn told_by(folder: &Folder, survey: &mut Survey, range: &Range<usize>) -> Result<Vec<Told>, Error> {
+    let mut told = vec![Told::default(); range.len()];
+    folder.each("timeline", &TIMELINE, |rows| {
+        Ok(spans(rows, survey, range, &mut told)?)
+    })?;
+    if folder.has("messages") {
+        folder.each("messages", &MESSAGES, |rows| {
+            Ok(ends(rows, survey, range, &mut told)?)
+        })?;
+    }
+    Ok(told)
+}
+
+/// The place of a rank in the range; none if it is not there.
+fn place(survey: &Survey, range: &Range<usize>, job: &str, rank: u64) -> Option<usize> {
+    let location = survey.jobs.location(job, rank)? as usize;
+    range.contains(&location).then(|| location - range.start)
+}
+
+fn spans(
+    rows: &Rows<'_>,
+    survey: &mut Survey,
+    range: &Range<usize>,
+    told: &mut [Told],
+) -> Result<(), WrongColumn> {
+    let (jobs, ranks) = (rows.texts("job")?, rows.integers("rank")?);
+    let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+    let (states, regions) = (rows.texts("state")?, rows.texts("region")?);
+    let blocked = rows.flags("blocked")?;
+    for row in 0..rows.len() {
+        let Some(place) = place(survey, range, jobs.or_empty(row), ranks[row]) else {
+            continue;
+        };
+        let span = Span {
+            begin: begin[row],
+            end: end[row],
+            activity: survey.activities.number(states.or_empty(row), regions.get(row)),
+            blocked: blocked.value(row),
+        };
+        let spans = &mut told[place].spans;
+        let earliest = spans.last().map_or(0, |last| last.end);
+        if span.begin < earliest || span.end < span.begin {
+            let (job, rank) = (jobs.or_empty(row), ranks[row]);
+            return Err(WrongColumn(format!(
+                "rank {rank} of job {job} does two things at {} ps",
+                span.begin
+            )));
+        }
+        spans.push(span);
+    }
+    Ok(())
+}
+
+fn ends(
+    rows: &Rows<'_>,
+    survey: &Survey,
+    range: &Range<usize>,
+    told: &mut [Told],
+) -> Result<(), WrongColumn> {
+    let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
+    let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
+    let (sequences, bytes) = (rows.integers("sequence")?, rows.integers("bytes")?);
+    let (tags, numbers) = (rows.maybe_signed("tag")?, rows.maybe_integers("number")?);
+    let (posted, sent) = (rows.integers("posted_ps")?, rows.integers("sent_ps")?);
+    let injected = rows.maybe_integers("injected_ps")?;
+    let (arrived, matched) = (rows.integers("arrived_ps")?, rows.integers("matched_ps")?);
+    for row in 0..rows.len() {
+        let protocol = protocols.or_empty(row);
+        for (side, of_sender) in sides(protocol)? {
+            let (own, other) = match of_sender {
+                true => (ranks[0][row], ranks[1][row]),
+                false => (ranks[1][row], ranks[0][row]),
+            };
+            let Some(place) = place(survey, range, jobs.or_empty(row), own) else {
+                continue;
+            };
+            let (begun, done) = match side {
+                // A small message is copied: its buffer is free at once.
+                Side::Out if protocol == "eager" => (posted[row], posted[row]),
+                Side::Out => (posted[row], injected[row].unwrap_or(posted[row])),
+                Side::Put | Side::Get | Side::Asking => (posted[row], posted[row]),
+                Side::In | Side::Asked => (matched[row], matched[row]),
+                Side::Answer => (arrived[row], arrived[row]),
+            };
+            told[place].ends.push(End {
+                side: *side,
+                peer: other as u32,
+                sequence: sequences[row] as u32,
+                bytes: bytes[row],
+                // As the format has it: 32 bits without a sign.
+                tag: tags[row].map(|tag| tag as u32),
+                begun,
+                done,
+                // Through memory: none, and first.
+                found: arrived[row] < matched[row],
+                busy: sent[row].saturating_sub(posted[row]),
+                order: numbers[row].map_or(0, |number| (number as u32).saturating_add(1)),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is not in the archive.
+fn notes(folder: &Folder) -> Vec<String> {
+    let jobs = folder
+        .summary()
+        .map_or(&[][..], |summary| summary.jobs.as_slice());
+    let traffic = jobs.iter().filter(|job| job.ranks == 0);
+    let note =
+        |name: &str| format!("job {name} is synthetic traffic: it has no ranks, and is not in the archive");
+    traffic.map(|job| note(&job.name)).collect()
+}
+
+#[cfg(test)]
+#[path = "otf2/tests.rs"]
+mod tests;

@@ -1,0 +1,405 @@
+//! What a rank did, call by call: the rows of `timeline` with those together that are of one call.
+//!
+//! A call in which the rank waited has several rows, and nothing in the table says where one call ends and another of
+//! the same name begins. What ranks pay for says most of it: a call that takes no time is one row, one that only
+//! worked is one row, and a blocking send or receive, or a wait for one request, is blocked once. Only waits for
+//! several requests, probes and collectives that follow their like at once, and in which the rank waited, cannot be
+//! told apart: they become one.
+
+use ::otf2::Role;
+
+/// What a call does, as far as messages have their places in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// No call: computation.
+    Compute,
+    /// A send that ends when the buffer is free.
+    Send,
+    /// A send that is waited for later.
+    Isend,
+    /// Starts a persistent request, of a send or a receive.
+    Start,
+    Recv,
+    /// A receive that is waited for later.
+    Irecv,
+    Sendrecv,
+    /// Completes one request.
+    WaitOne,
+    /// Completes any number of requests.
+    WaitAny,
+    /// Looks for messages.
+    Probe,
+    /// Messages of an algorithm, within the call.
+    Collective,
+    /// The same, after which one-sided transfers are complete.
+    Fence,
+    /// A collective that goes on beside the program.
+    Background,
+    /// A put or get.
+    OneSided,
+}
+
+/// What a row says that the rank was doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Activity {
+    /// Of the region in the archive.
+    pub name: String,
+    pub class: Class,
+    pub role: Role,
+}
+
+impl Activity {
+    /// What `state` and `region` of `timeline` stand for.
+    pub fn new(state: &str, region: Option<&str>) -> Activity {
+        if state == COMPUTE {
+            return Activity {
+                name: region.unwrap_or(COMPUTE).into(),
+                class: Class::Compute,
+                role: Role::Function,
+            };
+        }
+        let known = CALLS.iter().find(|(names, ..)| names.contains(&state));
+        let (class, role) = known.map_or((Class::Collective, Role::Function), |(_, class, role)| {
+            (*class, *role)
+        });
+        Activity {
+            // Tools, and FabricSim, know functions of MPI by their first letters.
+            name: match state.starts_with("MPI_") {
+                true => state.into(),
+                false => format!("MPI_{}", state.trim_start_matches("MPI").trim_start()),
+            },
+            class,
+            role,
+        }
+    }
+
+    pub fn is_mpi(&self) -> bool {
+        self.class != Class::Compute
+    }
+}
+
+/// State of a rank that computes.
+const COMPUTE: &str = "compute";
+
+/// Calls by name; others are as collectives: messages have their places in them.
+const CALLS: &[(&[&str], Class, Role)] = &[
+    (
+        &["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"],
+        Class::Send,
+        Role::PointToPoint,
+    ),
+    (
+        &["MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"],
+        Class::Isend,
+        Role::PointToPoint,
+    ),
+    (&["MPI_Start", "MPI_Startall"], Class::Start, Role::PointToPoint),
+    (&["MPI_Recv"], Class::Recv, Role::PointToPoint),
+    (&["MPI_Irecv"], Class::Irecv, Role::PointToPoint),
+    (&["MPI_Sendrecv"], Class::Sendrecv, Role::PointToPoint),
+    (&["MPI_Wait", "MPI_Waitany"], Class::WaitOne, Role::PointToPoint),
+    (
+        &[
+            "MPI_Waitall",
+            "MPI_Waitsome",
+            "MPI_Test",
+            "MPI_Testall",
+            "MPI_Testany",
+            "MPI_Testsome",
+        ],
+        Class::WaitAny,
+        Role::PointToPoint,
+    ),
+    (&["MPI_Probe", "MPI_Iprobe"], Class::Probe, Role::PointToPoint),
+    (&["MPI_Barrier"], Class::Collective, Role::Barrier),
+    (
+        &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"],
+        Class::Collective,
+        Role::OneToAll,
+    ),
+    (
+        &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"],
+        Class::Collective,
+        Role::AllToOne,
+    ),
+    (
+        &[
+            "MPI_Allreduce",
+            "MPI_Allgather",
+            "MPI_Allgatherv",
+            "MPI_Alltoall",
+            "MPI_Alltoallv",
+            "MPI_Reduce_scatter",
+            "MPI_Reduce_scatter_block",
+        ],
+        Class::Collective,
+        Role::AllToAll,
+    ),
+    (
+        &[
+            "MPI_Scan",
+            "MPI_Exscan",
+            "MPI_Comm_dup",
+            "MPI_Comm_split",
+            "MPI_Comm_create",
+            "MPI_Cart_create",
+            "MPI_Win_create",
+        ],
+        Class::Collective,
+        Role::OtherCollective,
+    ),
+    (
+        &["MPI_Win_fence", "MPI_Win_free"],
+        Class::Fence,
+        Role::OtherCollective,
+    ),
+    (&["MPI_Ibarrier"], Class::Background, Role::Barrier),
+    (
+        &["MPI_Ibcast", "MPI_Iscatter", "MPI_Iscatterv"],
+        Class::Background,
+        Role::OneToAll,
+    ),
+    (
+        &["MPI_Ireduce", "MPI_Igather", "MPI_Igatherv"],
+        Class::Background,
+        Role::AllToOne,
+    ),
+    (
+        &[
+            "MPI_Iallreduce",
+            "MPI_Iallgather",
+            "MPI_Iallgatherv",
+            "MPI_Ialltoall",
+            "MPI_Ialltoallv",
+            "MPI_Ireduce_scatter",
+            "MPI_Ireduce_scatter_block",
+        ],
+        Class::Background,
+        Role::AllToAll,
+    ),
+    (
+        &["MPI_Iscan", "MPI_Iexscan"],
+        Class::Background,
+        Role::OtherCollective,
+    ),
+    (
+        &["MPI_Put", "MPI_Get", "MPI_Accumulate"],
+        Class::OneSided,
+        Role::Rma,
+    ),
+];
+
+/// A row of `timeline`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub begin: u64,
+    pub end: u64,
+    /// Which of the activities.
+    pub activity: u32,
+    pub blocked: bool,
+}
+
+/// A call, or one computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub begin: u64,
+    pub end: u64,
+    pub activity: u32,
+    pub class: Class,
+    /// When the rank was last woken in it; none: it did not wait.
+    pub woken: Option<u64>,
+    /// The last of its rows.
+    last: Span,
+}
+
+impl Call {
+    fn new(span: Span, class: Class) -> Call {
+        Call {
+            begin: span.begin,
+            end: span.end,
+            activity: span.activity,
+            class,
+            woken: span.blocked.then_some(span.end),
+            last: span,
+        }
+    }
+
+    fn extend(&mut self, span: Span) {
+        self.end = span.end;
+        self.woken = span.blocked.then_some(span.end).or(self.woken);
+        self.last = span;
+    }
+
+    /// Whether the next row is of this call as well. `sends`: whether a message is sent by whatever it is.
+    fn has(&self, next: Span, sends: bool) -> bool {
+        let works = |span: &Span| !span.blocked;
+        let instant = |span: &Span| span.begin == span.end;
+        if next.activity != self.activity
+            || instant(&next)
+            || instant(&self.last) && self.class != Class::Sendrecv
+        {
+            return false;
+        }
+        match self.class {
+            Class::Compute
+            | Class::Isend
+            | Class::Irecv
+            | Class::Start
+            | Class::Background
+            | Class::OneSided => false,
+            // Works, and is then blocked.
+            Class::Send => next.blocked && works(&self.last),
+            // Is blocked, and then works.
+            Class::Recv | Class::WaitOne => works(&next) && self.last.blocked,
+            Class::Sendrecv => !sends,
+            Class::WaitAny | Class::Probe | Class::Collective | Class::Fence => {
+                next.blocked || self.last.blocked
+            }
+        }
+    }
+}
+
+/// The calls of a rank. `sends`: times at which it came to sends of its own, in order.
+pub(super) fn calls(spans: &[Span], activities: &[Activity], sends: &[u64]) -> Vec<Call> {
+    let mut calls: Vec<Call> = Vec::new();
+    let mut sends = sends.iter().copied().peekable();
+    for span in spans {
+        let class = activities[span.activity as usize].class;
+        while sends.next_if(|at| *at < span.begin).is_some() {}
+        let is_send = class == Class::Sendrecv && !span.blocked && sends.next_if_eq(&span.begin).is_some();
+        match calls.last_mut() {
+            Some(call) if call.has(*span, is_send) => call.extend(*span),
+            _ => calls.push(Call::new(*span, class)),
+        }
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of one rank from what stands in a text: a state, whether it is blocked (`!`), and how long it lasts.
+    fn segments(rows: &[(&str, bool, u64)], sends: &[u64]) -> Vec<(String, u64, u64)> {
+        let activities: Vec<Activity> = rows
+            .iter()
+            .map(|(state, ..)| Activity::new(state, None))
+            .collect();
+        let mut now = 0;
+        let span = |(row, (state, blocked, length)): (usize, &(&str, bool, u64))| {
+            let first = rows.iter().position(|(of, ..)| of == state).unwrap_or(row);
+            now += length;
+            Span {
+                begin: now - length,
+                end: now,
+                activity: first as u32,
+                blocked: *blocked,
+            }
+        };
+        let spans: Vec<Span> = rows.iter().enumerate().map(span).collect();
+        let name = |call: &Call| activities[call.activity as usize].name.clone();
+        let calls = calls(&spans, &activities, sends);
+        calls
+            .iter()
+            .map(|call| (name(call), call.begin, call.end))
+            .collect()
+    }
+
+    fn ends(rows: &[(&str, bool, u64)], sends: &[u64]) -> Vec<u64> {
+        segments(rows, sends).iter().map(|(.., end)| *end).collect()
+    }
+
+    #[test]
+    fn unknown_calls_are_functions_of_mpi_and_computation_has_its_region() {
+        assert_eq!(Activity::new("MPI (other)", None).name, "MPI_(other)");
+        assert_eq!(Activity::new("MPI (other)", None).class, Class::Collective);
+        let solve = Activity::new("compute", Some("solve"));
+        assert_eq!((solve.name.as_str(), solve.is_mpi()), ("solve", false));
+        assert_eq!(Activity::new("compute", None).name, "compute");
+        let mut names: Vec<&str> = CALLS
+            .iter()
+            .flat_map(|(names, ..)| names.iter().copied())
+            .collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "each once");
+    }
+
+    #[test]
+    fn blocking_calls_are_blocked_once() {
+        // Overhead and wait of a large one; two small ones; without overhead two large ones.
+        let (send, recv) = ("MPI_Send", "MPI_Recv");
+        let sends = [
+            (send, false, 1),
+            (send, true, 5),
+            (send, false, 1),
+            (send, false, 1),
+        ];
+        assert_eq!(ends(&sends, &[]), [6, 7, 8]);
+        assert_eq!(ends(&[(send, true, 5), (send, true, 5)], &[]), [5, 10]);
+        // A wait and its overhead; one that was there; another wait.
+        let receives = [
+            (recv, true, 5),
+            (recv, false, 1),
+            (recv, false, 1),
+            (recv, true, 5),
+        ];
+        assert_eq!(ends(&receives, &[]), [6, 7, 12]);
+        assert_eq!(
+            ends(&[(recv, true, 5), (recv, false, 0), (recv, true, 5)], &[]),
+            [5, 5, 10]
+        );
+    }
+
+    #[test]
+    fn computation_and_calls_without_waits_are_rows() {
+        let rows = [
+            ("compute", false, 5),
+            ("compute", false, 5),
+            ("MPI_Isend", false, 0),
+            ("MPI_Isend", false, 0),
+            ("MPI_Irecv", false, 1),
+            ("MPI_Irecv", false, 1),
+        ];
+        assert_eq!(ends(&rows, &[]), [5, 10, 10, 10, 11, 12]);
+    }
+
+    #[test]
+    fn waits_for_several_are_one_until_another_call() {
+        let all = "MPI_Waitall";
+        let rows = [
+            (all, false, 1),
+            (all, true, 5),
+            (all, true, 5),
+            (all, false, 2),
+            (all, false, 2),
+        ];
+        assert_eq!(ends(&rows, &[]), [13, 15]);
+        let rows = [
+            (all, true, 5),
+            ("MPI_Barrier", true, 5),
+            ("MPI_Barrier", false, 0),
+        ];
+        assert_eq!(ends(&rows, &[]), [5, 10, 10]);
+    }
+
+    #[test]
+    fn each_send_of_a_sendrecv_begins_one() {
+        let both = "MPI_Sendrecv";
+        let rows = [
+            (both, false, 1),
+            (both, true, 5),
+            (both, false, 1),
+            (both, false, 1),
+            (both, true, 3),
+        ];
+        assert_eq!(ends(&rows, &[0, 7]), [7, 11]);
+        // Without overheads.
+        let rows = [
+            (both, false, 0),
+            (both, true, 5),
+            (both, false, 0),
+            (both, true, 3),
+        ];
+        assert_eq!(ends(&rows, &[0, 5]), [5, 8]);
+    }
+}

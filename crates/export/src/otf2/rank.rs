@@ -1,0 +1,646 @@
+//! The events of one rank: its calls, and its ends of messages in them.
+//!
+//! The tables say when a rank came to a send and when a message was taken, not by which call a request was started
+//! or completed. What is told is used first: a send stands in the call that begins when it was posted, a blocking
+//! receive takes the message that woke it or that it found. The rest is put together so that it can have been so:
+//! receives are started in the order in which messages were matched, requests are complete in the first call that
+//! completes requests and ends no earlier.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ::otf2::{Event, Message, Record, Transfer};
+
+use super::calls::{Activity, Call, Class, Span, calls};
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub side: Side,
+    /// The rank at the other end.
+    pub peer: u32,
+    /// Place in the order of the two ranks; of one-sided communication, what question and answer have in common.
+    pub sequence: u32,
+    pub bytes: u64,
+    /// None: of a collective, or one-sided.
+    pub tag: Option<u32>,
+    /// When this end began to matter: when the sender came to it, when a receive took the envelope.
+    pub begun: u64,
+    /// When it was over at this end: the buffer is free, the data are there.
+    pub done: u64,
+    /// Among those that the host began to send at one time: in which order.
+    pub order: u32,
+    /// Whether its receive was posted just when it took the envelope, which had come before.
+    pub found: bool,
+    /// How long the CPU was busy with sending it.
+    pub busy: u64,
+}
+
+/// What a rank has to do with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Its data leave here.
+    Out,
+    /// Its data come in here.
+    In,
+    /// The request to send of a message that comes in: when that was taken.
+    Asked,
+    /// The request to send of a message that leaves.
+    Asking,
+    /// It puts data.
+    Put,
+    /// It gets data.
+    Get,
+    /// The answer to a put or get.
+    Answer,
+}
+
+/// What the tables tell of one rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub spans: Vec<Span>,
+    pub ends: Vec<End>,
+}
+
+/// Numbers of definitions that the events of a rank name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names {
+    /// Communicator of the program's own messages.
+    pub world: u32,
+    /// That of the messages of collectives.
+    pub collectives: u32,
+    /// Window of one-sided transfers.
+    pub window: u32,
+}
+
+/// What stands at one time of a call, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    /// A receive and a send with which the call begins.
+    Posted,
+    First,
+    /// Something came in, or its last byte left.
+    Arrived,
+    /// What follows on something that came in, as in the rounds of a collective.
+    PostedLater,
+    Later,
+    /// Something that had come before it was asked for.
+    Found,
+    Complete,
+}
+
+struct Placed {
+    /// The call, or the number of calls: after the last.
+    call: usize,
+    time: u64,
+    order: Order,
+    record: Record,
+}
+
+/// Something that a later call completes.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    ready: u64,
+    /// The call that it was started in.
+    since: usize,
+    record: Record,
+}
+
+/// The events of a rank, in order of time.
+pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> Vec<Event> {
+    let requests = |side| -> BTreeMap<(u32, u32), End> {
+        let of = told.ends.iter().filter(|end| end.side == side);
+        of.map(|end| ((end.peer, end.sequence), *end)).collect()
+    };
+    let (taken, asking) = (requests(Side::Asked), requests(Side::Asking));
+    for end in &mut told.ends {
+        let key = (end.peer, end.sequence);
+        match end.side {
+            Side::In => {
+                if let Some(request) = taken.get(&key) {
+                    (end.begun, end.found) = (request.begun, request.found);
+                }
+            }
+            Side::Out => {
+                if let Some(request) = asking.get(&key) {
+                    (end.order, end.busy) = (request.order, request.busy);
+                }
+            }
+            _ => {}
+        }
+    }
+    let of = |side, tagged: bool| {
+        let ends = told.ends.iter().copied();
+        let mut ends: Vec<End> = ends
+            .filter(|end| end.side == side && end.tag.is_some() == tagged)
+            .collect();
+        ends.sort_by_key(|end| (end.begun, end.order, end.done, end.peer, end.sequence));
+        ends
+    };
+    let sends = of(Side::Out, true);
+    let times: Vec<u64> = sends.iter().map(|end| end.begun).collect();
+    let calls = calls(&told.spans, activities, &times);
+    let mut rank = Rank {
+        taken: vec![false; calls.len()],
+        rank_end: calls.last().map_or(0, |call| call.end),
+        calls,
+        names,
+        requests: 0,
+        sending: Vec::new(),
+        placed: Vec::with_capacity(told.ends.len()),
+        open: Vec::new(),
+        beside: Vec::new(),
+        transfers: Vec::new(),
+    };
+    rank.sends(&sends);
+    rank.receives(of(Side::In, true));
+    let rounds = of(Side::Out, false);
+    rank.sending = rounds
+        .iter()
+        .map(|end| (end.begun, end.begun.saturating_add(end.busy)))
+        .collect();
+    rank.collective_sends(&rounds);
+    rank.collective_receives(&of(Side::In, false));
+    let answers = of(Side::Answer, false);
+    for side in [Side::Put, Side::Get] {
+        rank.transfers(&of(side, false), &answers);
+    }
+    drop(told);
+    rank.complete();
+    rank.written()
+}
+
+struct Rank {
+    calls: Vec<Call>,
+    /// Calls whose message has been found.
+    taken: Vec<bool>,
+    rank_end: u64,
+    names: Names,
+    requests: u64,
+    /// From when to when the CPU was busy with messages of collectives.
+    sending: Vec<(u64, u64)>,
+    placed: Vec<Placed>,
+    /// Requests of the program, which calls complete one by one or all.
+    open: Vec<Open>,
+    /// Those of collectives that go on beside the program.
+    beside: Vec<Open>,
+    /// One-sided transfers.
+    transfers: Vec<Open>,
+}
+
+impl Rank {
+    fn request(&mut self) -> u64 {
+        self.requests += 1;
+        self.requests - 1
+    }
+
+    fn place(&mut self, call: usize, time: u64, order: Order, record: Record) {
+        let placed = Placed {
+            call,
+            time,
+            order,
+            record,
+        };
+        self.placed.push(placed);
+    }
+
+    fn message(&self, end: &End) -> Message {
+        Message {
+            peer: end.peer,
+            communicator: match end.tag {
+                Some(_) => self.names.world,
+                None => self.names.collectives,
+            },
+            // A number of its own for each message between two ranks: what belongs together can be told.
+            tag: end.tag.unwrap_or(end.sequence & i32::MAX as u32),
+            bytes: end.bytes,
+        }
+    }
+
+    /// The first call that begins at a time and that `fits`, and has no message yet.
+    fn begun_at(&self, time: u64, fits: impl Fn(Class) -> bool) -> Option<usize> {
+        let first = self.calls.partition_point(|call| call.begin < time);
+        let at = self.calls[first..].iter().take_while(|call| call.begin == time);
+        let place = at
+            .zip(first..)
+            .find(|(call, index)| !self.taken[*index] && fits(call.class));
+        place.map(|(_, index)| index)
+    }
+
+    /// Where something that happened at a time, when the rank was in no call for it, stands: in the call of that
+    /// time, or at the end of the call before, or after all calls.
+    fn no_later(&self, time: u64) -> (usize, u64) {
+        if time >= self.rank_end {
+            return (self.calls.len(), time);
+        }
+        let after = self.calls.partition_point(|call| call.begin <= time);
+        let before = self.calls[..after]
+            .iter()
+            .rposition(|call| call.class != Class::Compute);
+        match before {
+            Some(call) => (call, time.min(self.calls[call].end)),
+            // In the computation before the first call.
+            None => (after.saturating_sub(1), time),
+        }
+    }
+
+    /// The program's own sends.
+    fn sends(&mut self, sends: &[End]) {
+        let sending = |class| matches!(class, Class::Send | Class::Isend | Class::Start | Class::Sendrecv);
+        for end in sends {
+            let message = self.message(end);
+            let Some(call) = self.begun_at(end.begun, sending) else {
+                // Its call was not over when the run ended, or stands under another name.
+                let (call, time) = self.no_later(end.begun);
+                self.start_send(end, call, time, Order::Later);
+                continue;
+            };
+            self.taken[call] = true;
+            match self.calls[call].class {
+                Class::Send => self.place(call, end.begun, Order::First, Record::Send(message)),
+                Class::Sendrecv => {
+                    let request = self.request();
+                    self.place(call, end.begun, Order::First, Record::Isend { message, request });
+                    let over = Record::IsendComplete { request };
+                    self.place(call, self.calls[call].end, Order::Complete, over);
+                }
+                _ => self.start_send(end, call, end.begun, Order::First),
+            }
+        }
+    }
+
+    fn start_send(&mut self, end: &End, call: usize, time: u64, order: Order) {
+        let (message, request) = (self.message(end), self.request());
+        self.place(call, time, order, Record::Isend { message, request });
+        self.open.push(Open {
+            ready: end.done.max(time),
+            since: call,
+            record: Record::IsendComplete { request },
+        });
+    }
+
+    /// The program's own receives.
+    fn receives(&mut self, mut receives: Vec<End>) {
+        receives.sort_by_key(|end| (end.done, end.begun, end.peer, end.sequence));
+        let mut found = vec![false; receives.len()];
+        for index in 0..self.calls.len() {
+            let call = self.calls[index];
+            if !matches!(call.class, Class::Recv | Class::Sendrecv) {
+                continue;
+            }
+            let Some(place) = received_in(&call, &receives, &found) else {
+                continue;
+            };
+            found[place] = true;
+            let message = self.message(&receives[place]);
+            if call.class == Class::Recv {
+                self.place(index, call.end, Order::Complete, Record::Recv(message));
+            } else {
+                let request = self.request();
+                self.place(index, call.begin, Order::Posted, Record::IrecvRequest { request });
+                self.place(
+                    index,
+                    call.end,
+                    Order::Arrived,
+                    Record::Irecv { message, request },
+                );
+            }
+        }
+        let mut rest: Vec<End> = receives
+            .into_iter()
+            .zip(found)
+            .filter(|(_, found)| !found)
+            .map(|(end, _)| end)
+            .collect();
+        rest.sort_by_key(|end| (end.begun, end.peer, end.sequence));
+        let mut rest = VecDeque::from(rest);
+        for index in 0..self.calls.len() {
+            let Call { begin, class, .. } = self.calls[index];
+            if class != Class::Irecv && (class != Class::Start || self.taken[index]) {
+                continue;
+            }
+            // What was matched before cannot be that of this receive: it has none.
+            while let Some(end) = front_if(&mut rest, |end| end.begun < begin) {
+                self.unposted(&end);
+            }
+            let request = self.request();
+            self.place(index, begin, Order::Posted, Record::IrecvRequest { request });
+            if let Some(end) = rest.pop_front() {
+                let message = self.message(&end);
+                self.open.push(Open {
+                    ready: end.done,
+                    since: index,
+                    record: Record::Irecv { message, request },
+                });
+            }
+        }
+        for end in rest {
+            self.unposted(&end);
+        }
+    }
+
+    /// A message that was received by no call that can be told: whatever completes requests took it.
+    fn unposted(&mut self, end: &End) {
+        let record = Record::Recv(self.message(end));
+        self.beside.push(Open {
+            ready: end.done,
+            since: 0,
+            record,
+        });
+    }
+
+    /// Sends of algorithms: in the call of the collective, or beside the program.
+    fn collective_sends(&mut self, sends: &[End]) {
+        for end in sends {
+            let until = self.calls.partition_point(|call| call.begin <= end.begun);
+            let of = self.calls[..until]
+                .iter()
+                .enumerate()
+                .rev()
+                .take_while(|(_, call)| call.end >= end.begun)
+                .find(|(_, call)| is_collective(call.class));
+            let of = of.map(|(index, call)| (index, *call));
+            let (message, request) = (self.message(end), self.request());
+            let start = Record::Isend { message, request };
+            let over = Record::IsendComplete { request };
+            match of {
+                Some((index, call)) => {
+                    let order = match end.begun == call.begin {
+                        true => Order::First,
+                        false => Order::Later,
+                    };
+                    self.place(index, end.begun, order, start);
+                    // Later rounds wait for large ones, whose buffers are not free at once.
+                    let done = end.done.min(call.end);
+                    match done > end.begun {
+                        true => self.place_in_round(index, done, Order::Arrived, over),
+                        false => self.place(index, call.end, Order::Complete, over),
+                    }
+                }
+                None => {
+                    let (index, time) = self.no_later(end.begun);
+                    self.place(index, time, Order::Later, start);
+                    self.beside.push(Open {
+                        ready: end.done.max(time),
+                        since: index,
+                        record: over,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
+    /// between them is waited for after the last of them, and the others do not depend on it.
+    fn place_in_round(&mut self, call: usize, done: u64, mut order: Order, over: Record) {
+        let is_before = |begun: u64| begun < done || begun == done && order == Order::Found;
+        let mut next = self.sending.partition_point(|(begun, _)| is_before(*begun));
+        let mut time = done;
+        while let Some(index) = next.checked_sub(1)
+            && let Some((begun, _)) = self.sending.get(next)
+            && self.sending[index].0 < *begun
+            && self.sending[index].1 == *begun
+        {
+            (time, order) = (*begun, Order::Found);
+            next += 1;
+        }
+        self.place(call, time, order, over);
+    }
+
+    /// Receives of algorithms, likewise.
+    fn collective_receives(&mut self, receives: &[End]) {
+        for end in receives {
+            let from = self.calls.partition_point(|call| call.end < end.done);
+            let mut near = (from..)
+                .zip(&self.calls[from..])
+                .take_while(|(_, call)| call.begin <= end.done);
+            let of = near
+                .find(|(_, call)| is_collective(call.class))
+                .map(|(index, call)| (index, *call));
+            let (message, request) = (self.message(end), self.request());
+            let start = Record::IrecvRequest { request };
+            let over = Record::Irecv { message, request };
+            if let Some((index, call)) = of {
+                // One that found its message was posted by a round that began just then. The others: before their
+                // messages came, which is all that matters of it.
+                match end.found && end.begun > call.begin {
+                    true => self.place(index, end.begun, Order::PostedLater, start),
+                    false => self.place(index, call.begin, Order::Posted, start),
+                }
+                let order = match end.found && end.done == end.begun {
+                    true => Order::Found,
+                    false => Order::Arrived,
+                };
+                self.place_in_round(index, end.done, order, over);
+                continue;
+            }
+            let before = self.calls.partition_point(|call| call.begin <= end.begun);
+            let began = self.calls[..before]
+                .iter()
+                .rposition(|call| call.class == Class::Background);
+            let (index, time) = match began {
+                Some(index) => (index, self.calls[index].end.min(end.done)),
+                None => self.no_later(end.begun.min(end.done)),
+            };
+            self.place(index, time, Order::Posted, start);
+            self.beside.push(Open {
+                ready: end.done.max(time),
+                since: index,
+                record: over,
+            });
+        }
+    }
+
+    /// Puts and gets that this rank began. `answers` are the ends of all.
+    fn transfers(&mut self, begun: &[End], answers: &[End]) {
+        let window = self.names.window;
+        let answered: BTreeMap<(u32, u32), u64> = answers
+            .iter()
+            .map(|end| ((end.peer, end.sequence), end.done))
+            .collect();
+        for end in begun {
+            let matching = self.request();
+            let transfer = Transfer {
+                window,
+                peer: end.peer,
+                bytes: end.bytes,
+                received: 0,
+                matching,
+            };
+            let record = match end.side {
+                Side::Get => Record::Get(transfer),
+                _ => Record::Put(transfer),
+            };
+            let call = self.begun_at(end.begun, |class| class == Class::OneSided);
+            let (call, time) = match call {
+                Some(call) => {
+                    self.taken[call] = true;
+                    (call, end.begun)
+                }
+                None => self.no_later(end.begun),
+            };
+            self.place(call, time, Order::First, record);
+            if let Some(ready) = answered.get(&(end.peer, end.sequence)) {
+                self.transfers.push(Open {
+                    ready: *ready,
+                    since: call,
+                    record: Record::TransferComplete { window, matching },
+                });
+            }
+        }
+    }
+
+    /// Finds the calls that complete what is open.
+    fn complete(&mut self) {
+        let mut program = Pending::new(std::mem::take(&mut self.open));
+        let mut beside = Pending::new(std::mem::take(&mut self.beside));
+        let mut transfers = Pending::new(std::mem::take(&mut self.transfers));
+        for index in 0..self.calls.len() {
+            let call = self.calls[index];
+            let mut over = Vec::new();
+            match call.class {
+                Class::WaitOne => {
+                    program.ready(call.end);
+                    over.extend(program.one(index, &call));
+                    beside.ready(call.end);
+                    beside.all(index, &mut over);
+                }
+                Class::WaitAny => {
+                    for pending in [&mut program, &mut beside] {
+                        pending.ready(call.end);
+                        pending.all(index, &mut over);
+                    }
+                }
+                Class::Fence => {
+                    transfers.ready(call.end);
+                    transfers.all(index, &mut over);
+                }
+                _ => {}
+            }
+            for open in over {
+                self.place(index, call.end, Order::Complete, open.record);
+            }
+        }
+        let (last, rank_end) = (self.calls.len(), self.rank_end);
+        for pending in [program, beside, transfers] {
+            for open in pending.rest() {
+                self.place(last, open.ready.max(rank_end), Order::Complete, open.record);
+            }
+        }
+    }
+
+    /// All events.
+    fn written(mut self) -> Vec<Event> {
+        let last = self.calls.len();
+        for placed in &mut self.placed {
+            if let Some(call) = self.calls.get(placed.call) {
+                placed.time = placed.time.clamp(call.begin, call.end);
+            }
+        }
+        self.placed
+            .sort_by_key(|placed| (placed.call, placed.time, placed.order));
+        let mut events = Vec::with_capacity(2 * last + self.placed.len());
+        let mut placed = self.placed.into_iter().peekable();
+        for (index, call) in self.calls.iter().enumerate() {
+            let region = call.activity;
+            events.push(Event {
+                time: call.begin,
+                record: Record::Enter { region },
+            });
+            while let Some(Placed { time, record, .. }) = placed.next_if(|placed| placed.call == index) {
+                events.push(Event { time, record });
+            }
+            events.push(Event {
+                time: call.end,
+                record: Record::Leave { region },
+            });
+        }
+        events.extend(placed.map(|Placed { time, record, .. }| Event { time, record }));
+        events
+    }
+}
+
+/// Takes the first, if it `fits`.
+fn front_if<T>(queue: &mut VecDeque<T>, fits: impl FnOnce(&T) -> bool) -> Option<T> {
+    match queue.front() {
+        Some(first) if fits(first) => queue.pop_front(),
+        _ => None,
+    }
+}
+
+fn is_collective(class: Class) -> bool {
+    matches!(class, Class::Collective | Class::Fence)
+}
+
+/// Which message a blocking receive took: the one that woke it, or that it found, or else the last that came in it.
+/// `receives` are in the order of their ends.
+fn received_in(call: &Call, receives: &[End], found: &[bool]) -> Option<usize> {
+    let first = receives.partition_point(|end| end.done < call.begin);
+    let until = receives.partition_point(|end| end.done <= call.end);
+    let mut within = (first..until).filter(|place| !found[*place]);
+    match call.woken {
+        Some(woken) => within
+            .clone()
+            .rfind(|place| receives[*place].done == woken)
+            .or_else(|| within.next_back()),
+        None => within
+            .clone()
+            .find(|place| receives[*place].begun == call.begin)
+            .or_else(|| within.next_back()),
+    }
+}
+
+/// Things that are open, in the order in which they become ready.
+struct Pending {
+    coming: VecDeque<Open>,
+    ready: VecDeque<Open>,
+}
+
+impl Pending {
+    fn new(mut all: Vec<Open>) -> Pending {
+        all.sort_by_key(|open| (open.ready, open.since));
+        Pending {
+            coming: all.into(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    fn ready(&mut self, now: u64) {
+        while let Some(open) = front_if(&mut self.coming, |open| open.ready <= now) {
+            self.ready.push_back(open);
+        }
+    }
+
+    /// All that are ready and were started before a call.
+    fn all(&mut self, call: usize, over: &mut Vec<Open>) {
+        self.ready.retain(|open| {
+            let earlier = open.since < call;
+            over.extend(earlier.then_some(*open));
+            !earlier
+        });
+    }
+
+    /// The one that a wait for one request is for: the one that woke it; else, as only receives cost their receiver
+    /// anything, by whether it cost anything.
+    fn one(&mut self, index: usize, call: &Call) -> Option<Open> {
+        let find = |fits: &dyn Fn(&Open) -> bool| {
+            self.ready
+                .iter()
+                .position(|open| open.since < index && fits(open))
+        };
+        let is_send = |open: &Open| matches!(open.record, Record::IsendComplete { .. });
+        let likely = match call.woken {
+            Some(woken) => find(&|open| open.ready == woken),
+            None => find(&|open| is_send(open) == (call.begin == call.end)),
+        };
+        let place = likely.or_else(|| find(&|_| true))?;
+        self.ready.remove(place)
+    }
+
+    fn rest(self) -> impl Iterator<Item = Open> {
+        self.ready.into_iter().chain(self.coming)
+    }
+}
+
+#[cfg(test)]
+#[path = "rank_tests.rs"]
+mod tests;

@@ -1,0 +1,28 @@
+//! What all calls of the C side need: one at a time, and the text of what went wrong.
+#![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
+
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+// SAFETY of the declaration: it repeats `errors.h`, which the C compiler checks against the definition.
+unsafe extern "C" {
+    fn fs_otf2_error() -> *const c_char;
+}
+
+/// libotf2 keeps global state (its error callback), the shims the text of the last error.
+static LIBRARY: Mutex<()> = Mutex::new(());
+
+pub(crate) fn lock() -> MutexGuard<'static, ()> {
+    // No Rust code that could panic runs between two calls that belong together.
+    LIBRARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The text of the error that `status` stands for. The caller holds the lock.
+pub(crate) fn check(status: c_int, _held: &MutexGuard<'static, ()>) -> Result<(), String> {
+    if status == 0 {
+        return Ok(());
+    }
+    // SAFETY: the text is static, ends with a zero, and nobody writes it while the lock is held.
+    let text = unsafe { CStr::from_ptr(fs_otf2_error()) };
+    Err(text.to_string_lossy().trim().to_string())
+}

@@ -1,0 +1,381 @@
+//! Archives that are written: libotf2 behind a safe interface.
+//!
+//! Locations are written one after the other, so that one buffer and one open file are enough however many there
+//! are; definitions follow when all events are known.
+#![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char, c_int};
+use std::mem;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+
+use crate::call::{check, lock};
+use crate::event::RawEvent;
+use crate::{CHUNK_BYTES, Domain, Event, Role};
+
+/// The archive's anchor file is called so, with `.otf2`.
+const NAME: &str = "traces";
+
+#[repr(C)]
+struct RawWriter {
+    _private: [u8; 0],
+}
+
+// SAFETY of the declarations: they repeat `writer.h`, which the C compiler checks against the definitions.
+unsafe extern "C" {
+    fn fs_otf2_create(
+        folder: *const c_char,
+        name: *const c_char,
+        creator: *const c_char,
+        description: *const c_char,
+        chunk_bytes: u64,
+        definition_chunk_bytes: u64,
+        writer: *mut *mut RawWriter,
+    ) -> c_int;
+    fn fs_otf2_write_events(
+        writer: *mut RawWriter,
+        location: u64,
+        events: *const RawEvent,
+        count: usize,
+    ) -> c_int;
+    fn fs_otf2_end_location(writer: *mut RawWriter, location: u64) -> c_int;
+    fn fs_otf2_begin_definitions(
+        writer: *mut RawWriter,
+        locations: u64,
+        ticks_per_second: u64,
+        offset: u64,
+        length: u64,
+    ) -> c_int;
+    fn fs_otf2_define_string(writer: *mut RawWriter, id: u32, text: *const c_char) -> c_int;
+    fn fs_otf2_define_node(
+        writer: *mut RawWriter,
+        id: u32,
+        name: u32,
+        class_name: u32,
+        parent: u32,
+        domain: c_int,
+    ) -> c_int;
+    fn fs_otf2_define_process(
+        writer: *mut RawWriter,
+        id: u32,
+        name: u32,
+        thread_name: u32,
+        node: u32,
+        events: u64,
+    ) -> c_int;
+    fn fs_otf2_define_region(writer: *mut RawWriter, id: u32, name: u32, role: u32, is_mpi: c_int) -> c_int;
+    fn fs_otf2_define_group(
+        writer: *mut RawWriter,
+        id: u32,
+        name: u32,
+        of_locations: c_int,
+        members: *const u64,
+        count: u32,
+    ) -> c_int;
+    fn fs_otf2_define_communicator(
+        writer: *mut RawWriter,
+        id: u32,
+        name: u32,
+        group: u32,
+        parent: u32,
+    ) -> c_int;
+    fn fs_otf2_define_window(writer: *mut RawWriter, id: u32, name: u32, communicator: u32) -> c_int;
+    fn fs_otf2_finish(writer: *mut RawWriter) -> c_int;
+    fn fs_otf2_abandon(writer: *mut RawWriter);
+}
+
+/// Limits of libotf2.
+const SMALLEST_CHUNK: u64 = 256 << 10;
+const LARGEST_CHUNK: u64 = 16 << 20;
+/// At most, in the definition of a group: a number of 32 bits and its length.
+const BYTES_PER_MEMBER: u64 = 8;
+
+/// What is not there, in definitions.
+const NONE: u32 = u32::MAX;
+
+/// Where the archive stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Events,
+    Definitions,
+}
+
+/// An archive that is being written. Dropped before [`Writer::finish`], it leaves files that are no archive.
+pub struct Writer {
+    open: Open,
+    stage: Stage,
+    raw: Vec<RawEvent>,
+    strings: BTreeMap<String, u32>,
+}
+
+/// What the shim has of it.
+struct Open(NonNull<RawWriter>);
+
+// SAFETY: the shim's data belong to no thread; the methods of `Writer` take `&mut self` and hold the lock during
+// each call.
+unsafe impl Send for Open {}
+
+impl Writer {
+    /// Makes the archive `traces.otf2` in a folder, which is made if it is not there. It will have so many locations.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn create(folder: &Path, creator: &str, description: &str, locations: u64) -> Result<Writer, String> {
+        let folder = text(folder.as_os_str().as_encoded_bytes())?;
+        let (name, creator) = (text(NAME.as_bytes())?, text(creator.as_bytes())?);
+        let description = text(description.as_bytes())?;
+        let mut writer = ptr::null_mut();
+        let held = lock();
+        // SAFETY: all texts end with a zero and are copied; `writer` is written once, with null or a writer.
+        let status = unsafe {
+            fs_otf2_create(
+                folder.as_ptr(),
+                name.as_ptr(),
+                creator.as_ptr(),
+                description.as_ptr(),
+                CHUNK_BYTES,
+                // The list of all locations is the longest; libotf2 clears the chunk for each of them.
+                (BYTES_PER_MEMBER * locations).clamp(SMALLEST_CHUNK, LARGEST_CHUNK),
+                &mut writer,
+            )
+        };
+        check(status, &held)?;
+        drop(held);
+        Ok(Writer {
+            open: Open(NonNull::new(writer).ok_or("libotf2 gave no archive")?),
+            stage: Stage::Events,
+            raw: Vec::new(),
+            strings: BTreeMap::new(),
+        })
+    }
+
+    /// Appends events to a location, whose times do not decrease. Another location must have been ended before.
+    ///
+    /// # Errors
+    /// What libotf2 says; times that decrease; a record that can only be read.
+    pub fn events(&mut self, location: u64, events: &[Event]) -> Result<(), String> {
+        self.must_be(Stage::Events)?;
+        self.raw.clear();
+        for event in events {
+            let raw = RawEvent::new(event).ok_or_else(|| format!("{:?} can only be read", event.record))?;
+            self.raw.push(raw);
+        }
+        let held = lock();
+        // SAFETY: the writer is open and takes events; the shim reads exactly `raw.len()` of them.
+        let status = unsafe {
+            fs_otf2_write_events(self.open.0.as_ptr(), location, self.raw.as_ptr(), self.raw.len())
+        };
+        check(status, &held)
+    }
+
+    /// The location has no more events.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn end_location(&mut self, location: u64) -> Result<(), String> {
+        self.must_be(Stage::Events)?;
+        let held = lock();
+        // SAFETY: the writer is open and takes events.
+        check(
+            unsafe { fs_otf2_end_location(self.open.0.as_ptr(), location) },
+            &held,
+        )
+    }
+
+    /// No location has more events; `locations` of them, from 0 on, will be defined. All times are between
+    /// `offset` and `length` ticks later.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn begin_definitions(
+        &mut self,
+        locations: u64,
+        ticks_per_second: u64,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), String> {
+        self.must_be(Stage::Events)?;
+        let held = lock();
+        // SAFETY: the writer is open and takes events.
+        let status = unsafe {
+            fs_otf2_begin_definitions(self.open.0.as_ptr(), locations, ticks_per_second, offset, length)
+        };
+        check(status, &held)?;
+        drop(held);
+        self.stage = Stage::Definitions;
+        // The shim takes string 0 for what has no text.
+        self.string("").map(drop)
+    }
+
+    /// The number of a text, which is defined if it is not yet.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn string(&mut self, of: &str) -> Result<u32, String> {
+        self.must_be(Stage::Definitions)?;
+        if let Some(id) = self.strings.get(of) {
+            return Ok(*id);
+        }
+        let id = self.strings.len() as u32;
+        let defined = text(of.as_bytes())?;
+        let held = lock();
+        // SAFETY: the writer is open and takes definitions; the text ends with a zero and is copied.
+        check(
+            unsafe { fs_otf2_define_string(self.open.0.as_ptr(), id, defined.as_ptr()) },
+            &held,
+        )?;
+        drop(held);
+        self.strings.insert(of.into(), id);
+        Ok(id)
+    }
+
+    /// A node of the system tree, after its parent.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn node(
+        &mut self,
+        id: u32,
+        name: &str,
+        class: &str,
+        parent: Option<u32>,
+        domain: Domain,
+    ) -> Result<(), String> {
+        let (name, class) = (self.string(name)?, self.string(class)?);
+        let parent = parent.unwrap_or(NONE);
+        let domain = match domain {
+            Domain::Other => 0,
+            Domain::Machine => 1,
+            Domain::SharedMemory => 2,
+        };
+        let held = lock();
+        // SAFETY: the writer is open and takes definitions, or `string` had failed; likewise in those below.
+        let status = unsafe { fs_otf2_define_node(self.open.0.as_ptr(), id, name, class, parent, domain) };
+        check(status, &held)
+    }
+
+    /// A process of one thread, which is the location of the same number.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn process(&mut self, id: u32, name: &str, node: u32, events: u64) -> Result<(), String> {
+        let name = self.string(name)?;
+        let held = lock();
+        // SAFETY: as in `node`.
+        let status = unsafe { fs_otf2_define_process(self.open.0.as_ptr(), id, name, name, node, events) };
+        check(status, &held)
+    }
+
+    /// A function of MPI, or a part of the application.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn region(&mut self, id: u32, name: &str, role: Role, is_mpi: bool) -> Result<(), String> {
+        let name = self.string(name)?;
+        let held = lock();
+        // SAFETY: as in `node`.
+        let status =
+            unsafe { fs_otf2_define_region(self.open.0.as_ptr(), id, name, role as u32, is_mpi.into()) };
+        check(status, &held)
+    }
+
+    /// The group of the locations of all MPI ranks, in their order; members of other groups are places in it.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn locations(&mut self, id: u32, name: &str, members: &[u64]) -> Result<(), String> {
+        self.any_group(id, name, true, members)
+    }
+
+    /// A group of MPI ranks.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn group(&mut self, id: u32, name: &str, members: &[u64]) -> Result<(), String> {
+        self.any_group(id, name, false, members)
+    }
+
+    fn any_group(&mut self, id: u32, name: &str, of_locations: bool, members: &[u64]) -> Result<(), String> {
+        let name = self.string(name)?;
+        let count = u32::try_from(members.len()).map_err(|_| "a group of 2^32 ranks".to_string())?;
+        let held = lock();
+        // SAFETY: as in `node`; the shim reads exactly `count` members.
+        let status = unsafe {
+            fs_otf2_define_group(
+                self.open.0.as_ptr(),
+                id,
+                name,
+                of_locations.into(),
+                members.as_ptr(),
+                count,
+            )
+        };
+        check(status, &held)
+    }
+
+    /// A communicator of a group's ranks.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn communicator(
+        &mut self,
+        id: u32,
+        name: &str,
+        group: u32,
+        parent: Option<u32>,
+    ) -> Result<(), String> {
+        let name = self.string(name)?;
+        let parent = parent.unwrap_or(NONE);
+        let held = lock();
+        // SAFETY: as in `node`.
+        let status = unsafe { fs_otf2_define_communicator(self.open.0.as_ptr(), id, name, group, parent) };
+        check(status, &held)
+    }
+
+    /// Memory that the ranks of a communicator open to each other.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn window(&mut self, id: u32, name: &str, communicator: u32) -> Result<(), String> {
+        let name = self.string(name)?;
+        let held = lock();
+        // SAFETY: as in `node`.
+        let status = unsafe { fs_otf2_define_window(self.open.0.as_ptr(), id, name, communicator) };
+        check(status, &held)
+    }
+
+    /// All is defined: makes the anchor file and closes the archive.
+    ///
+    /// # Errors
+    /// What libotf2 says.
+    pub fn finish(self) -> Result<(), String> {
+        self.must_be(Stage::Definitions)?;
+        let writer = self.open.0;
+        // Finishing closes it.
+        mem::forget(self.open);
+        let held = lock();
+        // SAFETY: the writer is open and this is its last use.
+        check(unsafe { fs_otf2_finish(writer.as_ptr()) }, &held)
+    }
+
+    fn must_be(&self, stage: Stage) -> Result<(), String> {
+        match (self.stage == stage, stage) {
+            (true, _) => Ok(()),
+            (false, Stage::Events) => Err("events after definitions".into()),
+            (false, Stage::Definitions) => Err("definitions before the last event".into()),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let _held = lock();
+        // SAFETY: the writer is open and this is its last use.
+        unsafe { fs_otf2_abandon(self.0.as_ptr()) };
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<CString, String> {
+    CString::new(bytes).map_err(|_| "a text contains a zero byte".into())
+}
