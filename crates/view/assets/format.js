@@ -7,10 +7,12 @@ export function timeUnit(ps) {
   return TIMES.find(([, length]) => Math.abs(ps) >= length) ?? TIMES.at(-1);
 }
 
-/** A time in picoseconds; `like` is a time of the size that decides the unit. */
-export function time(ps, like = ps) {
+/** A time in picoseconds; `like` is a time of the size that decides the unit; times that are `step` apart differ. */
+export function time(ps, like = ps, step = Infinity) {
   const [unit, length] = timeUnit(like);
-  return `${number(ps / length)} ${unit}`;
+  const value = ps / length;
+  const digits = Math.ceil(Math.log10(length / step));
+  return digits > 3 ? `${value.toLocaleString("en", { maximumFractionDigits: digits })} ${unit}` : `${number(value)} ${unit}`;
 }
 
 /** A number with about four digits. */

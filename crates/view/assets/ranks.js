@@ -148,7 +148,7 @@ export class RanksView {
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
     for (let at = Math.ceil(this.span.from / step) * step; at <= this.span.to; at += step) {
-      pen.fillText(time(at, this.span.to), this.x(at) + 2, 12);
+      pen.fillText(time(at, this.span.to, step), this.x(at) + 2, 12);
       pen.fillRect(this.x(at), 4, 1, height);
     }
     const lane = this.laneHeight;
