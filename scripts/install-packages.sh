@@ -6,7 +6,7 @@
 #   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
 #
 # Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
-# same, but cannot read recorded traces; without Chromium (of --python) tests of `fabricsim view` are skipped.
+# same, but can neither read nor write OTF2 traces; without Chromium (of --python) tests of `fabricsim view` are skipped.
 # Their absence is a warning, all others are errors.
 set -euo pipefail
 
@@ -86,7 +86,7 @@ give_up() {
     for package in "${optional[@]}"; do
         case $package in
         chromium) echo "Going on without chromium: tests of fabricsim view are skipped." >&2 ;;
-        *) echo "Going on without $package: recorded OTF2 traces cannot be read." >&2 ;;
+        *) echo "Going on without $package: OTF2 traces can be neither read nor written." >&2 ;;
         esac
     done
     exit 0
