@@ -35,6 +35,7 @@ from fabricsim.experiment import (
     Run,
 )
 from fabricsim.explanation import explain
+from fabricsim.exporting import export
 from fabricsim.program import Program
 from fabricsim.progress import Bar
 from fabricsim.record import Record
@@ -72,6 +73,7 @@ __all__ = [
     "check",
     "compare",
     "explain",
+    "export",
     "list_parts",
     "load",
     "mapping",

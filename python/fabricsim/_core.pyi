@@ -21,6 +21,7 @@ __all__ = [
     "compute",
     "exchange",
     "explain",
+    "export",
     "list_parts",
     "main",
     "one_sided",
@@ -71,6 +72,13 @@ def list_parts() -> str: ...
 def trace_info(path: str | PathLike[str]) -> str: ...
 def regenerate_report(folder: str | PathLike[str]) -> str: ...
 def explain(folder: str | PathLike[str], job: str | None = None) -> str: ...
+def export(
+    folder: str | PathLike[str],
+    format: str,
+    out: str | PathLike[str],
+    table: str | None = None,
+    links: int | None = None,
+) -> str: ...
 def compare(folders: list[tuple[str, str | PathLike[str]]]) -> str: ...
 def program_operations(
     given: tuple[Any, Any, list[str], str],

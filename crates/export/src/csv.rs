@@ -41,7 +41,6 @@ fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, 
 
 /// Writes a table, batch by batch.
 fn table_to(folder: &Folder, table: &str, path: &Path) -> Result<(), Error> {
-    folder.require(table)?;
     let failed = |source| Error::Write {
         path: path.into(),
         source,

@@ -65,13 +65,17 @@ impl Folder {
         self.summary.as_ref()
     }
 
+    /// The experiment with every default filled in.
+    pub fn experiment(&self) -> &Value {
+        &self.experiment
+    }
+
     /// Names of all tables.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
         self.tables.keys().map(String::as_str)
     }
 
     /// Whether there is such a table. A table without rows is never written.
-    #[allow(dead_code)] // For the formats to come.
     pub fn has(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
@@ -312,7 +316,7 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow_array::{ArrayRef, UInt64Array};
+    use arrow_array::{ArrayRef, Float32Array, StringArray, UInt32Array, UInt64Array};
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
 
@@ -326,6 +330,30 @@ pub(crate) mod tests {
         let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(groups)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
+    }
+
+    pub(crate) fn u32s(cells: &[u32]) -> ArrayRef {
+        Arc::new(UInt32Array::from(cells.to_vec()))
+    }
+
+    pub(crate) fn maybe_u32s(cells: &[Option<u32>]) -> ArrayRef {
+        Arc::new(UInt32Array::from(cells.to_vec()))
+    }
+
+    pub(crate) fn u64s(cells: &[u64]) -> ArrayRef {
+        Arc::new(UInt64Array::from(cells.to_vec()))
+    }
+
+    pub(crate) fn f32s(cells: &[f32]) -> ArrayRef {
+        Arc::new(Float32Array::from(cells.to_vec()))
+    }
+
+    pub(crate) fn texts(cells: &[&str]) -> ArrayRef {
+        Arc::new(StringArray::from(cells.to_vec()))
+    }
+
+    pub(crate) fn maybe_texts(cells: &[Option<&str>]) -> ArrayRef {
+        Arc::new(StringArray::from(cells.to_vec()))
     }
 
     /// What a finished run of this experiment leaves beside its tables.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::Folder;
 use crate::place::Place;
-use crate::{Error, csv, graphml, otf2};
+use crate::{Error, csv, graphml, otf2, perfetto};
 
 /// All formats, by name. A new one is a file beside `csv.rs` and a line here.
-pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT];
+pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT, &perfetto::FORMAT];
 
 /// A format of other tools.
 pub struct Format {
@@ -83,6 +83,9 @@ pub fn export(
         });
     }
     let source = Folder::open(folder)?;
+    if let Some(table) = &options.table {
+        source.require(table)?;
+    }
     let place = Place::new(folder, out, (format.made)(options))?;
     let mut notes: Vec<String> = source.note().into_iter().collect();
     notes.extend((format.write)(&source, options, place.draft())?);

@@ -408,32 +408,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::folder::tests::{finished, killed, table};
-    use arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray, UInt32Array, UInt64Array};
+    use crate::folder::tests::{f32s, finished, killed, maybe_u32s, table, texts, u32s, u64s};
+    use arrow_array::Float64Array;
     use serde_json::Value;
-
-    fn u32s(cells: &[u32]) -> ArrayRef {
-        Arc::new(UInt32Array::from(cells.to_vec()))
-    }
-
-    fn u64s(cells: &[u64]) -> ArrayRef {
-        Arc::new(UInt64Array::from(cells.to_vec()))
-    }
-
-    fn f32s(cells: &[f32]) -> ArrayRef {
-        Arc::new(Float32Array::from(cells.to_vec()))
-    }
-
-    fn texts(cells: &[&str]) -> ArrayRef {
-        Arc::new(StringArray::from(cells.to_vec()))
-    }
 
     /// A host at one of two routers, which have two cables between them.
     fn small(folder: &Path) {
         let routers = vec![
             ("router", u32s(&[0, 1])),
             ("label", texts(&["(0, <&\"\u{1}>)", ""])),
-            ("group", Arc::new(UInt32Array::from(vec![Some(7), None]))),
+            ("group", maybe_u32s(&[Some(7), None])),
             ("x", f32s(&[0.0, 1.0])),
             ("y", f32s(&[0.25, 1.0])),
         ];

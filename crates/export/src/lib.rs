@@ -11,6 +11,7 @@ mod folder;
 mod format;
 mod graphml;
 mod otf2;
+mod perfetto;
 mod place;
 mod rows;
 

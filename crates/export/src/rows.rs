@@ -142,7 +142,6 @@ impl<'b> Rows<'b> {
     }
 
     /// Yes or no.
-    #[allow(dead_code)] // For the formats to come.
     pub fn flags(&self, name: &str) -> Result<&'b BooleanArray, WrongColumn> {
         let column = self.column(name)?.as_boolean_opt();
         column.ok_or_else(|| wrong(name, "yes and no"))

@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use super::program::program_operations;
     #[pymodule_export]
-    use super::{compare, explain, list_parts, main, regenerate_report, trace_info};
+    use super::{compare, explain, export, list_parts, main, regenerate_report, trace_info};
 
     /// Version of the core.
     #[pymodule_export]
@@ -75,6 +75,32 @@ fn explain(py: Python<'_>, folder: std::path::PathBuf, job: Option<String>) -> P
     let paths = py.detach(|| analysis::write(&folder, job.as_deref()));
     let paths = paths.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
     Ok(json(&paths))
+}
+
+/// Writes a result in the format of another tool; returns the notes, as JSON.
+#[pyfunction]
+#[pyo3(signature = (folder, format, out, table=None, links=None))]
+fn export(
+    py: Python<'_>,
+    folder: std::path::PathBuf,
+    format: &str,
+    out: std::path::PathBuf,
+    table: Option<String>,
+    links: Option<usize>,
+) -> PyResult<String> {
+    // The function makes a module of its own name.
+    let options = ::export::Options { table, links };
+    let exported = py.detach(|| {
+        let format = ::export::Format::named(format)?;
+        Some(::export::export(&folder, format, Some(&out), &options))
+    });
+    let Some(exported) = exported else {
+        let known: Vec<&str> = ::export::FORMATS.iter().map(|format| format.name).collect();
+        let why = format!("there is no format '{format}'; there are: {}", known.join(", "));
+        return Err(pyo3::exceptions::PyValueError::new_err(why));
+    };
+    let exported = exported.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+    Ok(json(&exported.notes))
 }
 
 /// A table that compares results, given as pairs of a name and a folder.

@@ -34,7 +34,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "analysis", "cluster", "config", "export", "results", "sim", "view", "workload",
         ],
     ),
-    ("py", &["analysis", "cli", "config", "results", "sim", "workload"]),
+    (
+        "py",
+        &[
+            "analysis", "cli", "config", "export", "results", "sim", "workload",
+        ],
+    ),
     ("testkit", &["des"]),
 ];
 

@@ -3,6 +3,7 @@
 mod bench;
 mod checkpoints;
 mod explain;
+mod export;
 mod otf2;
 mod right_input;
 mod running;

@@ -14,7 +14,7 @@ use crate::bench::{Bench, EXPERIMENT, texts};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Starts an endless run into `here` and kills it when there is something of each table.
-fn kill(bench: &Bench) {
+pub fn kill(bench: &Bench) {
     let running = bench.path().join("here/running");
     let mut child = Command::new(bench.command().get_program())
         .current_dir(bench.path())

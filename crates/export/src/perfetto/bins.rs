@@ -1,0 +1,206 @@
+//! Series by bins of time: rows in the order of bins, and curves that know of the bins without rows.
+
+use std::collections::BTreeMap;
+
+use super::trace::{Trace, Track};
+use crate::Error;
+use crate::folder::Folder;
+use crate::rows::Stop;
+
+/// A bin of time, and what happened in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bin {
+    pub begin: u64,
+    pub end: u64,
+    pub values: Vec<u64>,
+}
+
+/// Rows that came after later ones of the same thing.
+type Late = BTreeMap<String, BTreeMap<u64, Bin>>;
+
+impl Bin {
+    /// Picoseconds.
+    pub fn width(&self) -> u64 {
+        self.end.saturating_sub(self.begin).max(1)
+    }
+
+    /// Gigabits in a second, of a number of bytes in the bin.
+    pub fn gbps(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8000.0 / self.width() as f64
+    }
+
+    /// Percent of the time of so many things.
+    pub fn percent(&self, ps: u64, things: u64) -> f64 {
+        ps as f64 * 100.0 / (self.width() as f64 * things.max(1) as f64)
+    }
+
+    fn add(&mut self, other: &Bin) {
+        self.end = self.end.max(other.end);
+        for (value, more) in self.values.iter_mut().zip(&other.values) {
+            *value += more;
+        }
+    }
+}
+
+/// Gives all bins of a table of sums, those of each thing in the order of time. What was added to a bin after it had
+/// been written is a row of its own, farther on in the table: such rows, which are few, are looked for first.
+pub(crate) fn sums(
+    folder: &Folder,
+    table: &str,
+    thing: &str,
+    values: &[&str],
+    mut take: impl FnMut(&str, &Bin) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut late = Late::new();
+    in_order(
+        folder,
+        table,
+        thing,
+        values,
+        |thing, bin| {
+            let bins = late.entry(thing.into()).or_default();
+            match bins.get_mut(&bin.begin) {
+                Some(known) => known.add(&bin),
+                None => {
+                    bins.insert(bin.begin, bin);
+                }
+            }
+        },
+        |_, _| Ok(()),
+    )?;
+    in_order(
+        folder,
+        table,
+        thing,
+        values,
+        |_, _| {},
+        |thing, mut bin| {
+            if let Some(bins) = late.get_mut(thing) {
+                let rest = bins.split_off(&bin.begin);
+                for before in std::mem::replace(bins, rest).values() {
+                    take(thing, before)?;
+                }
+                if let Some(more) = bins.remove(&bin.begin) {
+                    bin.add(&more);
+                }
+            }
+            take(thing, &bin)
+        },
+    )?;
+    for (thing, bins) in &late {
+        for bin in bins.values() {
+            take(thing, bin)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a table of sums; `late` gets the rows that are not in the order of time.
+fn in_order(
+    folder: &Folder,
+    table: &str,
+    thing: &str,
+    values: &[&str],
+    mut late: impl FnMut(&str, Bin),
+    mut take: impl FnMut(&str, Bin) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let columns: Vec<&str> = ["begin_ps", "end_ps", thing]
+        .into_iter()
+        .chain(values.iter().copied())
+        .collect();
+    // Begins of the newest bins, plus one.
+    let mut newest = BTreeMap::<String, u64>::new();
+    folder.each(table, &columns, |rows| {
+        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let things = rows.texts(thing)?;
+        let mut cells = Vec::new();
+        for value in values {
+            cells.push(rows.integers(value)?);
+        }
+        for row in 0..rows.len() {
+            let thing = things.or_empty(row);
+            let bin = Bin {
+                begin: begins[row],
+                end: ends[row],
+                values: cells.iter().map(|cells| cells[row]).collect(),
+            };
+            let newest = match newest.get_mut(thing) {
+                Some(newest) => newest,
+                None => newest.entry(thing.into()).or_default(),
+            };
+            if bin.begin < *newest {
+                late(thing, bin);
+            } else {
+                *newest = bin.begin + 1;
+                take(thing, bin)?;
+            }
+        }
+        Ok::<(), Stop>(())
+    })
+}
+
+/// A curve that is being drawn. It is there from its first value other than 0 on.
+pub(crate) struct Curve {
+    parent: Track,
+    name: String,
+    unit: &'static str,
+    scale: Option<&'static str>,
+    track: Option<Track>,
+    value: f64,
+    /// When the latest bin ended.
+    end: u64,
+}
+
+impl Curve {
+    /// A curve of this name; those that share a scale are drawn to it.
+    pub fn new(parent: Track, name: &str, unit: &'static str, scale: Option<&'static str>) -> Curve {
+        Curve {
+            parent,
+            name: name.into(),
+            unit,
+            scale,
+            track: None,
+            value: 0.0,
+            end: 0,
+        }
+    }
+
+    /// What happened in a bin; in those before it without a row, nothing did.
+    pub fn flow(&mut self, trace: &mut Trace, bin: &Bin, value: f64) -> Result<(), Error> {
+        if self.end < bin.begin {
+            self.value_at(trace, self.end, 0.0)?;
+        }
+        self.end = bin.end;
+        self.value_at(trace, bin.begin, value)
+    }
+
+    /// What holds from the end of a bin on.
+    pub fn level(&mut self, trace: &mut Trace, bin: &Bin, value: f64) -> Result<(), Error> {
+        self.end = bin.end;
+        self.value_at(trace, bin.end, value)
+    }
+
+    /// Nothing more happens after the last bin.
+    pub fn finish(&mut self, trace: &mut Trace) -> Result<(), Error> {
+        self.value_at(trace, self.end, 0.0)
+    }
+
+    fn value_at(&mut self, trace: &mut Trace, at_ps: u64, value: f64) -> Result<(), Error> {
+        if value == self.value {
+            return Ok(());
+        }
+        let track = match self.track {
+            Some(track) => track,
+            None => {
+                let track = trace.curve(self.parent, &self.name, self.unit, self.scale)?;
+                if at_ps > 0 {
+                    trace.value(track, 0, 0.0)?;
+                }
+                self.track = Some(track);
+                track
+            }
+        };
+        self.value = value;
+        trace.value(track, at_ps, value)
+    }
+}

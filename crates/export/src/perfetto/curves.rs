@@ -1,0 +1,161 @@
+//! Curves over time: of the classes of links, of the busiest links, of the jobs.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::bins::{Bin, Curve, sums};
+use super::jobs::Jobs;
+use super::trace::{Trace, Track};
+use crate::Error;
+use crate::folder::Folder;
+use crate::rows::Stop;
+
+/// Curves of the classes of links, under `network`.
+pub(crate) fn classes(folder: &Folder, trace: &mut Trace, network: Track) -> Result<(), Error> {
+    let mut links = BTreeMap::<String, u64>::new();
+    folder.each("class_series", &["class", "links"], |rows| {
+        let (classes, counts) = (rows.texts("class")?, rows.integers("links")?);
+        for (row, count) in counts.iter().enumerate() {
+            let class = classes.or_empty(row);
+            if links.get(class) != Some(count) {
+                links.insert(class.into(), *count);
+            }
+        }
+        Ok::<(), Stop>(())
+    })?;
+    let mut curves = BTreeMap::<String, [Curve; 3]>::new();
+    for class in links.keys() {
+        // Shares can be compared between classes; throughputs of a hundred links and of ten thousand cannot.
+        let curve = |what, unit, scale| Curve::new(network, &format!("{class} links: {what}"), unit, scale);
+        let of = [
+            curve("throughput", "Gb/s", None),
+            curve("busy", "%", Some("classes")),
+            curve("held up by full buffers", "%", Some("classes")),
+        ];
+        curves.insert(class.clone(), of);
+    }
+    sums(
+        folder,
+        "class_series",
+        "class",
+        &["bytes", "busy_ps", "buffer_full_ps"],
+        |class, bin| {
+            let Some([throughput, busy, full]) = curves.get_mut(class) else {
+                return Ok(());
+            };
+            let things = links.get(class).copied().unwrap_or(1);
+            throughput.flow(trace, bin, bin.gbps(bin.values[0]))?;
+            busy.flow(trace, bin, bin.percent(bin.values[1], things))?;
+            full.flow(trace, bin, bin.percent(bin.values[2], things))
+        },
+    )?;
+    finish(trace, curves.values_mut().flatten())
+}
+
+fn finish<'c>(trace: &mut Trace, curves: impl Iterator<Item = &'c mut Curve>) -> Result<(), Error> {
+    for curve in curves {
+        curve.finish(trace)?;
+    }
+    Ok(())
+}
+
+/// The links that were busy longest, at most so many, the busiest first.
+pub(crate) fn busiest(folder: &Folder, most: usize) -> Result<Vec<u32>, Error> {
+    let mut busy = BTreeMap::<u32, u64>::new();
+    folder.each("link_series", &["link", "busy_ps"], |rows| {
+        let (links, times) = (rows.short_integers("link")?, rows.integers("busy_ps")?);
+        for (link, time) in links.iter().zip(times) {
+            *busy.entry(*link).or_default() += time;
+        }
+        Ok::<(), Stop>(())
+    })?;
+    let mut links: Vec<(u32, u64)> = busy.into_iter().filter(|(_, time)| *time > 0).collect();
+    links.sort_by_key(|(link, time)| (Reverse(*time), *link));
+    links.truncate(most);
+    Ok(links.into_iter().map(|(link, _)| link).collect())
+}
+
+/// Curves of these links, under `network`, in this order.
+pub(crate) fn links(
+    folder: &Folder,
+    trace: &mut Trace,
+    network: Track,
+    chosen: &[u32],
+    names: &BTreeMap<u32, String>,
+) -> Result<(), Error> {
+    let mut curves = BTreeMap::<u32, (Curve, Curve)>::new();
+    let group = trace.track(Some(network), "busiest links")?;
+    for link in chosen {
+        let name = names.get(link).cloned().unwrap_or_else(|| format!("link {link}"));
+        let track = trace.track(Some(group), &name)?;
+        let busy = Curve::new(track, "busy", "%", Some("links"));
+        curves.insert(
+            *link,
+            (busy, Curve::new(track, "waiting for it", "bytes", Some("links"))),
+        );
+    }
+    let columns = ["begin_ps", "end_ps", "link", "busy_ps", "waiting_bytes"];
+    folder.each("link_series", &columns, |rows| {
+        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let links = rows.short_integers("link")?;
+        let (times, waiting) = (rows.integers("busy_ps")?, rows.integers("waiting_bytes")?);
+        for (row, link) in links.iter().enumerate() {
+            let Some((busy, queue)) = curves.get_mut(link) else {
+                continue;
+            };
+            let bin = Bin {
+                begin: begins[row],
+                end: ends[row],
+                values: Vec::new(),
+            };
+            busy.flow(trace, &bin, bin.percent(times[row], 1))?;
+            queue.level(trace, &bin, waiting[row] as f64)?;
+        }
+        Ok::<(), Stop>(())
+    })?;
+    finish(trace, curves.values_mut().map(|(busy, _)| busy))
+}
+
+/// Curves of each job, under its process.
+pub(crate) fn jobs(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+    /// What a job has: flows, then what has come together since its start.
+    struct OfJob {
+        sent: Curve,
+        received: Curve,
+        messages: (Curve, u64),
+        finished: (Curve, u64),
+    }
+    let columns = [
+        "bytes_sent",
+        "bytes_received",
+        "messages_received",
+        "ranks_finished",
+    ];
+    let mut curves = BTreeMap::<usize, OfJob>::new();
+    sums(folder, "job_series", "job", &columns, |name, bin| {
+        let job = jobs.number(trace, name)?;
+        let track = jobs.track(job);
+        let curve = |name, unit, scale| Curve::new(track, name, unit, scale);
+        let of = curves.entry(job).or_insert_with(|| OfJob {
+            sent: curve("sent", "Gb/s", Some("job")),
+            received: curve("received", "Gb/s", Some("job")),
+            messages: (curve("messages received so far", "messages", None), 0),
+            finished: (curve("ranks finished", "ranks", None), 0),
+        });
+        of.sent.flow(trace, bin, bin.gbps(bin.values[0]))?;
+        of.received.flow(trace, bin, bin.gbps(bin.values[1]))?;
+        let sums = [
+            (&mut of.messages, bin.values[2]),
+            (&mut of.finished, bin.values[3]),
+        ];
+        for ((curve, sum), more) in sums {
+            *sum += more;
+            curve.level(trace, bin, *sum as f64)?;
+        }
+        Ok(())
+    })?;
+    let flows = curves
+        .values_mut()
+        .flat_map(|of| [&mut of.sent, &mut of.received]);
+    finish(trace, flows)
+}

@@ -1,0 +1,77 @@
+//! The critical path of each job, a track of its own: a slice for each step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::jobs::Jobs;
+use super::trace::{Named, Trace, Track, Value};
+use crate::Error;
+use crate::folder::Folder;
+use crate::rows::Stop;
+
+/// The links that are on a path.
+pub(crate) fn links(folder: &Folder) -> Result<BTreeSet<u32>, Error> {
+    let mut links = BTreeSet::new();
+    folder.each("critical_path", &["link"], |rows| {
+        let numbers = rows.maybe_integers("link")?.into_iter().flatten();
+        links.extend(numbers.filter_map(|link| u32::try_from(link).ok()));
+        Ok::<(), Stop>(())
+    })?;
+    Ok(links)
+}
+
+/// All paths.
+pub(crate) fn paths(
+    folder: &Folder,
+    jobs: &mut Jobs,
+    trace: &mut Trace,
+    names: &BTreeMap<u32, String>,
+) -> Result<(), Error> {
+    let columns = [
+        "job", "kind", "rank", "to_rank", "begin_ps", "end_ps", "activity", "link", "reason", "holder",
+    ];
+    let mut tracks = BTreeMap::<usize, Track>::new();
+    folder.each("critical_path", &columns, |rows| {
+        let (of, kinds) = (rows.texts("job")?, rows.texts("kind")?);
+        let (ranks, to_ranks) = (rows.integers("rank")?, rows.maybe_integers("to_rank")?);
+        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let (activities, links) = (rows.texts("activity")?, rows.maybe_integers("link")?);
+        let (reasons, holders) = (rows.texts("reason")?, rows.texts("holder")?);
+        for row in 0..rows.len() {
+            let job = jobs.number(trace, of.or_empty(row))?;
+            let track = match tracks.get(&job) {
+                Some(track) => *track,
+                None => {
+                    let track = trace.track(Some(jobs.track(job)), "critical path")?;
+                    tracks.insert(job, track);
+                    track
+                }
+            };
+            let place = match to_ranks[row] {
+                Some(to) => format!("rank {} to {to}", ranks[row]),
+                None => format!("rank {}", ranks[row]),
+            };
+            let link = links[row].map(|link| {
+                let name = u32::try_from(link).ok().and_then(|link| names.get(&link));
+                name.cloned().unwrap_or_else(|| format!("link {link}"))
+            });
+            let told: Vec<(&'static str, Value<'_>)> = [
+                ("activity", activities.get(row)),
+                ("link", link.as_deref()),
+                ("reason", reasons.get(row)),
+                ("holder", holders.get(row)),
+            ]
+            .into_iter()
+            .filter_map(|(key, text)| Some((key, Value::Text(text?))))
+            .collect();
+            let kind = kinds.or_empty(row);
+            let step = Named {
+                category: "critical path",
+                name: &format!("{kind}, {place}"),
+                told: &told,
+            };
+            trace.begin(track, begins[row], &step)?;
+            trace.end(track, ends[row])?;
+        }
+        Ok::<(), Stop>(())
+    })
+}

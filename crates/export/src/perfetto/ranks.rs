@@ -1,0 +1,323 @@
+//! What ranks did, and their messages: a thread for each rank, a slice for each row of `timeline`, two points and an
+//! arrow between them for each row of `messages`.
+//!
+//! Events of one time count in the order in which they are in the file. A message is handed over when the overhead of
+//! its sender has just ended, and ends what the receiver waits in; so the ends of arrows are written before the
+//! slices, and as a rule their begins, too. What is sent in the moment in which the call begins is written after them.
+
+use std::collections::BTreeMap;
+
+use super::jobs::Jobs;
+use super::trace::{Arrow, Named, Trace, Track, Value, nanoseconds};
+use crate::Error;
+use crate::folder::Folder;
+use crate::rows::{Rows, Texts, WrongColumn};
+
+/// State of a rank that computes, in `timeline`.
+const COMPUTE: &str = "compute";
+
+/// Protocols of messages that carry data of the application, in `messages`.
+const DATA: [&str; 4] = ["eager", "rendezvous", "put", "get-data"];
+
+/// The ranks of all jobs and their tracks.
+pub(crate) struct Ranks {
+    /// Hosts by job and rank, where they are known.
+    hosts: Vec<BTreeMap<u32, Option<u32>>>,
+    tracks: Vec<BTreeMap<u32, Track>>,
+    threads: i64,
+}
+
+impl Ranks {
+    /// Describes all ranks that are known beforehand, job by job.
+    pub fn describe(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<Ranks, Error> {
+        let mut ranks = Ranks {
+            hosts: Vec::new(),
+            tracks: Vec::new(),
+            threads: 0,
+        };
+        if folder.has("ranks") {
+            ranks.see(folder, jobs, trace, "ranks", "rank", Some("host"))?;
+        } else {
+            // A run that has not ended.
+            for (table, rank, host) in [
+                ("timeline", "rank", None),
+                ("messages", "from_rank", Some("from_host")),
+                ("messages", "to_rank", Some("to_host")),
+            ] {
+                if folder.has(table) {
+                    ranks.see(folder, jobs, trace, table, rank, host)?;
+                }
+            }
+        }
+        for job in 0..ranks.hosts.len() {
+            let known: Vec<u32> = ranks.hosts[job].keys().copied().collect();
+            for rank in known {
+                ranks.track(trace, job, rank)?;
+            }
+        }
+        Ok(ranks)
+    }
+
+    fn see(
+        &mut self,
+        folder: &Folder,
+        jobs: &mut Jobs,
+        trace: &mut Trace,
+        table: &str,
+        rank: &str,
+        host: Option<&str>,
+    ) -> Result<(), Error> {
+        let columns: Vec<&str> = ["job", rank].into_iter().chain(host).collect();
+        folder.each(table, &columns, |rows| {
+            let names = rows.texts("job")?;
+            let ranks = rows.short_integers(rank)?;
+            let hosts = host.map(|host| rows.short_integers(host)).transpose()?;
+            for (row, rank) in ranks.iter().enumerate() {
+                let job = jobs.number(trace, names.or_empty(row))?;
+                let known = self.of(job).0.entry(*rank).or_default();
+                *known = hosts.as_ref().map(|hosts| hosts[row]).or(*known);
+            }
+            Ok(())
+        })
+    }
+
+    /// Hosts and tracks of a job.
+    fn of(&mut self, job: usize) -> (&mut BTreeMap<u32, Option<u32>>, &mut BTreeMap<u32, Track>) {
+        if self.hosts.len() <= job {
+            self.hosts.resize_with(job + 1, BTreeMap::new);
+            self.tracks.resize_with(job + 1, BTreeMap::new);
+        }
+        (&mut self.hosts[job], &mut self.tracks[job])
+    }
+
+    /// The track of a rank.
+    fn track(&mut self, trace: &mut Trace, job: usize, rank: u32) -> Result<Track, Error> {
+        let threads = self.threads;
+        let (hosts, tracks) = self.of(job);
+        if let Some(track) = tracks.get(&rank) {
+            return Ok(*track);
+        }
+        // Leading zeros: where threads are in the order of their names, that of ranks is the same.
+        let width = hosts.keys().next_back().map_or(1, |last| last.to_string().len());
+        let mut name = format!("rank {rank:0width$}");
+        if let Some(Some(host)) = hosts.get(&rank) {
+            name += &format!(" on host {host}");
+        }
+        let place = i32::try_from(rank).unwrap_or(i32::MAX);
+        // No thread has the number of a process: it would be taken for its main thread.
+        let track = trace.thread(Jobs::pid(job), FIRST_THREAD + threads, &name, place)?;
+        tracks.insert(rank, track);
+        self.threads += 1;
+        Ok(track)
+    }
+
+    /// What the ranks did.
+    pub fn timeline(&mut self, folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+        let columns = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
+        folder.each("timeline", &columns, |rows| {
+            let (names, ranks) = (rows.texts("job")?, rows.short_integers("rank")?);
+            let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+            let (states, blocked) = (rows.texts("state")?, rows.flags("blocked")?);
+            let regions = rows.texts("region")?;
+            for row in 0..rows.len() {
+                let job = jobs.number(trace, names.or_empty(row))?;
+                let track = self.track(trace, job, ranks[row])?;
+                let region = regions.get(row).map(|region| ("region", Value::Text(region)));
+                let region = region.as_slice();
+                let state = Named {
+                    category: if states.or_empty(row) == COMPUTE {
+                        "compute"
+                    } else {
+                        "mpi"
+                    },
+                    name: states.or_empty(row),
+                    told: region,
+                };
+                trace.begin(track, begins[row], &state)?;
+                if blocked.value(row) {
+                    let waiting = Named {
+                        category: "waiting",
+                        name: "waiting",
+                        told: &[],
+                    };
+                    trace.begin(track, begins[row], &waiting)?;
+                    trace.end(track, ends[row])?;
+                }
+                trace.end(track, ends[row])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The messages, as far as they belong there.
+    pub fn messages(
+        &mut self,
+        folder: &Folder,
+        jobs: &mut Jobs,
+        trace: &mut Trace,
+        place: Place,
+    ) -> Result<(), Error> {
+        // The same in both passes, as the rows are.
+        let mut number = 0;
+        folder.each("messages", &MESSAGES, |rows| {
+            let messages = Messages::of(rows)?;
+            for row in 0..rows.len() {
+                number += 1;
+                let message = messages.row(row, number);
+                let job = jobs.number(trace, message.job)?;
+                let (begin, end) = message.places();
+                // The begin first: they may be of one time.
+                if begin == place {
+                    let track = self.track(trace, job, message.from)?;
+                    message.begin(trace, track)?;
+                }
+                if end == place {
+                    let track = self.track(trace, job, message.to)?;
+                    message.end(trace, track)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Number of the first thread: above those of all processes.
+const FIRST_THREAD: i64 = 1 << 20;
+
+/// Where in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    BeforeSlices,
+    AfterSlices,
+}
+
+const MESSAGES: [&str; 11] = [
+    "job",
+    "from_rank",
+    "to_rank",
+    "bytes",
+    "tag",
+    "collective",
+    "protocol",
+    "posted_ps",
+    "sent_ps",
+    "arrived_ps",
+    "matched_ps",
+];
+
+/// Some rows of `messages`.
+struct Messages<'b> {
+    jobs: Texts<'b>,
+    from: Vec<u32>,
+    to: Vec<u32>,
+    bytes: Vec<u64>,
+    tags: Vec<Option<i128>>,
+    collectives: Texts<'b>,
+    protocols: Texts<'b>,
+    times: [Vec<u64>; 4],
+}
+
+/// A message.
+struct Message<'b> {
+    /// Of its arrow.
+    number: u64,
+    job: &'b str,
+    from: u32,
+    to: u32,
+    bytes: u64,
+    tag: Option<i64>,
+    collective: Option<&'b str>,
+    protocol: &'b str,
+    posted: u64,
+    sent: u64,
+    arrived: u64,
+    matched: u64,
+}
+
+impl<'b> Messages<'b> {
+    fn of(rows: &Rows<'b>) -> Result<Messages<'b>, WrongColumn> {
+        Ok(Messages {
+            jobs: rows.texts("job")?,
+            from: rows.short_integers("from_rank")?,
+            to: rows.short_integers("to_rank")?,
+            bytes: rows.integers("bytes")?,
+            tags: rows.maybe_signed("tag")?,
+            collectives: rows.texts("collective")?,
+            protocols: rows.texts("protocol")?,
+            times: [
+                rows.integers("posted_ps")?,
+                rows.integers("sent_ps")?,
+                rows.integers("arrived_ps")?,
+                rows.integers("matched_ps")?,
+            ],
+        })
+    }
+
+    fn row(&self, row: usize, number: u64) -> Message<'b> {
+        let [posted, sent, arrived, matched] = &self.times;
+        Message {
+            number,
+            job: self.jobs.or_empty(row),
+            from: self.from[row],
+            to: self.to[row],
+            bytes: self.bytes[row],
+            tag: self.tags[row].and_then(|tag| i64::try_from(tag).ok()),
+            collective: self.collectives.get(row),
+            protocol: self.protocols.or_empty(row),
+            posted: posted[row],
+            sent: sent[row],
+            arrived: arrived[row],
+            matched: matched[row],
+        }
+    }
+}
+
+impl Message<'_> {
+    /// Where its begin and its end stand in the file.
+    fn places(&self) -> (Place, Place) {
+        let overhead = nanoseconds(self.posted) < nanoseconds(self.sent);
+        match (overhead, nanoseconds(self.sent) < nanoseconds(self.matched)) {
+            (true, _) => (Place::BeforeSlices, Place::BeforeSlices),
+            (false, true) => (Place::AfterSlices, Place::BeforeSlices),
+            (false, false) => (Place::AfterSlices, Place::AfterSlices),
+        }
+    }
+
+    fn begin(&self, trace: &mut Trace, track: Track) -> Result<(), Error> {
+        let name = format!("to rank {}", self.to);
+        self.event(trace, track, self.sent, &name, Arrow::From(self.number))
+    }
+
+    fn end(&self, trace: &mut Trace, track: Track) -> Result<(), Error> {
+        let name = format!("from rank {}", self.from);
+        self.event(trace, track, self.matched, &name, Arrow::To(self.number))
+    }
+
+    fn event(
+        &self,
+        trace: &mut Trace,
+        track: Track,
+        at_ps: u64,
+        name: &str,
+        arrow: Arrow,
+    ) -> Result<(), Error> {
+        let data = DATA.contains(&self.protocol);
+        let mut told = vec![
+            ("bytes", Value::Whole(self.bytes)),
+            ("protocol", Value::Text(self.protocol)),
+            (
+                "in_network_ps",
+                Value::Whole(self.arrived.saturating_sub(self.sent)),
+            ),
+        ];
+        told.extend(self.tag.map(|tag| ("tag", Value::Signed(tag))));
+        told.extend(self.collective.map(|name| ("collective", Value::Text(name))));
+        let control = (!data).then(|| format!("{} {name}", self.protocol));
+        let named = Named {
+            category: if data { "message" } else { "control" },
+            name: control.as_deref().unwrap_or(name),
+            told: &told,
+        };
+        trace.point(track, at_ps, &named, arrow)
+    }
+}
