@@ -6,7 +6,8 @@
 #   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
 #
 # Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
-# same, but can neither read nor write OTF2 traces; without Chromium (of --python) tests of `fabricsim view` are skipped.
+# same, but can neither read nor write OTF2 traces; without Chromium and otf2-print (of --python) tests of
+# `fabricsim view` and some of OTF2 archives are skipped.
 # Their absence is a warning, all others are errors.
 set -euo pipefail
 
@@ -64,6 +65,8 @@ if "$with_python"; then
     fi
     "$python" -c 'import ensurepip, venv' 2>/dev/null || required+=(python3-venv)
     has_chromium || optional+=(chromium)
+    # Tests compare what OTF2 archives hold with what it prints.
+    command -v otf2-print >/dev/null || optional+=(otf2-tools)
 fi
 if "$with_mpi"; then
     # Any MPI will do, as long as it can compile and start programs.
