@@ -19,6 +19,12 @@ pub enum Error {
         /// Why it is not there and what to do.
         why: String,
     },
+    /// What the format is for is not there before the end of a run.
+    #[error(
+        "{}: what links have carried is written at the end of a run, and this one is under way or was killed; run \
+         the experiment again, or look at what it has written with `fabricsim view {}`", .0.display(), .0.display()
+    )]
+    NotEnded(PathBuf),
     /// A table has not the columns that it should have.
     #[error("{} is not a table of this version of FabricSim: {why}; run the experiment again", .path.display())]
     Foreign {

@@ -65,6 +65,11 @@ impl Folder {
         self.summary.as_ref()
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The experiment with every default filled in.
     pub fn experiment(&self) -> &Value {
         &self.experiment

@@ -161,6 +161,9 @@ impl Nodes {
 }
 
 fn write(folder: &Folder, _: &Options, out: &Path) -> Result<Vec<String>, Error> {
+    if folder.summary().is_none() {
+        return Err(Error::NotEnded(folder.path().into()));
+    }
     for table in ["routers", "hosts", "links"] {
         folder.require(table)?;
     }
@@ -477,10 +480,12 @@ mod tests {
         };
         let why = told();
         assert!(
-            why.contains("no table routers") && why.contains("writes this table at its end"),
+            why.contains("what links have carried is written at the end"),
             "{why}"
         );
         finished(here.path(), &Value::Null);
+        let why = told();
+        assert!(why.contains("has no table routers (routers.parquet)"), "{why}");
         small(here.path());
         let links = vec![("link", u32s(&[0])), ("from", texts(&["host 0"]))];
         table(&here.path().join("links.parquet"), links);
