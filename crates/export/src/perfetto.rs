@@ -113,10 +113,10 @@ fn lives(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Erro
     Ok(())
 }
 
-/// What these links are called; the table is not there before a run has ended.
+/// What these links are called: before a run has ended, they have numbers only.
 fn names(folder: &Folder, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u32, String>, Error> {
     let mut names = BTreeMap::new();
-    if wanted.is_empty() || !folder.has("links") {
+    if wanted.is_empty() || folder.summary().is_none() || !folder.has("links") {
         return Ok(names);
     }
     folder.each("links", &["link", "class", "from", "to"], |rows| {
