@@ -293,7 +293,13 @@ def entries(bench: Path) -> int:
 def begin_and_stop(bench: Path, with_signal: int) -> tuple[int, str]:
     """Starts the slow sweep and stops it after two runs; returns its exit status and what it said."""
     line = command(str(write(SLOW)), "--workers", "1")
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    # Whoever runs the tests in the background of a script may ignore Ctrl-C, which processes inherit.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         try:
             deadline = time.monotonic() + 300
             while entries(bench) < 2 and time.monotonic() < deadline:
