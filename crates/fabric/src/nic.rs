@@ -109,6 +109,9 @@ pub trait NicOutputs<T>: Journal<NicUndo<T>> {
     fn wake(&mut self, after: Time);
     /// The last byte of a message leaves after this span.
     fn injected(&mut self, report: T, after: Time);
+    /// The router has no room for the next packet. For those who let credits come in batches.
+    #[inline]
+    fn waits(&mut self) {}
 }
 
 /// The sending side of one port of a NIC, with one injection link. Messages under way take turns packet by packet.
@@ -202,6 +205,7 @@ impl<T: Copy> Nic<T> {
                 out.note(NicUndo::Blocked);
             }
             self.blocked_since.get_or_insert(now);
+            out.waits();
             return;
         }
         if O::KEPT {

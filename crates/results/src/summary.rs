@@ -179,6 +179,8 @@ pub struct Run {
     pub version: String,
     /// Executor.
     pub executor: String,
+    /// How credits went back: `each` by itself, or in `batches`.
+    pub credits: String,
     /// Processes.
     pub processes: u64,
     /// Threads of each process.

@@ -1,7 +1,7 @@
 //! Books must balance: at the end of every run each packet and each credit is accounted for.
 //!
-//! For every link and VC, the credits at its sending end, those on their way back, the room that is kept for
-//! packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
+//! For every link and VC, the credits at its sending end, those on their way back or kept for a batch, the room
+//! that is kept for packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
 //! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
 //! buffer, or is on a link.
 
@@ -120,7 +120,11 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
     let room = u64::from(simulation.network.buffer_of_vc(vcs));
     let process = |lp: LpId| &processes[lp.0 as usize];
     let balance = |what: String, router: RouterId, port: u16, vc: u8, credits: u32| {
-        let used = held.get(&(router, port, vc)).copied().unwrap_or(0);
+        let owed = match process(simulation.numbering.router(router)) {
+            Process::Router(router) => router.switch.owed(port, vc),
+            Process::Host(_) | Process::Overseer(_) => 0,
+        };
+        let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(owed);
         if u64::from(credits) + used == room {
             return Ok(());
         }

@@ -15,6 +15,7 @@ use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
+use crate::credits::CreditSetting;
 use crate::job::{self, Job, JobKind};
 use crate::rails::Rails;
 
@@ -122,6 +123,8 @@ pub struct RunSetting {
     pub optimism: Optimism,
     /// Time between two looks whether the ranks wait for ever, where traffic keeps the run going.
     pub watchdog: Time,
+    /// How credits go back.
+    pub credits: CreditSetting,
 }
 
 impl Experiment {
@@ -317,6 +320,10 @@ impl RunSetting {
             threads: threads as usize,
             optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
+            credits: match section.choice("credits", "auto", &CreditSetting::NAMES)? {
+                "each" => CreditSetting::Each,
+                _ => CreditSetting::Auto,
+            },
         })
     }
 }

@@ -160,6 +160,7 @@ struct Cable<'a, C> {
     wire: Wire,
     counts: &'a mut Vec<JobCounts>,
     teller: Option<&'a mut Teller>,
+    simulation: &'a Simulation,
     context: &'a mut C,
 }
 
@@ -260,11 +261,11 @@ impl Host {
         match *fact {
             Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
             Fact::CreditReturned { port, bytes, .. } => {
-                let (nic, mut cable) = self.nic(port as u8, context);
+                let (nic, mut cable) = self.nic(simulation, port as u8, context);
                 nic.credit(now, bytes, &mut cable);
             }
             Fact::InjectionFree { rail } => {
-                let (nic, mut cable) = self.nic(rail, context);
+                let (nic, mut cable) = self.nic(simulation, rail, context);
                 nic.wake(now, &mut cable);
             }
             Fact::TrafficDue { source } => self.traffic(simulation, source, context),
@@ -338,7 +339,12 @@ impl Host {
     }
 
     #[inline]
-    fn nic<'a, C>(&'a mut self, rail: u8, context: &'a mut C) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
+    fn nic<'a, C>(
+        &'a mut self,
+        simulation: &'a Simulation,
+        rail: u8,
+        context: &'a mut C,
+    ) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
         let port = match (rail, &mut self.more) {
             (1.., Some(more)) => &mut more.others[usize::from(rail) - 1],
             _ => &mut self.first,
@@ -348,6 +354,7 @@ impl Host {
             wire: port.injection,
             counts: &mut self.counts,
             teller: self.teller.as_deref_mut(),
+            simulation,
             context,
         };
         (&mut port.nic, cable)
@@ -366,7 +373,7 @@ impl Host {
         }
         // Hosts with one rail have the number of their end point.
         let now = context.now();
-        let (nic, mut cable) = self.nic(0, context);
+        let (nic, mut cable) = self.nic(simulation, 0, context);
         cable.take(now);
         nic.send(now, message, &mut cable);
     }
@@ -419,7 +426,7 @@ impl Host {
                 bytes: *bytes,
                 ..message
             };
-            let (nic, mut cable) = self.nic(rail, context);
+            let (nic, mut cable) = self.nic(simulation, rail, context);
             cable.take(now);
             nic.send(now, part, &mut cable);
         }
@@ -1190,5 +1197,12 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
         let Injected { slot, request } = report;
         self.context
             .send(self.context.lp(), after, Fact::MessageInjected { slot, request });
+    }
+
+    #[inline]
+    fn waits(&mut self) {
+        if self.simulation.credits.batch() > 0 {
+            self.context.fail(Error::ShortOfCredits);
+        }
     }
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
+use crate::credits::Credits;
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
@@ -35,6 +36,8 @@ pub struct Simulation {
     pub timeline: bool,
     /// Whether NICs and routers tell which packets wait for whom.
     pub waits: bool,
+    /// How credits go back.
+    pub credits: Credits,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
@@ -73,7 +76,7 @@ const _: () = assert!(size_of::<Undo>() <= 40);
 
 impl Simulation {
     /// The model of an experiment.
-    pub fn new(experiment: &Experiment) -> Simulation {
+    pub fn new(experiment: &Experiment, credits: Credits) -> Simulation {
         Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
@@ -84,6 +87,7 @@ impl Simulation {
             plan: Plan::new(&experiment.collect, &experiment.network),
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
+            credits,
         }
     }
 

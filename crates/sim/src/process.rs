@@ -11,7 +11,8 @@ use fabric::{
 use routing::{At, Entry, Random};
 use topology::{Peer, Port, RouterId};
 
-use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
+use crate::Error;
+use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::experiment::RouterModel;
 use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
@@ -57,7 +58,7 @@ pub struct Draws<'a, C>(pub &'a mut C);
 /// Where a router's outputs go: into events.
 struct Cables<'a, C> {
     wires: &'a [Option<Wire>],
-    plan: &'a Plan,
+    simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
     diary: Option<&'a mut Diary>,
     /// Parts told of the wait of the packet that departs next.
@@ -79,13 +80,11 @@ impl RouterProcess {
             })
             .collect();
         let switch = match network.model {
-            RouterModel::Packet => Switch::Packet(packet::Router::new(
-                router,
-                vcs,
-                &ports,
-                network.slot(),
-                simulation.warmup,
-            )),
+            RouterModel::Packet => {
+                let mut router = packet::Router::new(router, vcs, &ports, network.slot(), simulation.warmup);
+                router.batch_credits(simulation.credits.batch());
+                Switch::Packet(router)
+            }
             RouterModel::InputQueued { arbiter } => {
                 let setting = input_queued::Setting {
                     arbiter,
@@ -133,7 +132,10 @@ impl RouterProcess {
             Fact::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
             Fact::CreditReturned { port, .. } => router.prefetch_output(*port),
             Fact::PacketArrived { port, vc, packet } if !few => {
-                des::prefetch(&self.wires[usize::from(*port)]);
+                router.prefetch_input(*port);
+                if !router.batches_credits() {
+                    des::prefetch(&self.wires[usize::from(*port)]);
+                }
                 let at = At {
                     router: router.id(),
                     input: Port(*port),
@@ -166,7 +168,7 @@ impl RouterProcess {
         }
         let cables = Cables {
             wires: &self.wires,
-            plan: &simulation.plan,
+            simulation,
             sampler: &mut self.sampler,
             diary: self.diary.as_deref_mut(),
             told: 0,
@@ -216,7 +218,7 @@ impl RouterProcess {
             _ => {
                 let cables = Cables {
                     wires,
-                    plan: &simulation.plan,
+                    simulation,
                     sampler,
                     diary: diary.as_deref_mut(),
                     told: 0,
@@ -435,6 +437,14 @@ impl Switch {
         }
     }
 
+    /// Bytes that have left the input buffer of a VC of `port`, and whose credits are kept for a batch.
+    pub fn owed(&self, port: u16, vc: u8) -> u32 {
+        match self {
+            Switch::Packet(router) => router.owed(port, vc),
+            Switch::InputQueued(_) => 0,
+        }
+    }
+
     /// Credits for a VC of the link at `port`, in bytes.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
         match self {
@@ -525,7 +535,7 @@ impl<C: Context<Simulation>> Cables<'_, C> {
     #[cold]
     #[inline(never)]
     fn note_later(&mut self, port: u16, start: Time, bytes: u32) {
-        if let Some(bin) = self.sampler.note_later(self.plan, port, start, bytes)
+        if let Some(bin) = self.sampler.note_later(&self.simulation.plan, port, start, bytes)
             && C::REVERSIBLE
         {
             let step = RouterSamplerUndo::Later { port, bytes, bin };
@@ -680,6 +690,9 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
 
     #[inline]
     fn waits(&mut self, ready: &Ready) {
+        if self.simulation.credits.batch() > 0 {
+            self.context.fail(Error::ShortOfCredits);
+        }
         if self.diary.is_some() {
             let place = (ready.output, ready.output_vc);
             self.write(place, &ready.packet, |diary, now, page| {

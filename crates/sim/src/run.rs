@@ -13,6 +13,7 @@ use crate::audit::audit;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::collect::Collector;
+use crate::credits::Credits;
 use crate::experiment::Experiment;
 use crate::fact::{Fact, Record};
 use crate::inventory;
@@ -93,6 +94,23 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
 /// in another process is [`Error::Elsewhere`].
 pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
+    let credits = Credits::choose(experiment, way);
+    match attempt(experiment, control, way, (&begin, credits)) {
+        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH)),
+        done => done,
+    }
+}
+
+/// The same with credits that go back in one way.
+///
+/// # Errors
+/// [`Error::ShortOfCredits`] if they have to go back each by itself, in all processes.
+fn attempt(
+    experiment: &Experiment,
+    control: &Control,
+    way: &Way<'_>,
+    (begin, credits): (&Meter, Credits),
+) -> Result<Option<RunResult>, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
         experiment.run.threads
@@ -107,7 +125,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         )));
     }
     same_experiment(experiment, way.processes)?;
-    let simulation = Simulation::new(experiment);
+    let simulation = Simulation::new(experiment, credits);
     let partition = way.partition.clone();
     let partition = partition.unwrap_or_else(|| {
         simulation
@@ -166,6 +184,9 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
     })?;
+    if credits != Credits::EACH && was_short(way.processes, &finished.end) {
+        return Err(Error::ShortOfCredits);
+    }
     match finished.end {
         End::Failed(error) => return Err(error),
         End::FailedElsewhere => return Err(Error::Elsewhere),
@@ -198,6 +219,7 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
+        credits: credits.name().into(),
         processes: count as u64,
         threads: threads as u64,
         wall_s: begin.wall(),
@@ -212,6 +234,15 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
     result.collect(experiment.collect.summary(), collected);
     result.summary.bounds = bounds(experiment, Effort::RUN);
     Ok(Some(result))
+}
+
+/// Whether a run in which credits came in batches has to begin anew, in any process: a packet found too little room,
+/// or nothing is left to happen, and the last credit would have set the end.
+fn was_short(processes: &dyn Processes, end: &End<Error>) -> bool {
+    let short = matches!(end, End::Failed(Error::ShortOfCredits) | End::Drained);
+    let mut values = [u64::from(!short)];
+    processes.least(&mut values);
+    values[0] == 0
 }
 
 /// Files may differ from machine to machine.

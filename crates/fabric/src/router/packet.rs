@@ -24,8 +24,14 @@
 //! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
 //! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
 //!
-//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one
-//! [`Lane`]; packets without room wait in one pool per router, chained by index.
+//! Credits need not go back one by one ([`Router::batch_credits`]): while no packet finds too little room, nothing
+//! that happens depends on when a credit comes, as long as it does not come too early. So a router may keep them
+//! until a batch of them is worth an event, and a hop costs hardly more than the event of its packet. The first
+//! packet that finds too little room ends this: it might have found enough, had each credit come by itself. Whoever
+//! asks for batches has to begin anew without them when [`Outputs::waits`] is called.
+//!
+//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and two
+//! [`Lane`]s; packets without room wait in one pool per router, chained by index.
 //!
 //! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
@@ -50,11 +56,12 @@ pub trait Outputs: Journal<Undo> {
     /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
     /// `serialization` later.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
-    /// After this span a packet of `bytes` bytes has left the buffer of input `port`, VC `vc`.
+    /// After this span packets of `bytes` bytes, one unless credits come in batches, have left the buffer of input
+    /// `port`, VC `vc`.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::ready`] is to be called with this packet after this span.
     fn ready(&mut self, ready: Ready, after: Time);
-    /// A packet waits for room from now on. For those who write a diary.
+    /// A packet waits for room from now on. For those who write a diary, or let credits come in batches.
     #[inline]
     fn waits(&mut self, ready: &Ready) {
         let _ = ready;
@@ -115,6 +122,17 @@ pub enum Undo {
         busy_until: Time,
         /// Since when it had idled for lack of room.
         idle_since: Time,
+    },
+    /// The credit of a packet was kept for a batch, or sent with one.
+    Owed {
+        /// Input port.
+        input: u16,
+        /// VC of the input buffer.
+        vc: u8,
+        /// Bytes that were kept before.
+        owed: u32,
+        /// When the last tail was to leave before.
+        last_tail: Time,
     },
     /// An output's first packet without room began to wait.
     Held {
@@ -217,7 +235,8 @@ impl Ready {
 /// Memory of one port with so many virtual channels, in bytes.
 pub fn bytes_per_port(vcs: u64, bubbles: bool) -> u64 {
     let queue = if bubbles { size_of::<Queue>() } else { 0 };
-    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * (size_of::<Lane>() + queue) as u64
+    let lane = size_of::<Lane>() + size_of::<Queue>() + queue;
+    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * lane as u64
 }
 
 /// What a port of a router is wired to, as far as the router needs to know.
@@ -256,11 +275,13 @@ struct Queue {
     tail: u32,
 }
 
-/// The queue of packets for one VC of one output, and the room at the far end.
-#[derive(Clone, Debug)]
+/// One VC of one port, both ways.
+#[derive(Clone, Copy, Debug)]
 struct Lane {
-    queue: Queue,
+    /// Of the output: the room at the far end, in bytes.
     credits: u32,
+    /// Of the input: room that is free again and whose credits are kept for a batch.
+    owed: u32,
 }
 
 /// A place in the pool.
@@ -284,8 +305,14 @@ pub struct Router {
     outputs: Vec<Output>,
     /// By output.
     held: Vec<Held>,
-    /// By output, then VC.
+    /// By port, then VC.
     lanes: Vec<Lane>,
+    /// Credits of a lane go back when they are so many; 0: each by itself.
+    batch: u32,
+    /// When the last of the tails leaves whose credits were kept.
+    last_tail: Time,
+    /// By output, then VC: packets that wait for room.
+    queues: Vec<Queue>,
     /// By output, then VC: packets that wait for a bubble; empty without bubble flow control.
     entrances: Vec<Queue>,
     pool: Vec<Place>,
@@ -296,8 +323,9 @@ pub struct Router {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouterState {
     outputs: Vec<OutputState>,
-    /// By output, then VC.
+    /// By port, then VC.
     lanes: Vec<LaneState>,
+    last_tail: Time,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -313,6 +341,7 @@ struct OutputState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LaneState {
     credits: u32,
+    owed: u32,
     waiting: Vec<Ready>,
     /// Those that wait for a bubble.
     entering: Vec<Ready>,
@@ -367,14 +396,11 @@ impl Router {
             carried: Carried::default(),
         };
         let lane = |p: &PortSetting| Lane {
-            queue: Queue::EMPTY,
             credits: p.credits,
+            owed: 0,
         };
-        let entrances = if slot > 0 {
-            ports.len() * usize::from(vcs)
-        } else {
-            0
-        };
+        let lanes = ports.len() * usize::from(vcs);
+        let entrances = if slot > 0 { lanes } else { 0 };
         Router {
             id,
             vcs,
@@ -387,10 +413,23 @@ impl Router {
                 .iter()
                 .flat_map(|p| (0..vcs).map(move |_| lane(p)))
                 .collect(),
+            batch: 0,
+            last_tail: Time::ZERO,
+            queues: vec![Queue::EMPTY; lanes],
             entrances: vec![Queue::EMPTY; entrances],
             pool: Vec::new(),
             free: NONE,
         }
+    }
+
+    /// Lets credits of an input buffer's VC go back when they are so many bytes, instead of each by itself. What the
+    /// router does is the same until [`Outputs::waits`] is called, and nothing is certain from there on.
+    ///
+    /// # Panics
+    /// Under bubble flow control, where a credit counts slots.
+    pub fn batch_credits(&mut self, bytes: u32) {
+        assert!(bytes == 0 || self.slot == 0, "credits of slots come one by one");
+        self.batch = bytes;
     }
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
@@ -474,7 +513,8 @@ impl Router {
         }
         let there = &mut self.lanes[lane];
         let room = ready.packet.bytes.max(self.slot);
-        if ready.entry == Entry::Room && there.queue.head == NONE && there.credits >= room {
+        let first = self.outputs[usize::from(ready.output)].waiting == 0 || self.queues[lane].head == NONE;
+        if ready.entry == Entry::Room && first && there.credits >= room {
             there.credits -= room;
             self.send(now, ready, out);
             return;
@@ -522,27 +562,30 @@ impl Router {
 
     /// Whether so much room is there that nobody waits for.
     fn has_room(&self, lane: usize, room: u32) -> bool {
-        let Lane { queue, credits } = self.lanes[lane];
         let entrance = self.entrances.get(lane).map_or(NONE, |entrance| entrance.head);
-        queue.head == NONE && entrance == NONE && credits >= room
+        self.queues[lane].head == NONE && entrance == NONE && self.lanes[lane].credits >= room
     }
 
-    /// At the far end of `port` a packet of so many bytes has left the buffer of `vc`.
+    /// At the far end of `port` packets of so many bytes have left the buffer of `vc`: one packet, unless credits
+    /// come in batches.
     #[inline]
     pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         let lane = self.lane(port, vc);
         let bytes = bytes.max(self.slot);
-        let load = &mut self.outputs[usize::from(port)].load;
-        *load = load.wrapping_sub(u64::from(bytes));
+        let output = &mut self.outputs[usize::from(port)];
+        output.load = output.load.wrapping_sub(u64::from(bytes));
         let credits = &mut self.lanes[lane].credits;
         *credits = credits.wrapping_add(bytes);
         if O::KEPT {
             let output = port;
             out.note(Undo::Credited { output, vc, bytes });
         }
-        while let Lane { queue, credits } = self.lanes[lane]
-            && queue.head != NONE
-            && credits >= self.pool[queue.head as usize].ready.packet.bytes.max(self.slot)
+        if output.waiting == 0 {
+            return;
+        }
+        while let Queue { head, .. } = self.queues[lane]
+            && head != NONE
+            && self.lanes[lane].credits >= self.pool[head as usize].ready.packet.bytes.max(self.slot)
         {
             self.send_waiting(now, lane, Entry::Room, out);
         }
@@ -557,7 +600,7 @@ impl Router {
         // With so much room, nobody is left who waits for less.
         while let Queue { head, .. } = self.entrances[lane]
             && head != NONE
-            && self.lanes[lane].queue.head == NONE
+            && self.queues[lane].head == NONE
             && let room = self.pool[head as usize].ready.packet.bytes.max(self.slot)
             && self.lanes[lane].credits >= room.saturating_add(self.slot)
         {
@@ -582,6 +625,7 @@ impl Router {
         // Only now: while it waited, the wire's idle time was the time of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
         let ready = &self.pool[index].ready;
+        let (input, input_vc) = (ready.input, ready.input_vc);
         depart(ready, span, out);
         if O::KEPT {
             for step in Undo::of_dequeued(ready) {
@@ -589,6 +633,7 @@ impl Router {
             }
         }
         self.dequeue(lane, entry);
+        self.give_back(now, (input, input_vc), bytes, span, out);
     }
 
     #[inline]
@@ -599,8 +644,43 @@ impl Router {
     /// Gives a packet that has its room the next turn on the wire.
     #[inline]
     fn send<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
-        let span = self.take_turn(now, ready.output, ready.output_vc, ready.packet.bytes, out);
+        let bytes = ready.packet.bytes;
+        let span = self.take_turn(now, ready.output, ready.output_vc, bytes, out);
         depart(ready, span, out);
+        self.give_back(now, (ready.input, ready.input_vc), bytes, span, out);
+    }
+
+    /// The place of a packet in the input buffer becomes free when its turn on the wire is over.
+    #[inline]
+    fn give_back<O: Outputs>(
+        &mut self,
+        now: Time,
+        (input, vc): (u16, u8),
+        bytes: u32,
+        [wait, serialization]: [Time; 2],
+        out: &mut O,
+    ) {
+        let after = wait + serialization;
+        if self.batch == 0 {
+            return out.credit(input, vc, bytes, after);
+        }
+        let lane = self.lane(input, vc);
+        let owed = &mut self.lanes[lane].owed;
+        if O::KEPT {
+            out.note(Undo::Owed {
+                input,
+                vc,
+                owed: *owed,
+                last_tail: self.last_tail,
+            });
+        }
+        // Of all lanes together: a credit may come late, but not early.
+        self.last_tail = self.last_tail.max(now + after);
+        *owed += bytes;
+        if *owed >= self.batch {
+            out.credit(input, vc, *owed, self.last_tail - now);
+            *owed = 0;
+        }
     }
 
     /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
@@ -639,7 +719,7 @@ impl Router {
     fn queue_of(&mut self, lane: usize, entry: Entry) -> &mut Queue {
         match self.entrances.get_mut(lane) {
             Some(entrance) if entry == Entry::Bubble => entrance,
-            _ => &mut self.lanes[lane].queue,
+            _ => &mut self.queues[lane],
         }
     }
 
@@ -724,6 +804,16 @@ impl Router {
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
+            Undo::Owed {
+                input,
+                vc,
+                owed,
+                last_tail,
+            } => {
+                let lane = self.lane(input, vc);
+                self.lanes[lane].owed = owed;
+                self.last_tail = last_tail;
+            }
             Undo::Held { output, idle_since } => self.outputs[usize::from(output)].idle_since = idle_since,
             Undo::Enqueued {
                 output,
@@ -854,11 +944,26 @@ impl Router {
         }
     }
 
+    /// Asks for what a packet that leaves this input will touch.
+    #[inline]
+    pub fn prefetch_input(&self, port: u16) {
+        if let Some(lane) = self.lanes.get(self.lane(port, 0)) {
+            des::prefetch(lane);
+        }
+    }
+
+    /// Whether credits go back in batches.
+    pub fn batches_credits(&self) -> bool {
+        self.batch > 0
+    }
+
     /// Asks for the packet that waits first for a credit of this VC.
     #[inline]
     pub fn prefetch_waiting(&self, port: u16, vc: u8) {
-        let head = self.lanes[self.lane(port, vc)].queue.head;
-        if head != NONE {
+        if self.outputs[usize::from(port)].waiting > 0
+            && let Queue { head, .. } = self.queues[self.lane(port, vc)]
+            && head != NONE
+        {
             des::prefetch(&self.pool[head as usize]);
         }
     }
@@ -870,9 +975,8 @@ impl Router {
 
     /// Packets that wait in its buffers.
     pub fn waiting(&self) -> impl Iterator<Item = &Ready> {
-        let for_room = self.lanes.iter().map(|lane| lane.queue);
-        let queues = for_room.chain(self.entrances.iter().copied());
-        queues.flat_map(|queue| self.queued(queue))
+        let queues = self.queues.iter().chain(&self.entrances);
+        queues.flat_map(|queue| self.queued(*queue))
     }
 
     fn queued(&self, queue: Queue) -> impl Iterator<Item = &Ready> {
@@ -887,7 +991,12 @@ impl Router {
 
     /// Credits for a VC of the link at `port`, in bytes.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        self.lanes[usize::from(port) * usize::from(self.vcs) + usize::from(vc)].credits
+        self.lanes[self.lane(port, vc)].credits
+    }
+
+    /// Bytes that have left the input buffer of a VC of `port`, and whose credits are kept for a batch.
+    pub fn owed(&self, port: u16, vc: u8) -> u32 {
+        self.lanes[self.lane(port, vc)].owed
     }
 
     /// Use of the link at `port` up to `end`.
@@ -924,13 +1033,15 @@ impl Router {
             let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
             LaneState {
                 credits: lane.credits,
-                waiting: self.queued(lane.queue).copied().collect(),
+                owed: lane.owed,
+                waiting: self.queued(self.queues[index]).copied().collect(),
                 entering: self.queued(entrance).copied().collect(),
             }
         };
         RouterState {
             outputs: self.outputs.iter().zip(&self.held).map(output).collect(),
             lanes: self.lanes.iter().enumerate().map(lane).collect(),
+            last_tail: self.last_tail,
         }
     }
 
@@ -949,12 +1060,14 @@ impl Router {
             output.carried = saved.carried;
             self.held[port] = saved.held;
         }
+        self.last_tail = state.last_tail;
         self.pool.clear();
         self.free = NONE;
         for (lane, saved) in state.lanes.into_iter().enumerate() {
+            self.queues[lane] = self.restored(saved.waiting);
             self.lanes[lane] = Lane {
-                queue: self.restored(saved.waiting),
                 credits: saved.credits,
+                owed: saved.owed,
             };
             let entrance = self.restored(saved.entering);
             if let Some(queue) = self.entrances.get_mut(lane) {
@@ -1029,7 +1142,6 @@ impl Router {
 fn depart<O: Outputs>(ready: &Ready, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = ready.packet.on_next_link();
     out.depart(ready.output, ready.output_vc, packet, wait, serialization);
-    out.credit(ready.input, ready.input_vc, packet.bytes, wait + serialization);
 }
 
 impl Undo {
