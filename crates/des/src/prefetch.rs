@@ -18,6 +18,15 @@ pub fn prefetch<T: ?Sized>(value: &T) {
     }
 }
 
+/// Asks for the first lines of a value that begins with one.
+#[inline(always)]
+pub(crate) fn prefetch_front<T>(value: &T, lines: usize) {
+    let first = std::ptr::from_ref(value).cast::<i8>();
+    for offset in (0..size_of::<T>().min(lines * LINE)).step_by(LINE) {
+        hint(first.wrapping_add(offset));
+    }
+}
+
 /// Asks for the memory where an element of a list begins, whether there is one or not.
 #[inline(always)]
 pub fn prefetch_begin<T>(list: &[T], index: usize) {

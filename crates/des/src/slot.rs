@@ -5,13 +5,15 @@ use std::ops::Range;
 use crate::run::Run;
 use crate::{LpId, Model, Purpose};
 
-/// An LP with its place in its random stream and in the numbering of its sends.
+/// An LP with its place in its random stream and in the numbering of its sends. Begins with a cache line, so that
+/// models can lay out their LPs by lines.
+#[repr(C, align(64))]
 pub(crate) struct Slot<L> {
-    pub(crate) lp: L,
     /// Random numbers drawn so far.
     pub(crate) draws: u64,
     /// Events sent so far, modulo 2^32.
     pub(crate) sequence: u32,
+    pub(crate) lp: L,
 }
 
 impl<L> Slot<L> {

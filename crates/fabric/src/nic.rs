@@ -115,21 +115,23 @@ pub trait NicOutputs<T>: Journal<NicUndo<T>> {
 }
 
 /// The sending side of one port of a NIC, with one injection link. Messages under way take turns packet by packet.
+/// What every packet touches lies in front.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Nic<T> {
-    end_point: HostId,
     rate: Rate,
-    packet_bytes: u32,
     warmup: Time,
+    busy_until: Time,
+    carried: Carried,
+    /// Room in the router's input buffer, in bytes.
+    credits: u32,
+    packet_bytes: u32,
+    end_point: HostId,
+    wake_pending: bool,
     queue: VecDeque<Queued<T>>,
     /// Bytes in the queue.
     backlog: u64,
-    /// Room in the router's input buffer, in bytes.
-    credits: u32,
-    busy_until: Time,
-    wake_pending: bool,
     blocked_since: Option<Time>,
-    carried: Carried,
     held: Held,
 }
 
@@ -154,6 +156,11 @@ impl<T: Copy> Nic<T> {
 
     /// Takes a message.
     pub fn send<O: NicOutputs<T>>(&mut self, now: Time, message: Outgoing<T>, out: &mut O) {
+        let is_idle = !self.wake_pending && self.busy_until <= now && self.queue.is_empty();
+        let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
+        if !O::KEPT && is_idle && has_room {
+            return self.send_at_once(now, &message, out);
+        }
         self.backlog += message.bytes;
         self.queue.push_back(Queued {
             destination: message.destination,
@@ -168,6 +175,38 @@ impl<T: Copy> Nic<T> {
             out.note(NicUndo::Taken);
         }
         self.serve(now, out);
+    }
+
+    /// A message of one packet, for which the wire is free: it need not be queued.
+    #[inline]
+    fn send_at_once<O: NicOutputs<T>>(&mut self, now: Time, message: &Outgoing<T>, out: &mut O) {
+        let bytes = message.bytes as u32;
+        let serialization = self.take_turn(now, bytes);
+        let mut packet = Packet::new(
+            self.end_point,
+            message.destination,
+            message.number,
+            bytes,
+            now,
+            message.job,
+        );
+        packet.alone = message.alone;
+        packet.hops = 1;
+        if let Some(report) = message.report {
+            out.injected(report, serialization);
+        }
+        out.depart(packet, serialization, true);
+    }
+
+    /// A packet takes its room and the wire: for how long.
+    #[inline]
+    fn take_turn(&mut self, now: Time, bytes: u32) -> Time {
+        let serialization = self.rate.serialization(bytes);
+        self.credits -= bytes;
+        self.busy_until = now + serialization;
+        self.carried
+            .depart(now, serialization, bytes, self.warmup, &mut self.held);
+        serialization
     }
 
     /// The injection link is free again.
@@ -198,7 +237,7 @@ impl<T: Copy> Nic<T> {
             self.ask_wake(self.busy_until - now, out);
             return;
         }
-        let front = self.queue.front_mut().expect("not empty");
+        let front = self.queue.front().expect("not empty");
         let bytes = front.left.min(u64::from(self.packet_bytes)) as u32;
         if self.credits < bytes {
             if O::KEPT && self.blocked_since.is_none() {
@@ -218,12 +257,8 @@ impl<T: Copy> Nic<T> {
         if let Some(since) = self.blocked_since.take() {
             self.held.unblock(since, now, self.warmup);
         }
-        let serialization = self.rate.serialization(bytes);
-        self.credits -= bytes;
-        self.busy_until = now + serialization;
-        self.carried
-            .depart(now, serialization, bytes, self.warmup, &mut self.held);
-
+        let serialization = self.take_turn(now, bytes);
+        let front = self.queue.front_mut().expect("not empty");
         let mut packet = Packet::new(
             self.end_point,
             front.destination,

@@ -3,12 +3,13 @@
 //!
 //! The bucket layout is that of HdrHistogram (Tene, <https://hdrhistogram.org>) with six bits of
 //! precision. What is added here is what a simulator needs: a record can be taken back exactly
-//! (rollback), an unused histogram owns no memory, and counts are 16 bits wide until one overflows,
+//! (rollback), a histogram of few buckets owns no memory, and counts are 16 bits wide until one overflows,
 //! because a network of a million hosts holds a million of these.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// Bits of precision: 2^6 = 64 buckets per octave.
 const PRECISION: u32 = 6;
@@ -43,13 +44,14 @@ pub struct Histogram {
 
 #[derive(Clone)]
 enum Counts {
-    Narrow(Vec<u16>),
+    /// Few, such as those of hops, lie in the histogram itself: one memory access less for each of them.
+    Narrow(SmallVec<[u16; STEP]>),
     Wide(Vec<u64>),
 }
 
 impl Default for Counts {
     fn default() -> Self {
-        Counts::Narrow(Vec::new())
+        Counts::Narrow(SmallVec::new())
     }
 }
 
@@ -91,16 +93,18 @@ impl Counts {
     }
 
     fn grow(&mut self, front: usize, back: usize) {
-        fn grow<T: Copy + Default>(counts: &mut Vec<T>, front: usize, back: usize) {
-            let mut grown = Vec::with_capacity(front + counts.len() + back);
-            grown.resize(front, T::default());
-            grown.extend_from_slice(counts);
-            grown.resize(front + counts.len() + back, T::default());
-            *counts = grown;
-        }
         match self {
-            Counts::Narrow(counts) => grow(counts, front, back),
-            Counts::Wide(counts) => grow(counts, front, back),
+            Counts::Narrow(counts) => {
+                let len = counts.len();
+                counts.reserve_exact(front + back);
+                counts.resize(len + front + back, 0);
+                counts.copy_within(..len, front);
+                counts[..front].fill(0);
+            }
+            Counts::Wide(counts) => {
+                counts.splice(..0, std::iter::repeat_n(0, front));
+                counts.resize(counts.len() + back, 0);
+            }
         }
     }
 }
@@ -127,7 +131,7 @@ fn bounds(index: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// An empty histogram, which owns no memory.
+    /// An empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
@@ -401,7 +405,7 @@ mod tests {
         );
         assert_eq!(empty.buckets().count(), 0);
         assert_eq!(empty.counts.len(), 0);
-        assert!(std::mem::size_of::<Histogram>() <= 80);
+        assert!(std::mem::size_of::<Histogram>() <= 96);
     }
 
     #[test]

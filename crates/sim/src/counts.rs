@@ -4,9 +4,12 @@ use des::{Journal, Time};
 use fabric::Packet;
 use results::Histogram;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// What one job has sent and received at one host.
+/// In the order of what sending a packet touches, and then receiving one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[repr(C)]
 pub struct JobCounts {
     /// The job.
     pub job: u16,
@@ -16,12 +19,12 @@ pub struct JobCounts {
     pub bytes: u64,
     /// Bytes handed to the NIC in the measured part.
     pub offered_bytes: u64,
+    /// Packets begun.
+    pub packets_injected: u64,
     /// Whole messages that came for its ranks.
     pub messages_received: u64,
     /// Bytes of those.
     pub message_bytes_received: u64,
-    /// Packets begun.
-    pub packets_injected: u64,
     /// Packets received.
     pub packets_delivered: u64,
     /// Bytes of those.
@@ -34,6 +37,9 @@ pub struct JobCounts {
     /// Links crossed by the same packets.
     pub hops: Histogram,
 }
+
+/// Those of all jobs that a host has to do with: mostly one, which lies in the host itself.
+pub type AllCounts = SmallVec<[JobCounts; 1]>;
 
 /// One step back of a host's counts.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +102,7 @@ const _: () = assert!(size_of::<CountsUndo>() <= 24);
 /// the front.
 #[inline]
 pub fn counts_of<'a, J: Journal<CountsUndo>>(
-    counts: &'a mut Vec<JobCounts>,
+    counts: &'a mut AllCounts,
     job: u16,
     journal: &mut J,
 ) -> &'a mut JobCounts {
@@ -193,7 +199,7 @@ impl JobCounts {
 
 impl CountsUndo {
     /// Takes this step back.
-    pub fn undo(self, counts: &mut Vec<JobCounts>) {
+    pub fn undo(self, counts: &mut AllCounts) {
         let job = match self {
             CountsUndo::Opened => return drop(counts.pop()),
             CountsUndo::Message { job, .. }

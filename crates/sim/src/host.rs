@@ -10,12 +10,13 @@ use fabric::{
 };
 use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use topology::{HOST_LINK, HostId};
 use workload::{Operation, Program, TraceError};
 
 use crate::Error;
 use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
-use crate::counts::{CountsUndo, JobCounts, counts_of};
+use crate::counts::{AllCounts, CountsUndo, JobCounts, counts_of};
 use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
@@ -30,31 +31,34 @@ pub struct Injected {
     request: u32,
 }
 
-/// One host.
+/// One host. Of a million hosts each has an event now and then, and nothing of it is near then: what synthetic traffic
+/// touches lies side by side, what it sends with in front of what it receives with.
+#[repr(C)]
 pub struct Host {
-    id: HostId,
-    first: Rail,
-    /// None where the first is the only rail.
-    more: Option<Box<MoreRails>>,
+    /// Samples it, if anything is sampled.
+    sampler: HostSampler,
     /// Number of its next message, modulo 2^32.
     next_message: u32,
+    id: HostId,
+    sources: SmallVec<[Source; 1]>,
+    /// None where the first is the only rail.
+    more: Option<Box<MoreRails>>,
+    /// What it tells of itself; none: nothing.
+    teller: Option<Box<Teller>>,
+    first: Rail,
+    /// Of the jobs that this host has had to do with: few, and looked for from the front.
+    counts: AllCounts,
     inbox: Inbox<Message>,
     ranks: Vec<Seat>,
-    sources: Vec<Source>,
-    /// Of the jobs that this host has had to do with: few, and looked for from the front.
-    counts: Vec<JobCounts>,
     /// Messages sent by its ranks less those received by them, modulo 2^32.
     under_way: u32,
     /// When the NIC takes the next message of a rank at the earliest.
     next_handover: Time,
     actions: Vec<Action>,
-    /// Samples it, if anything is sampled.
-    sampler: HostSampler,
-    /// What it tells of itself; none: nothing.
-    teller: Option<Box<Teller>>,
 }
 
 /// One port of the NIC.
+#[repr(C)]
 struct Rail {
     injection: Wire,
     nic: Nic<Injected>,
@@ -158,7 +162,7 @@ pub struct HostState {
 struct Cable<'a, C> {
     rail: u8,
     wire: Wire,
-    counts: &'a mut Vec<JobCounts>,
+    counts: &'a mut AllCounts,
     teller: Option<&'a mut Teller>,
     simulation: &'a Simulation,
     context: &'a mut C,
@@ -192,7 +196,7 @@ impl Host {
             inbox: Inbox::default(),
             ranks: ranks.collect(),
             sources: sources.collect(),
-            counts: Vec::new(),
+            counts: AllCounts::new(),
             under_way: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
@@ -223,12 +227,7 @@ impl Host {
     /// Asks for the memory that its next events will touch.
     #[inline]
     pub fn prefetch(&self) {
-        if let Some(counts) = self.counts.first() {
-            des::prefetch(counts);
-        }
-        if let Some(source) = self.sources.first() {
-            des::prefetch(source);
-        }
+        des::prefetch(&self.counts);
     }
 
     /// Asks for the memory that this event will touch.
@@ -787,7 +786,7 @@ impl Host {
                 .map(|seat| seat.state.as_ref().map(Rank::state))
                 .collect(),
             sent: self.sources.iter().map(|source| source.sent).collect(),
-            counts: self.counts.clone(),
+            counts: self.counts.to_vec(),
             under_way: self.under_way,
             next_handover: self.next_handover,
             samples: self.sampler.state(),
@@ -825,7 +824,7 @@ impl Host {
         for (source, sent) in self.sources.iter_mut().zip(state.sent) {
             source.sent = sent;
         }
-        self.counts = state.counts;
+        self.counts = state.counts.into();
         self.under_way = state.under_way;
         self.next_handover = state.next_handover;
         self.sampler.restore(simulation.plan.bins(), state.samples)

@@ -40,8 +40,10 @@ pub struct Simulation {
     pub credits: Credits,
 }
 
-/// The state of one logical process; not boxed, as each box would cost a cache miss per turn.
+/// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
+/// in the line that comes first.
 #[allow(clippy::large_enum_variant)]
+#[repr(u8)]
 pub enum Process {
     /// A router.
     Router(RouterProcess),

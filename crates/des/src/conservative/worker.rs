@@ -14,7 +14,8 @@ use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
-use crate::{Context, Event, LpId, Model, Partition, Time, prefetch};
+use crate::prefetch::prefetch_front;
+use crate::{Context, Event, LpId, Model, Partition, Time};
 
 /// From so many LPs of a thread on, an LP's memory has left the caches by its next turn, so that it pays to
 /// look at each event twice.
@@ -26,6 +27,9 @@ const NEAR: [usize; 3] = [2, 1, 0];
 
 /// The same in models of many LPs.
 const FAR: [usize; 3] = [6, 4, 2];
+
+/// Cache lines of an LP that are asked for whatever happens to it; a model may ask for others when it knows more.
+const FRONT: usize = 4;
 
 /// The part of a worker that handlers reach through [`Context`].
 struct Desk<'a, M: Model> {
@@ -371,7 +375,7 @@ impl<'a, M: Model> Worker<'a, M> {
             }
         };
         if let Some((_, turn, _)) = find(turn + own) {
-            prefetch(&self.slots[turn.local as usize]);
+            prefetch_front(&self.slots[turn.local as usize], FRONT);
         }
         if let Some((_, turn, _)) = find(turn + theirs) {
             self.model.prefetch(&self.slots[turn.local as usize].lp);
