@@ -106,7 +106,17 @@ pub fn counts_of<'a, J: Journal<CountsUndo>>(
     job: u16,
     journal: &mut J,
 ) -> &'a mut JobCounts {
-    let index = counts.iter().position(|c| c.job == job).unwrap_or_else(|| {
+    // Asked for at first, since the others need a search.
+    let index = match counts.first() {
+        Some(first) if first.job == job => 0,
+        _ => position(counts, job, journal),
+    };
+    &mut counts[index]
+}
+
+#[inline(never)]
+fn position<J: Journal<CountsUndo>>(counts: &mut AllCounts, job: u16, journal: &mut J) -> usize {
+    counts.iter().position(|c| c.job == job).unwrap_or_else(|| {
         counts.push(JobCounts {
             job,
             ..JobCounts::default()
@@ -115,8 +125,7 @@ pub fn counts_of<'a, J: Journal<CountsUndo>>(
             journal.note(CountsUndo::Opened);
         }
         counts.len() - 1
-    });
-    &mut counts[index]
+    })
 }
 
 impl JobCounts {

@@ -4,7 +4,7 @@ use crate::prefetch::prefetch_begin;
 use crate::{Event, Time};
 
 /// Events of a block are asked for so many before they are looked at.
-const AHEAD: usize = 8;
+const AHEAD: usize = 24;
 
 /// LPs of a block that have events in a window, in their order, each with its events side by side (a counting
 /// sort by LP).

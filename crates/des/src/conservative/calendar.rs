@@ -26,7 +26,7 @@ const EPOCHS: u64 = 512;
 const CHUNK: usize = 1024;
 
 /// Blocks of LPs at most; a power of two.
-const MAX_BLOCKS: u32 = 1024;
+const MAX_BLOCKS: u32 = 256;
 
 /// LPs of a block at least, as a power of two: with fewer, blocks would hold too few events.
 const MIN_BLOCK_BITS: u32 = 4;

@@ -10,11 +10,11 @@ use crate::author::Author;
 use crate::commit::{Committer, Emitted};
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
+use crate::prefetch::{prefetch_begin, prefetch_front};
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
-use crate::prefetch::prefetch_front;
 use crate::{Context, Event, LpId, Model, Partition, Time};
 
 /// From so many LPs of a thread on, an LP's memory has left the caches by its next turn, so that it pays to
@@ -374,8 +374,14 @@ impl<'a, M: Model> Worker<'a, M> {
                 }
             }
         };
-        if let Some((_, turn, _)) = find(turn + own) {
+        if let Some((agenda, turn, events)) = find(turn + own) {
             prefetch_front(&self.slots[turn.local as usize], FRONT);
+            if many {
+                // They were near when the agenda was made, and others have come since.
+                agenda
+                    .events(turn)
+                    .for_each(|event| prefetch_begin(events, event as usize));
+            }
         }
         if let Some((_, turn, _)) = find(turn + theirs) {
             self.model.prefetch(&self.slots[turn.local as usize].lp);
