@@ -5,9 +5,10 @@
 //! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
 //! buffer, or is on a link.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use des::{Event, LpId};
+use des::Event;
+use foldhash::fast::FixedState;
 use routing::Entry;
 use topology::{HostId, Peer, Port, RouterId};
 
@@ -25,7 +26,7 @@ pub struct InFlight {
 }
 
 /// Bytes of buffer space in use or promised, by receiving router, input port and VC.
-type Held = BTreeMap<(RouterId, u16, u8), u64>;
+type Held = HashMap<(RouterId, u16, u8), u64, FixedState>;
 
 /// Checks that nothing was lost or invented, and counts what is still under way.
 ///
@@ -37,7 +38,7 @@ pub fn audit(
     pending: &[Event<Fact>],
 ) -> Result<InFlight, Error> {
     let mut flight = InFlight::default();
-    let mut held = Held::new();
+    let mut held = Held::default();
     for process in processes {
         let Process::Router(router) = process else {
             continue;
@@ -118,47 +119,44 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
     let room = u64::from(simulation.network.buffer_of_vc(vcs));
-    let process = |lp: LpId| &processes[lp.0 as usize];
-    let balance = |what: String, router: RouterId, port: u16, vc: u8, credits: u32| {
-        let owed = match process(simulation.numbering.router(router)) {
-            Process::Router(router) => router.switch.owed(port, vc),
-            Process::Host(_) | Process::Overseer(_) => 0,
-        };
+    let switch = |router: RouterId| match &processes[simulation.numbering.router(router).0 as usize] {
+        Process::Router(router) => Ok(&router.switch),
+        Process::Host(_) | Process::Overseer(_) => {
+            Err(Error::Audit(format!("router {} is no router", router.0)))
+        }
+    };
+    // The link into a port of a router, whose sender has so many credits for a VC.
+    let balance = |what: &dyn Fn() -> String, (router, port, vc): (RouterId, u16, u8), credits: u32| {
+        let owed = switch(router)?.owed(port, vc);
         let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(owed);
         if u64::from(credits) + used == room {
             return Ok(());
         }
+        let what = what();
         Err(Error::Audit(format!(
             "{what}, VC {vc}: {credits} B of credits and {used} B held do not make {room} B"
         )))
     };
     for router in (0..topology.routers()).map(RouterId) {
-        let Process::Router(state) = process(simulation.numbering.router(router)) else {
-            return Err(Error::Audit(format!("router {} is no router", router.0)));
-        };
+        let state = switch(router)?;
         for port in 0..topology.ports(router) {
             let Peer::Router(far, far_port) = topology.peer(router, Port(port)) else {
                 continue;
             };
+            let what = || format!("link from router {} port {port}", router.0);
             for vc in 0..vcs {
-                let what = format!("link from router {} port {port}", router.0);
-                balance(what, far, far_port.0, vc, state.switch.credits(port, vc))?;
+                balance(&what, (far, far_port.0, vc), state.credits(port, vc))?;
             }
         }
     }
     for host in (0..simulation.network.hosts()).map(HostId) {
-        let Process::Host(state) = process(simulation.numbering.host(host)) else {
+        let Process::Host(state) = &processes[simulation.numbering.host(host).0 as usize] else {
             return Err(Error::Audit(format!("host {} is no host", host.0)));
         };
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
-            balance(
-                format!("injection link of host {} rail {rail}", host.0),
-                router,
-                port.0,
-                0,
-                state.credits(rail),
-            )?;
+            let what = || format!("injection link of host {} rail {rail}", host.0);
+            balance(&what, (router, port.0, 0), state.credits(rail))?;
         }
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! From the final state of all processes to integers, rows and the result.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use des::{Event, Time};
 use fabric::LinkUse;
+use foldhash::fast::FixedState;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
 use topology::{HostId, Peer, Port, RouterId};
@@ -34,7 +35,7 @@ pub struct Remains<'a> {
 }
 
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
-pub type NotBegun = BTreeMap<(RouterId, Port), (u64, u64)>;
+pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
 
 impl Remains<'_> {
     /// Everything measured.
@@ -42,14 +43,14 @@ impl Remains<'_> {
         let not_begun = self.not_begun();
         let links = self.links(&not_begun);
         let mut network = self.network(&not_begun);
-        network.links = links.len() as u64;
+        network.links = links.rows() as u64;
         let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
         let (rank_rows, call_rows) = self.ranks(&mut jobs);
         for job in &jobs {
             network.latency_ps.merge(&job.latency_ps);
             network.hops.merge(&job.hops);
         }
-        let mut tables = vec![ranks(rank_rows), calls(call_rows), results::rows::links(links)];
+        let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
         tables.extend(self.drawing);
         Outcome {
             network,
@@ -62,7 +63,7 @@ impl Remains<'_> {
     /// A router decides on a packet's turn ahead of time; what had not begun by the end is not to count.
     pub fn not_begun(&self) -> NotBegun {
         let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
-        let mut not_begun = NotBegun::new();
+        let mut not_begun = NotBegun::default();
         for event in self.pending {
             let Fact::PacketArrived { port, packet, .. } = event.payload else {
                 continue;
@@ -167,8 +168,8 @@ impl Remains<'_> {
         totals
     }
 
-    /// One row per direction of each cable.
-    fn links(&self, not_begun: &NotBegun) -> Vec<LinkRow> {
+    /// The table of links: one row per direction of each cable.
+    fn links(&self, not_begun: &NotBegun) -> Table {
         let network = &self.simulation.network;
         let (topology, rails) = (network.topology.as_ref(), network.rails.count());
         let routers = (0..topology.routers()).map(RouterId);
@@ -181,29 +182,28 @@ impl Remains<'_> {
             End::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
         };
         let measured = self.measured().ps();
-        let links = inventory::links(network).enumerate();
-        links
-            .map(|(number, link)| {
-                let used = match link.from {
-                    End::Host(host, rail) => self.host(host).injection_use(rail, self.end),
-                    End::Router(router, port) => self.used(self.switch(router), port, not_begun),
-                };
-                LinkRow {
-                    from: name(link.from),
-                    to: name(link.to),
-                    bytes: used.bytes,
-                    packets: used.packets,
-                    busy_ps: used.busy.ps(),
-                    busy_fraction: if measured == 0 {
-                        0.0
-                    } else {
-                        used.busy.ps() as f64 / measured as f64
-                    },
-                    buffer_full_ps: used.buffer_full.ps(),
-                    ..link.row(number, network)
-                }
-            })
-            .collect()
+        let row = |(number, link): (usize, inventory::Link)| {
+            let used = match link.from {
+                End::Host(host, rail) => self.host(host).injection_use(rail, self.end),
+                End::Router(router, port) => self.used(self.switch(router), port, not_begun),
+            };
+            LinkRow {
+                from: name(link.from),
+                to: name(link.to),
+                bytes: used.bytes,
+                packets: used.packets,
+                busy_ps: used.busy.ps(),
+                busy_fraction: if measured == 0 {
+                    0.0
+                } else {
+                    used.busy.ps() as f64 / measured as f64
+                },
+                buffer_full_ps: used.buffer_full.ps(),
+                ..link.row(number, network)
+            }
+        };
+        // Never all rows at once beside their table: a million hosts have many millions of links.
+        results::rows::links(inventory::links(network).enumerate().map(row))
     }
 
     /// Totals of a job, but for what its ranks did.

@@ -516,7 +516,7 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
 }
 
 impl<C: Context<Simulation>> Cables<'_, C> {
-    #[inline]
+    #[inline(always)]
     fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         let start = self.context.now() + wait;
         if self.sampler.is_later(start) {
@@ -662,7 +662,8 @@ fn lane(ready: &Ready) -> Lane {
 }
 
 impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
-    #[inline]
+    // Into its callers, or the packet would be written once more on the way.
+    #[inline(always)]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         if self.diary.is_some() {
             self.write_departure(port, vc, packet, [wait, serialization]);
