@@ -420,6 +420,9 @@ class Run(Given):
     watchdog : Time, such as "1 ms"
         Simulated time between two looks whether the ranks wait for each other for ever, where synthetic
         traffic keeps the simulation going (default: 1 ms).
+    credits : {"auto", "each"}
+        How credits go back: in batches where nobody can tell, or each by itself; the result is the same
+        (default: auto).
     """
 
     until: Time | None = None
@@ -429,6 +432,7 @@ class Run(Given):
     threads: int | None = None
     optimistic: Optimistic | Table | None = None
     watchdog: Time | None = None
+    credits: Literal["auto", "each"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

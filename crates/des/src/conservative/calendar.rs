@@ -29,7 +29,7 @@ const CHUNK: usize = 1024;
 const MAX_BLOCKS: u32 = 256;
 
 /// LPs of a block at least, as a power of two: with fewer, blocks would hold too few events.
-const MIN_BLOCK_BITS: u32 = 4;
+const MIN_BLOCK_BITS: u32 = 7;
 
 /// A ring of buckets, one per window; a ring of epochs of several windows behind it; and a heap for the far
 /// future (a timing wheel of two levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of

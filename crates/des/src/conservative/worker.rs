@@ -23,7 +23,7 @@ const MANY: usize = 4096;
 
 /// So many turns before its own an LP itself is asked for, what it points to, and (in models of many LPs only)
 /// what its events will touch.
-const NEAR: [usize; 3] = [2, 1, 0];
+const NEAR: [usize; 3] = [4, 2, 0];
 
 /// The same in models of many LPs.
 const FAR: [usize; 3] = [6, 4, 2];

@@ -139,6 +139,7 @@ pub fn run() -> Run {
     Run {
         version: "0.1.0".into(),
         executor: "optimistic".into(),
+        credits: "each".into(),
         processes: 1,
         threads: 2,
         wall_s: 3.21,

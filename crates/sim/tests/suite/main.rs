@@ -8,6 +8,7 @@ mod bounds;
 mod checkpoints;
 mod collection;
 mod corpus;
+mod credits;
 mod critical_path;
 mod deadlock;
 mod jobs;
