@@ -1,5 +1,5 @@
 //! What it takes to simulate applications: packet-hops per second of processor time where every rank of a large
-//! machine exchanges with its neighbours, and memory where a trace is played many times. Nothing is collected over
+//! machine exchanges with its neighbours, in stand-ins for applications of Design Forward, and memory where a trace is played many times. Nothing is collected over
 //! time: the bench `collection` says what that costs.
 //!
 //! `cargo bench -p fabricsim-sim --bench applications` runs each case in a process of its own; `-- NAME` runs the
@@ -19,6 +19,64 @@ const DRAGONFLY_PLUS: &str = r#"
     routing = { algorithm = "minimal" }
     link = { bandwidth = "100 Gbps", latency = "50 ns" }
     packet = "256 B""#;
+
+/// Links of 5.25 GiB/s inside groups and of 4.7 GiB/s between them; 16,512 hosts.
+const DRAGONFLY_16K: &str = r#"
+    topology = { kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8 }
+    routing = { algorithm = "minimal" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    links = { global = { bandwidth = "40.3726 Gbps" } }
+    packet = "512 B""#;
+
+/// The same with 114,582 hosts.
+const DRAGONFLY_115K: &str = r#"
+    topology = { kind = "dragonfly", hosts_per_router = 13, routers_per_group = 26, global_links_per_router = 13 }
+    routing = { algorithm = "minimal" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    links = { global = { bandwidth = "40.3726 Gbps" } }
+    packet = "512 B""#;
+
+/// Tori with a host for each rank of AMG, and of MultiGrid, of three to nine dimensions.
+const TORUS_13824_3D: &str = r#"
+    topology = { kind = "torus", sizes = [24, 24, 24] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_13824_5D: &str = r#"
+    topology = { kind = "torus", sizes = [6, 6, 6, 8, 8] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_13824_7D: &str = r#"
+    topology = { kind = "torus", sizes = [4, 4, 4, 4, 3, 3, 6] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_13824_9D: &str = r#"
+    topology = { kind = "torus", sizes = [4, 4, 4, 2, 2, 2, 3, 3, 3] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_110592_3D: &str = r#"
+    topology = { kind = "torus", sizes = [48, 48, 48] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_110592_5D: &str = r#"
+    topology = { kind = "torus", sizes = [8, 8, 12, 12, 12] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_110592_7D: &str = r#"
+    topology = { kind = "torus", sizes = [4, 4, 4, 6, 6, 6, 8] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
+const TORUS_110592_9D: &str = r#"
+    topology = { kind = "torus", sizes = [4, 4, 4, 4, 4, 4, 3, 3, 3] }
+    routing = { algorithm = "dimension-order" }
+    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
+    packet = "512 B""#;
 
 const FAT_TREE: &str = r#"
     topology = { kind = "fat-tree", radix = 8 }
@@ -69,6 +127,72 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }
         repetitions = 100"#,
     ),
+    (
+        "crystal-router/10000-ranks/1-of-100-passes/dragonfly",
+        DRAGONFLY_16K,
+        "100 KB",
+        r#"workload = { motif = "crystal-router", volume = "21990232555 B", iterations = 1 }"#,
+    ),
+    (
+        "amg/13824-ranks/dragonfly",
+        DRAGONFLY_16K,
+        "100 KB",
+        r#"workload = { motif = "amg" }"#,
+    ),
+    (
+        "amg/13824-ranks/torus-3d",
+        TORUS_13824_3D,
+        "100 KB",
+        r#"workload = { motif = "amg" }"#,
+    ),
+    (
+        "amg/13824-ranks/torus-5d",
+        TORUS_13824_5D,
+        "100 KB",
+        r#"workload = { motif = "amg" }"#,
+    ),
+    (
+        "amg/13824-ranks/torus-7d",
+        TORUS_13824_7D,
+        "100 KB",
+        r#"workload = { motif = "amg" }"#,
+    ),
+    (
+        "amg/13824-ranks/torus-9d",
+        TORUS_13824_9D,
+        "100 KB",
+        r#"workload = { motif = "amg" }"#,
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume/dragonfly",
+        DRAGONFLY_115K,
+        "100 KB",
+        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume/torus-3d",
+        TORUS_110592_3D,
+        "100 KB",
+        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume/torus-5d",
+        TORUS_110592_5D,
+        "100 KB",
+        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume/torus-7d",
+        TORUS_110592_7D,
+        "100 KB",
+        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume/torus-9d",
+        TORUS_110592_9D,
+        "100 KB",
+        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
+    ),
 ];
 
 /// Told to the process that runs one case.
@@ -90,8 +214,8 @@ fn main() {
         .find(|a| !a.starts_with('-'))
         .unwrap_or_default();
     println!(
-        "{:58} {:>12} {:>10} {:>8} {:>13} {:>9}",
-        "case", "packet-hops", "messages", "CPU s", "M hops/CPU s", "peak MiB"
+        "{:58} {:>12} {:>10} {:>8} {:>13} {:>9} {:>12}",
+        "case", "packet-hops", "messages", "CPU s", "M hops/CPU s", "peak MiB", "simulated ms"
     );
     for (name, ..) in CASES.iter().filter(|case| case.0.contains(&filter)) {
         let program = std::env::current_exe().expect("it is running");
@@ -110,9 +234,10 @@ fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
     let summary = &result.summary;
     let (hops, cpu_s) = (summary.network.packet_hops, summary.run.cpu_s);
     println!(
-        "{name:58} {hops:>12} {:>10} {cpu_s:>8.2} {:>13.2} {:>9.0}",
+        "{name:58} {hops:>12} {:>10} {cpu_s:>8.2} {:>13.2} {:>9.0} {:>12.3}",
         summary.jobs[0].messages,
         hops as f64 / cpu_s / 1e6,
-        summary.run.peak_rss_bytes as f64 / f64::from(1 << 20)
+        summary.run.peak_rss_bytes as f64 / f64::from(1 << 20),
+        summary.run.simulated_ns / 1e6
     );
 }

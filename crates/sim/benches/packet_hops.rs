@@ -11,16 +11,25 @@ use fabricsim_sim::{Control, Experiment, run};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Repetitions of each case.
-const RUNS: usize = 7;
+const RUNS: usize = 5;
 
 /// Name, topology, routing, load and simulated microseconds. Links of 100 Gbps and 50 ns, routers of
 /// 100 ns, 100 KB per port, packets of 256 B, as in the Slim Fly study of CODES.
 const CASES: &[(&str, &str, &str, f64, u32)] = &[
-    ("dragonfly-1056/minimal/0.1", DRAGONFLY_1K, "minimal", 0.1, 60),
-    ("dragonfly-1056/minimal/0.5", DRAGONFLY_1K, "minimal", 0.5, 40),
-    ("dragonfly-1056/minimal/0.9", DRAGONFLY_1K, "minimal", 0.9, 20),
-    ("dragonfly-1056/ugal/0.5", DRAGONFLY_1K, "ugal", 0.5, 20),
-    ("dragonfly-16512/minimal/0.1", DRAGONFLY_16K, "minimal", 0.1, 10),
+    ("dragonfly-1056/minimal/0.1", DRAGONFLY_1K, "minimal", 0.1, 200),
+    ("dragonfly-1056/minimal/0.3", DRAGONFLY_1K, "minimal", 0.3, 100),
+    ("dragonfly-1056/minimal/0.5", DRAGONFLY_1K, "minimal", 0.5, 60),
+    ("dragonfly-1056/minimal/0.7", DRAGONFLY_1K, "minimal", 0.7, 60),
+    ("dragonfly-1056/minimal/0.9", DRAGONFLY_1K, "minimal", 0.9, 60),
+    ("dragonfly-1056/ugal/0.1", DRAGONFLY_1K, "ugal", 0.1, 100),
+    ("dragonfly-1056/ugal/0.5", DRAGONFLY_1K, "ugal", 0.5, 40),
+    ("dragonfly-1056/ugal/0.9", DRAGONFLY_1K, "ugal", 0.9, 20),
+    ("dragonfly-5256/minimal/0.5", DRAGONFLY_5K, "minimal", 0.5, 20),
+    ("dragonfly-16512/minimal/0.5", DRAGONFLY_16K, "minimal", 0.5, 10),
+    ("dragonfly-83232/minimal/0.5", DRAGONFLY_83K, "minimal", 0.5, 4),
+    ("dragonfly-262656/minimal/0.5", DRAGONFLY_262K, "minimal", 0.5, 3),
+    ("slim-fly-3042/minimal/0.1", SLIM_FLY_3K, "minimal", 0.1, 60),
+    ("slim-fly-3042/minimal/0.5", SLIM_FLY_3K, "minimal", 0.5, 20),
     ("fat-tree-1024/adaptive/0.5", FAT_TREE, "adaptive", 0.5, 20),
     (
         "torus-8x8x8/dimension-order/0.3",
@@ -35,6 +44,13 @@ const DRAGONFLY_1K: &str =
     r#"kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4"#;
 const DRAGONFLY_16K: &str =
     r#"kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8"#;
+const DRAGONFLY_5K: &str =
+    r#"kind = "dragonfly", hosts_per_router = 6, routers_per_group = 12, global_links_per_router = 6"#;
+const DRAGONFLY_83K: &str =
+    r#"kind = "dragonfly", hosts_per_router = 12, routers_per_group = 24, global_links_per_router = 12"#;
+const DRAGONFLY_262K: &str =
+    r#"kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, global_links_per_router = 16"#;
+const SLIM_FLY_3K: &str = r#"kind = "slim-fly", q = 13, hosts_per_router = 9"#;
 const FAT_TREE: &str = r#"kind = "fat-tree", levels = 3, radix = 16"#;
 const TORUS: &str = r#"kind = "torus", sizes = [8, 8, 8]"#;
 
@@ -45,8 +61,8 @@ fn main() {
         .unwrap_or_default();
     println!("million packet-hops per CPU second, one thread, {RUNS} runs");
     println!(
-        "{:34} {:>8} {:>8} {:>8} {:>12} {:>12}",
-        "case", "least", "median", "best", "packet-hops", "events/hop"
+        "{:34} {:>8} {:>8} {:>8} {:>12} {:>12} {:>8}",
+        "case", "least", "median", "best", "packet-hops", "events/hop", "credits"
     );
     for case in CASES.iter().filter(|case| case.0.contains(&filter)) {
         measure(case);
@@ -67,19 +83,23 @@ fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f6
         [run]
         until = "{microseconds} us"
         executor = "conservative"
+        [collect]
+        series = "off"
         "#
     );
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
     let (mut rates, mut hops, mut events) = (Vec::new(), 0, 0);
+    let mut credits = String::new();
     for _ in 0..RUNS {
         let summary = run(&experiment, &Control::new()).expect("the case runs").summary;
         rates.push(summary.run.packet_hops_per_cpu_s / 1e6);
         hops = summary.network.packet_hops;
         events = summary.run.events_committed;
+        credits = summary.run.credits;
     }
     rates.sort_by(f64::total_cmp);
     println!(
-        "{name:34} {:8.2} {:8.2} {:8.2} {hops:12} {:12.2}",
+        "{name:34} {:8.2} {:8.2} {:8.2} {hops:12} {:12.2} {credits:>8}",
         rates[0],
         rates[RUNS / 2],
         rates[RUNS - 1],
