@@ -18,6 +18,8 @@ demo: ## install what is missing, build, replay LAMMPS on two networks and compa
 	$(MAKE) --no-print-directory build
 	scripts/demo.sh
 
+# Not compiled incrementally, as instructions are counted so, and all is compiled once only.
+test: export CARGO_INCREMENTAL := 0
 test: ## install what is missing, pass all checks and tests
 	PYTHON=$(PYTHON) scripts/install-packages.sh --python --mpi
 	$(MAKE) --no-print-directory lint
@@ -38,7 +40,7 @@ lint: ## formatting, clippy, shell scripts
 test-rust: ## all crates
 	cargo test --locked --no-fail-fast $(RUST)
 
-# Not compiled incrementally, which inlines less. The same packages as above, so that nothing else is compiled
+# Not compiled incrementally, which would inline less. The same packages as above, so that nothing else is compiled
 # again; only the crate of the command has such a test.
 INSTRUCTIONS := CARGO_INCREMENTAL=0 cargo test --locked $(RUST) --test instructions -- --nocapture
 
