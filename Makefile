@@ -5,7 +5,7 @@ VENV := .venv
 RUST := --workspace --exclude fabricsim-py
 
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test lint test-rust test-loom test-without-otf2 test-mpi python test-python packages clean help
+.PHONY: build mpi demo test lint test-rust test-instructions record-instructions test-loom test-without-otf2 test-mpi python test-python packages clean help
 
 build: ## the release binary
 	cargo build --release --locked --package fabricsim-cli
@@ -22,6 +22,7 @@ test: ## install what is missing, pass all checks and tests
 	PYTHON=$(PYTHON) scripts/install-packages.sh --python --mpi
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-instructions
 	$(MAKE) --no-print-directory test-loom
 	$(MAKE) --no-print-directory test-without-otf2
 	$(MAKE) --no-print-directory test-mpi
@@ -36,6 +37,16 @@ lint: ## formatting, clippy, shell scripts
 
 test-rust: ## all crates
 	cargo test --locked --no-fail-fast $(RUST)
+
+# Not compiled incrementally, which inlines less. The same packages as above, so that nothing else is compiled
+# again; only the crate of the command has such a test.
+INSTRUCTIONS := CARGO_INCREMENTAL=0 cargo test --locked $(RUST) --test instructions -- --nocapture
+
+test-instructions: ## instructions per packet-hop, against the record
+	$(INSTRUCTIONS)
+
+record-instructions: ## write that record anew: crates/cli/tests/instructions.txt
+	UPDATE_EXPECTED=1 $(INSTRUCTIONS)
 
 # In a folder of its own, since the flag holds for all crates. Interleavings with up to three preemptions: few
 # faults take more, and all of them would take hours.

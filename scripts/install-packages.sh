@@ -6,8 +6,8 @@
 #   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
 #
 # Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
-# same, but can neither read nor write OTF2 traces; without Chromium and otf2-print (of --python) tests of
-# `fabricsim view` and some of OTF2 archives are skipped.
+# same, but can neither read nor write OTF2 traces; without Chromium, otf2-print and valgrind (of --python) tests
+# of `fabricsim view`, some of OTF2 archives and the count of instructions are skipped.
 # Their absence is a warning, all others are errors.
 set -euo pipefail
 
@@ -67,6 +67,8 @@ if "$with_python"; then
     has_chromium || optional+=(chromium)
     # Tests compare what OTF2 archives hold with what it prints.
     command -v otf2-print >/dev/null || optional+=(otf2-tools)
+    # A test counts the instructions of the hot paths with it.
+    command -v valgrind >/dev/null || optional+=(valgrind)
 fi
 if "$with_mpi"; then
     # Any MPI will do, as long as it can compile and start programs.
@@ -89,6 +91,7 @@ give_up() {
     for package in "${optional[@]}"; do
         case $package in
         chromium) echo "Going on without chromium: tests of fabricsim view are skipped." >&2 ;;
+        valgrind) echo "Going on without valgrind: instructions of the hot paths are not counted." >&2 ;;
         *) echo "Going on without $package: OTF2 traces can be neither read nor written." >&2 ;;
         esac
     done
