@@ -23,7 +23,8 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::Audit(_)
         | sim::Error::Checkpoint { .. }
         | sim::Error::Processes(_)
-        | sim::Error::Elsewhere => "FabricSimError",
+        | sim::Error::Elsewhere
+        | sim::Error::ShortOfCredits => "FabricSimError",
     };
     of_class(py, class, &error.to_string())
 }
