@@ -252,7 +252,7 @@ class Mesh(Topology, name="mesh"):
     Parameters
     ----------
     sizes : Sequence[int]
-        Routers in each dimension, 1 to 8 dimensions, for example [4, 4, 8].
+        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8].
     links : int or Sequence[int]
         Parallel cables between neighbours, one number or a list with one for each dimension (default: 1).
     hosts_per_router : int
@@ -287,7 +287,7 @@ class Torus(Topology, name="torus"):
     Parameters
     ----------
     sizes : Sequence[int]
-        Routers in each dimension, 1 to 8 dimensions, for example [4, 4, 8].
+        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8].
     links : int or Sequence[int]
         Parallel cables between neighbours, one number or a list with one for each dimension (default: 1).
     hosts_per_router : int

@@ -13,7 +13,7 @@
 //! bubbles. Where both ways round are equally long,
 //! source and destination decide, so that half of such pairs go either way.
 //!
-//! State (torus): `phase` is 1 after the first router; bit d of `flags` is the way to go in dimension d if
+//! State (torus): `phase` is 1 after the first router; bit d of `via` is the way to go in dimension d if
 //! both are equally long (0: up). Source and destination pick one of parallel cables, the same share of them
 //! in every dimension. State, if there are any: `phase` again, and `path`, which is scaled to the number of
 //! cables.
@@ -153,7 +153,7 @@ impl Ways {
         if state.phase == 0 && (self.rings != Rings::None || self.parallel) {
             state.phase = 1;
             if self.rings != Rings::None {
-                state.flags = self.ways(grid, at, target);
+                state.via = self.ways(grid, at, target);
             }
             if self.parallel {
                 state.path = (spread(at.source.0, at.destination.0) >> 16) as u16;
@@ -171,7 +171,7 @@ impl Ways {
         let up = match self.shorter(dimension, here, there) {
             Shorter::Up => true,
             Shorter::Down => false,
-            Shorter::Both => state.flags >> dimension & 1 == 0,
+            Shorter::Both => state.via >> dimension & 1 == 0,
         };
         let port = grid.step_port(at.router, dimension, up, cable);
         if self.rings == Rings::Bubble {
@@ -199,7 +199,7 @@ impl Ways {
     }
 
     /// One bit for each dimension in which both ways to the target are equally long.
-    fn ways(&self, grid: &dyn Cartesian, at: At, target: RouterId) -> u8 {
+    fn ways(&self, grid: &dyn Cartesian, at: At, target: RouterId) -> u32 {
         let draw = spread(at.source.0, at.destination.0);
         let mut ways = 0;
         for (dimension, size) in self.sizes.iter().enumerate().filter(|(_, size)| *size % 2 == 0) {
@@ -211,7 +211,7 @@ impl Ways {
                 ways |= (draw >> dimension & 1) << dimension;
             }
         }
-        ways as u8
+        ways as u32
     }
 }
 

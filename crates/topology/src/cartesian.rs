@@ -21,12 +21,16 @@ pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "dimension-5",
     "dimension-6",
     "dimension-7",
+    "dimension-8",
+    "dimension-9",
+    "dimension-10",
+    "dimension-11",
 ];
 
 pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     (
         "sizes",
-        "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 8]",
+        "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]",
     ),
     (
         "links",
@@ -58,7 +62,7 @@ struct Dimension {
 
 impl Grid {
     pub(crate) fn read(section: &Section, wraps: bool) -> Result<Grid, Error> {
-        let sizes = sizes(section, "sizes")?;
+        let sizes = sizes(section, "sizes", MOST_DIMENSIONS)?;
         let links = each_or_one(section, "links", sizes.len())?;
         let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
         let hosts_per_router = host_ports.count();

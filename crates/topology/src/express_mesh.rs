@@ -20,7 +20,7 @@ use config::{Error, Section};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, each, ports, sizes};
+use crate::size::{FEW_DIMENSIONS, count, counted, each, ports, sizes};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Straight,
     Topology, pick,
@@ -125,7 +125,7 @@ impl Dimension {
 
 impl ExpressMesh {
     fn read(section: &Section) -> Result<ExpressMesh, Error> {
-        let sizes = sizes(section, "sizes")?;
+        let sizes = sizes(section, "sizes", FEW_DIMENSIONS)?;
         let gaps = each(section, "gap", sizes.len())?;
         let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
         let routers = count(section, "sizes", "routers", &sizes)?;

@@ -13,7 +13,7 @@ use config::{Error, Section};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, each_or_one, ports, sizes};
+use crate::size::{FEW_DIMENSIONS, count, counted, each_or_one, ports, sizes};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
 };
@@ -75,7 +75,7 @@ impl Dimension {
 
 impl AllToAll {
     fn read(section: &Section) -> Result<AllToAll, Error> {
-        let shape = sizes(section, "shape")?;
+        let shape = sizes(section, "shape", FEW_DIMENSIONS)?;
         let width = each_or_one(section, "width", shape.len())?;
         let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
         let hosts_per_router = host_ports.count();

@@ -22,17 +22,20 @@ pub(crate) fn nonzero(section: &Section, key: &str, value: u32) -> Result<u32, E
     }
 }
 
-/// One bit of routing state for each dimension has to fit into a byte.
-pub(crate) const MOST_DIMENSIONS: usize = 8;
+/// Of a torus or mesh.
+pub(crate) const MOST_DIMENSIONS: usize = 12;
+
+/// Of others: one bit of routing state for each dimension has to fit into a byte.
+pub(crate) const FEW_DIMENSIONS: usize = 8;
 
 /// Reads the size of each dimension.
 ///
 /// # Errors
 /// Missing, no list of whole numbers, too many or none of them, or a zero.
-pub(crate) fn sizes(section: &Section, key: &str) -> Result<Vec<u32>, Error> {
+pub(crate) fn sizes(section: &Section, key: &str, most: usize) -> Result<Vec<u32>, Error> {
     let sizes: Vec<u32> = section.required(key)?;
-    if sizes.is_empty() || sizes.len() > MOST_DIMENSIONS {
-        let text = format!("{} dimensions; expected 1 to {MOST_DIMENSIONS}", sizes.len());
+    if sizes.is_empty() || sizes.len() > most {
+        let text = format!("{} dimensions; expected 1 to {most}", sizes.len());
         return Err(section.error(key, text));
     }
     for size in &sizes {

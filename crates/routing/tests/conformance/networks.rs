@@ -44,6 +44,7 @@ pub const NETWORKS: &[&str] = &[
     "kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2",
     "kind = \"slim-fly\"\nq = 7\nhosts_per_router = 1",
     "kind = \"slim-fly\"\nq = 8\nhosts_per_router = 1",
+    "kind = \"torus\"\nsizes = [4, 1, 1, 2, 1, 1, 1, 1, 2, 1, 1, 4]",
     "kind = \"torus\"\nsizes = [1, 2]",
     "kind = \"torus\"\nsizes = [2, 2, 2, 2]",
     "kind = \"torus\"\nsizes = [7]",

@@ -191,6 +191,7 @@ pub const CASES: &[(&str, &str)] = &[
     ("torus", "sizes = [7]\nhosts_per_router = 3"),
     ("torus", "sizes = [1, 3, 1, 2]"),
     ("torus", "sizes = [2, 2, 2, 2, 2, 2, 2, 1]"),
+    ("torus", "sizes = [4, 1, 1, 2, 1, 1, 1, 1, 3, 1, 1, 4]"),
     ("torus", "sizes = [4, 4, 4]"),
     (
         "torus",

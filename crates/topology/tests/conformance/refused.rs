@@ -381,12 +381,12 @@ fn wrong_parameters_are_refused_where_they_stand() {
         (
             "torus",
             "sizes = []",
-            "x.toml:2: sizes: 0 dimensions; expected 1 to 8",
+            "x.toml:2: sizes: 0 dimensions; expected 1 to 12",
         ),
         (
             "torus",
-            "sizes = [2, 2, 2, 2, 2, 2, 2, 2, 2]",
-            "sizes: 9 dimensions; expected 1 to 8",
+            "sizes = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]",
+            "sizes: 13 dimensions; expected 1 to 12",
         ),
         ("torus", "sizes = [4, 0]", "x.toml:2: sizes: 0 is not possible"),
         ("torus", "sizes = 4", "sizes: 4 is not a list"),
