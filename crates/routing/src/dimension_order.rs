@@ -211,7 +211,7 @@ impl Ways {
                 ways |= (draw >> dimension & 1) << dimension;
             }
         }
-        ways as u32
+        ways
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p fabricsim-sim --bench adaptive_cost` runs every algorithm in turn with the network's first
 //! one, several times, and compares within each pair, so that the machine's mood cancels out: the ratio is the
-//! median over the pairs. It fails if a ratio is above [`LIMIT`]. `-- NAME` runs the networks whose name
+//! median over the pairs. Credits go back each by itself: static algorithms could have them in batches, which has
+//! nothing to do with decisions. It fails if a ratio is above [`LIMIT`]. `-- NAME` runs the networks whose name
 //! contains NAME.
 
 use std::process::ExitCode;
@@ -174,6 +175,7 @@ fn experiment(topology: &str, algorithm: &str, microseconds: u32) -> Experiment 
         until = "{microseconds} us"
         warmup = "{} us"
         executor = "conservative"
+        credits = "each"
         "#,
         microseconds / 2
     );
