@@ -14,6 +14,16 @@ use crate::bench::{Bench, EXPERIMENT, texts};
 /// What a slow machine may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// What grows while traffic goes on.
+const TABLES: [&str; 6] = [
+    "class_series",
+    "host_series",
+    "job_series",
+    "link_series",
+    "router_series",
+    "vc_series",
+];
+
 /// Starts an endless run into `here` and kills it when there is something of each table.
 pub fn kill(bench: &Bench) {
     let running = bench.path().join("here/running");
@@ -27,9 +37,10 @@ pub fn kill(bench: &Bench) {
         .spawn()
         .unwrap();
     let deadline = Instant::now() + LIMIT;
-    // A full group, and a tail.
-    let parts = ["link_series.00000.parquet", "class_series.tail.parquet"];
-    while !parts.iter().all(|part| running.join(part).exists()) {
+    // A full group, and a group or a tail of each other table; they are written one after the other.
+    let exists = |table: &str, part: &str| running.join(format!("{table}.{part}.parquet")).exists();
+    let any = |table: &&str| exists(table, "00000") || exists(table, "tail");
+    while !exists("link_series", "00000") || !TABLES.iter().all(|table| any(&table)) {
         let ended = child.try_wait().unwrap();
         assert!(
             ended.is_none() && Instant::now() < deadline,
@@ -59,14 +70,7 @@ fn a_killed_run_says_so_and_can_be_read() {
     let running = Running::load(&here).unwrap().expect("it says so");
     assert_eq!(running.experiment["collect"]["series"], "vcs");
     let tables = Running::tables(&here).unwrap();
-    for name in [
-        "class_series",
-        "host_series",
-        "job_series",
-        "link_series",
-        "router_series",
-        "vc_series",
-    ] {
+    for name in TABLES {
         let table = tables.iter().find(|table| table.name() == name);
         let table = table.unwrap_or_else(|| panic!("{name} is missing"));
         assert!(table.rows() > 0, "{name}");
