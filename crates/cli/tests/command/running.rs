@@ -40,7 +40,7 @@ pub fn kill(bench: &Bench) {
     // A full group, and a group or a tail of each other table; they are written one after the other.
     let exists = |table: &str, part: &str| running.join(format!("{table}.{part}.parquet")).exists();
     let any = |table: &&str| exists(table, "00000") || exists(table, "tail");
-    while !exists("link_series", "00000") || !TABLES.iter().all(|table| any(&table)) {
+    while !exists("link_series", "00000") || !TABLES.iter().all(any) {
         let ended = child.try_wait().unwrap();
         assert!(
             ended.is_none() && Instant::now() < deadline,
