@@ -55,7 +55,7 @@ impl<M: Model> Context<M> for Recorder<M> {
 impl<M: Model> Recorder<M> {
     fn new(run: &Run<'_, M>) -> Self {
         Recorder {
-            author: Author::new(run.model.lookahead(), run.settings.seed),
+            author: Author::new(run.model.lookahead(), run.settings),
             now: Time::ZERO,
             sent: Vec::new(),
             records: Vec::new(),

@@ -59,7 +59,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     let begin = Instant::now();
     let mut slots = Slot::create(run, 0..model.lps())?;
     let mut context = Sequential::<M> {
-        author: Author::new(model.lookahead(), settings.seed),
+        author: Author::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         queue: Queue::new(),
         observer,

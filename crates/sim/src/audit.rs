@@ -165,8 +165,7 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
 fn check_packets(processes: &[Process], jobs: usize, flight: InFlight) -> Result<(), Error> {
     let (mut injected, mut delivered) = (0, 0);
     for process in processes {
-        let Process::Host(host) = process else { continue };
-        for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+        for counts in (0..jobs).filter_map(|job| process.counts(job)) {
             injected += counts.packets_injected;
             delivered += counts.packets_delivered;
         }

@@ -149,15 +149,15 @@ impl Remains<'_> {
             for rail in 0..rails.count() {
                 totals.packet_hops += host.injection_use(rail, self.end).total.packets;
             }
-            for counts in (0..self.simulation.jobs.len()).filter_map(|job| host.counts(job)) {
+        }
+        for process in self.processes {
+            for counts in (0..self.simulation.jobs.len()).filter_map(|job| process.counts(job)) {
                 totals.packets_injected += counts.packets_injected;
                 totals.packets_delivered += counts.packets_delivered;
                 totals.bytes_delivered += counts.bytes_delivered;
                 totals.offered_bytes += counts.offered_bytes;
                 totals.accepted_bytes += counts.accepted_bytes;
             }
-        }
-        for process in self.processes {
             let Process::Router(router) = process else {
                 continue;
             };
@@ -226,7 +226,7 @@ impl Remains<'_> {
         };
         let mut latency = Histogram::default();
         let mut hops = Histogram::default();
-        for counts in self.hosts().filter_map(|host| host.counts(index)) {
+        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
             totals.messages += counts.messages;
             totals.bytes += counts.bytes;
             latency.merge(&counts.latency);

@@ -16,6 +16,7 @@ use crate::collect::Collector;
 use crate::credits::Credits;
 use crate::experiment::Experiment;
 use crate::fact::{Fact, Record};
+use crate::horizon::Horizon;
 use crate::inventory;
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
@@ -94,9 +95,9 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
 /// in another process is [`Error::Elsewhere`].
 pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
-    let credits = Credits::choose(experiment, way);
-    match attempt(experiment, control, way, (&begin, credits)) {
-        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH)),
+    let (credits, horizon) = (Credits::choose(experiment, way), Horizon::choose(experiment, way));
+    match attempt(experiment, control, way, (&begin, credits, horizon)) {
+        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH, horizon)),
         done => done,
     }
 }
@@ -109,7 +110,7 @@ fn attempt(
     experiment: &Experiment,
     control: &Control,
     way: &Way<'_>,
-    (begin, credits): (&Meter, Credits),
+    (begin, credits, horizon): (&Meter, Credits, Horizon),
 ) -> Result<Option<RunResult>, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
@@ -125,7 +126,7 @@ fn attempt(
         )));
     }
     same_experiment(experiment, way.processes)?;
-    let simulation = Simulation::new(experiment, credits);
+    let simulation = Simulation::new(experiment, credits, horizon);
     let partition = way.partition.clone();
     let partition = partition.unwrap_or_else(|| {
         simulation

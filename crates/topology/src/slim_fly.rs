@@ -23,6 +23,8 @@
 //! Router number: (s q + a) q + b. Ports of a router: its hosts, then one for each element of the
 //! generator set in the order above, then one for each a of the other subgraph.
 
+use std::sync::Arc;
+
 use config::{Error, Section};
 
 use crate::galois::{Field, prime_power};
@@ -250,14 +252,26 @@ impl SlimFly {
         }
     }
 
+    /// What a straight link from one router to the column of another, in the other subgraph, misses that one by:
+    /// the step to be made in the first column or in the last.
+    #[inline]
+    fn missing_step(&self, from: Place, to: Place) -> u32 {
+        let f = &self.field;
+        let (product, difference) = (f.multiply(from.a, to.a), f.subtract(to.b, from.b));
+        match from.subgraph {
+            0 => f.add(difference, product),
+            _ => f.subtract(difference, product),
+        }
+    }
+
     /// To the other subgraph: straight, or with a step in the first or in the last column.
     fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Port {
-        let there = self.across(from, to.a);
-        if there == to {
+        let step = self.missing_step(from, to);
+        if step == 0 {
             return self.global_port(to.a);
         }
-        let here = self.across(to, from.a);
-        match (self.step(from, here), self.step(there, to)) {
+        let [first, last] = [from, to].map(|place| self.generators(place).index(step));
+        match (first, last) {
             (Some(generator), None) => self.local_port(generator),
             (Some(generator), Some(_)) if pick(draw, 2).0 == 0 => self.local_port(generator),
             _ => self.global_port(to.a),
@@ -339,6 +353,10 @@ impl Topology for SlimFly {
             counted(self.host_ports.count(), "host"),
             counted(degree(self.q.get()), "link"),
         )
+    }
+
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        Some(self)
     }
 
     fn shape(&self) -> Shape<'_> {

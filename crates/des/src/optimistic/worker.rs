@@ -96,7 +96,7 @@ impl<'a, M: Model> Worker<'a, M> {
             team,
             shares,
             thread,
-            desk: Desk::new(run.model, partition, range, run.settings.seed, begin),
+            desk: Desk::new(run.model, partition, range, run.settings, begin),
             seats: Vec::new(),
             gvt: Time::ZERO,
             throttle: Throttle::new(run.settings.optimism.ahead),
