@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::author::Author;
 use crate::queue::Queue;
 use crate::run::{Anatomy, End, Finished, Observer, Run, ThreadSeconds, seconds};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
 /// Events between two looks at the owner's wishes.
@@ -132,7 +132,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     Ok(Finished {
         end,
         time,
-        lps: slots.into_iter().map(|slot| slot.lp).collect(),
+        lps: Lps::new(slots),
         pending: context.queue.events().collect(),
         anatomy: Anatomy {
             processed,

@@ -229,7 +229,7 @@ impl<T: Copy> Nic<T> {
         self.credits -= bytes;
         self.busy_until = start + serialization;
         self.carried
-            .depart(start, serialization, bytes, self.warmup, &mut self.held);
+            .depart(start, serialization, bytes, self.warmup, || &mut self.held);
         serialization
     }
 
@@ -366,7 +366,7 @@ impl<T: Copy> Nic<T> {
         let serialization = self.rate.serialization(bytes);
         let start = self.busy_until - serialization;
         self.carried
-            .undo_depart(start, serialization, bytes, self.warmup, &mut self.held);
+            .undo_depart(start, serialization, bytes, self.warmup, || &mut self.held);
         if let Some(since) = blocked_since {
             self.held.undo_unblock(since, start, self.warmup);
         }

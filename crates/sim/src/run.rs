@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use des::{Alone, Anatomy, End, LpId, Observer, Partition, Processes, Settings, Snapshot, Time};
+use des::{Alone, Anatomy, End, LpId, Lps, Observer, Partition, Processes, Settings, Snapshot, Time};
 use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
 
@@ -384,7 +384,7 @@ fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
 }
 
 /// When the overseer found that no rank can go on.
-fn stuck(processes: &[Process]) -> Option<Time> {
+fn stuck(processes: &Lps<Process>) -> Option<Time> {
     processes.iter().find_map(|process| match process {
         Process::Overseer(overseer) => overseer.stuck(),
         _ => None,
@@ -392,13 +392,13 @@ fn stuck(processes: &[Process]) -> Option<Time> {
 }
 
 /// Nothing is left to happen to ranks: all of them must have finished.
-fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> Result<(), Error> {
+fn waiting_ranks(simulation: &Simulation, processes: &Lps<Process>, time: Time) -> Result<(), Error> {
     let mut lines = Vec::new();
     let mut count = 0u64;
     let mut awaited: Vec<waiting::Awaited> = Vec::new();
     awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
-        let Process::Host(host) = &processes[simulation.numbering.host(host).0 as usize] else {
+        let Process::Host(host) = &processes[simulation.numbering.host(host)] else {
             continue;
         };
         let Some(seat) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {

@@ -12,7 +12,7 @@ use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::prefetch::{prefetch_begin, prefetch_front};
 use crate::run::{Anatomy, Clock, Observer, Run};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
 use crate::{Context, Event, LpId, Model, Partition, Time};
@@ -243,7 +243,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.window(now, limit, &mut clock);
         };
         Report {
-            slots: self.slots,
+            lps: Lps::new(self.slots),
             pending: self
                 .desk
                 .calendar
