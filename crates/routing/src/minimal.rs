@@ -146,11 +146,12 @@ impl Fixed for ShortestPaths {
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
-        let draw = match state.phase {
-            0 => spread(at.source.0, at.destination.0),
-            _ => state.via,
+        let begun = state.phase > 0;
+        let draw = match begun {
+            true => state.via,
+            false => spread(at.source.0, at.destination.0),
         };
-        match self.graph.onward(at.router, at.destination, draw) {
+        match self.graph.onward(at.router, at.destination, draw, begun) {
             Onward::Host(port) => Hop::new(port, 0),
             Onward::Router(port, left) => {
                 let vc = state.phase;

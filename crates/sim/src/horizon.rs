@@ -14,6 +14,10 @@ use crate::experiment::{Experiment, Network};
 use crate::job::{Job, JobKind};
 use crate::run::Way;
 
+/// Hosts make messages so many times the shortest cable ahead: enough for several, few enough to be near in memory
+/// when they are due.
+const FORESIGHT: u64 = 16;
+
 /// What happens before this time may be noted ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon(Time);
@@ -51,6 +55,15 @@ impl Horizon {
             Credits::EACH => network.lookahead(),
             _ if self == Horizon::NONE => network.lookahead(),
             _ => network.lookahead_of_packets(),
+        }
+    }
+
+    /// How far ahead of their time hosts make messages; zero: they do not. With several rails, packets of one host
+    /// can reach a router at one time, in the order in which they were sent, which is not to change.
+    pub fn foresight(self, network: &Network) -> Time {
+        match network.rails.count() {
+            1 if self != Horizon::NONE => Time(network.lookahead().ps().saturating_mul(FORESIGHT)),
+            _ => Time::ZERO,
         }
     }
 

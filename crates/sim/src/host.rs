@@ -1202,7 +1202,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
 
     #[inline]
     fn foresees(&self, start: Time) -> bool {
-        self.simulation.horizon.covers(start)
+        self.simulation.foresight > Time::ZERO && self.simulation.horizon.covers(start)
     }
 
     #[inline]

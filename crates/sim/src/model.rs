@@ -44,7 +44,7 @@ pub struct Simulation {
     pub horizon: Horizon,
     /// Least delay of any event between two processes.
     pub lookahead: Time,
-    /// How far ahead hosts make messages.
+    /// How far ahead of their time hosts make messages; zero: they do not.
     pub foresight: Time,
 }
 
@@ -100,13 +100,7 @@ impl Simulation {
             credits,
             horizon,
             lookahead: horizon.lookahead(&experiment.network, credits),
-            foresight: Time(
-                experiment
-                    .network
-                    .lookahead()
-                    .ps()
-                    .saturating_mul(std::env::var("FS").map_or(16, |x| x.parse().unwrap())),
-            ),
+            foresight: horizon.foresight(&experiment.network),
         }
     }
 

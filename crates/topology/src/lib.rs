@@ -216,8 +216,10 @@ pub trait Cartesian {
 /// All shortest paths of a topology, found without looking at every port.
 pub trait Graph: Topology {
     /// Where a packet for a host goes next: [`Topology::attachment`] and [`Graph::shortest_path`] in one, as
-    /// routers ask for both with every packet.
-    fn onward(&self, at: RouterId, host: HostId, draw: u32) -> Onward {
+    /// routers ask for both with every packet. What is left of the draw may say more here, as nobody but the next
+    /// router's call reads it: `begun` tells whether `draw` is that.
+    fn onward(&self, at: RouterId, host: HostId, draw: u32, begun: bool) -> Onward {
+        let _ = begun;
         let (target, port) = self.attachment(host);
         if target == at {
             return Onward::Host(port);

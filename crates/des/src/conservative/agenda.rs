@@ -154,7 +154,10 @@ pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
 fn sort_few(entries: &mut [u64]) {
     let mut sorted = [0; FEW];
     for entry in &*entries {
-        let below = entries.iter().map(|other| usize::from(other < entry)).sum::<usize>();
+        let below = entries
+            .iter()
+            .map(|other| usize::from(other < entry))
+            .sum::<usize>();
         sorted[below % FEW] = *entry;
     }
     entries.copy_from_slice(&sorted[..entries.len()]);

@@ -489,7 +489,7 @@ impl Router {
         self.leave(now, &ready, out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         if !self.one_rate {
             let bytes = ready.packet.bytes;
@@ -504,7 +504,7 @@ impl Router {
     }
 
     /// A packet may leave as soon as there is room for it.
-    #[inline]
+    #[inline(always)]
     pub fn ready<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
         if self.outputs[usize::from(ready.output)].to_host {
@@ -523,6 +523,7 @@ impl Router {
     }
 
     /// The same for a packet that finds too little room, or needs another kind of it.
+    #[inline(never)]
     fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
         let room = ready.packet.bytes.max(self.slot);
         match ready.entry {
@@ -642,7 +643,7 @@ impl Router {
     }
 
     /// Gives a packet that has its room the next turn on the wire.
-    #[inline]
+    #[inline(always)]
     fn send<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let bytes = ready.packet.bytes;
         let span = self.take_turn(now, ready.output, ready.output_vc, bytes, out);
@@ -685,6 +686,7 @@ impl Router {
 
     /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
     /// takes.
+    #[inline(always)]
     fn take_turn<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) -> [Time; 2] {
         let ports = self.outputs.len();
         let output = &mut self.outputs[usize::from(port)];
