@@ -384,12 +384,10 @@ impl<'a, M: Model> Worker<'a, M> {
         };
         if let Some((agenda, turn, events)) = find(turn + own) {
             prefetch_front(&self.slots[turn.local as usize], FRONT);
-            if many {
-                // They were near when the agenda was made, and others have come since.
-                agenda
-                    .events(turn)
-                    .for_each(|event| prefetch_begin(events, event as usize));
-            }
+            // They were near when the agenda was made, and others have come since.
+            agenda
+                .events(turn)
+                .for_each(|event| prefetch_begin(events, event as usize));
         }
         if let Some((_, turn, _)) = find(turn + theirs) {
             self.model.prefetch(&self.slots[turn.local as usize].lp);
