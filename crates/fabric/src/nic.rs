@@ -205,21 +205,29 @@ impl<T: Copy> Nic<T> {
     ) {
         let bytes = message.bytes as u32;
         let serialization = self.take_turn(start, bytes);
-        let mut packet = Packet::new(
-            self.end_point,
-            message.destination,
-            message.number,
-            bytes,
-            born,
-            message.job,
-        );
-        packet.alone = message.alone;
-        packet.hops = 1;
+        let Outgoing {
+            destination,
+            number,
+            job,
+            alone,
+            ..
+        } = *message;
+        let packet = self.packet((destination, number, job, alone), born, bytes);
         let wait = start - now;
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
         }
         out.depart(packet, wait, serialization, true);
+    }
+
+    /// A packet of a message, on its first link.
+    #[inline]
+    fn packet(&self, of: (HostId, u32, u16, bool), born: Time, bytes: u32) -> Packet {
+        let (destination, number, job, alone) = of;
+        let mut packet = Packet::new(self.end_point, destination, number, bytes, born, job);
+        packet.alone = alone;
+        packet.hops = 1;
+        packet
     }
 
     /// A packet takes its room and the wire from `start` on: for how long.
@@ -283,17 +291,16 @@ impl<T: Copy> Nic<T> {
         }
         let serialization = self.take_turn(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
-        let mut packet = Packet::new(
-            self.end_point,
-            front.destination,
-            front.number,
-            bytes,
-            front.born,
-            front.job,
-        );
-        packet.alone = front.alone;
-        packet.hops = 1;
         front.left -= u64::from(bytes);
+        let Queued {
+            destination,
+            number,
+            job,
+            alone,
+            born,
+            ..
+        } = *front;
+        let packet = self.packet((destination, number, job, alone), born, bytes);
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {

@@ -11,7 +11,7 @@ use des::{Executor, Time};
 use crate::collect::Series;
 use crate::credits::Credits;
 use crate::experiment::{Experiment, Network};
-use crate::job::{Job, JobKind};
+use crate::job::Job;
 use crate::run::Way;
 
 /// Hosts make messages so many times the shortest cable ahead: enough for several, few enough to be near in memory
@@ -39,9 +39,8 @@ impl Horizon {
             experiment.run.executor,
             Executor::Optimistic | Executor::ReverseCheck
         );
-        let only_traffic = |job: &Job| matches!(job.kind, JobKind::Traffic(_));
         match experiment.run.until {
-            Some(until) if unseen && !keeps_steps && experiment.jobs.iter().all(only_traffic) => {
+            Some(until) if unseen && !keeps_steps && experiment.jobs.iter().all(Job::is_traffic) => {
                 Horizon(until)
             }
             _ => Horizon::NONE,

@@ -489,7 +489,7 @@ impl Host {
             };
             self.count_message(job, bytes, due >= simulation.warmup, context);
             self.inject(simulation, due, message, context);
-            due = due + gap;
+            due += gap;
             if due > now && !self.foresees::<C>(simulation, now, due) {
                 break;
             }

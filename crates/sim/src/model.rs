@@ -116,8 +116,7 @@ impl Simulation {
 
 /// Without traffic the last event ends the run, without ranks nobody waits.
 fn watchdog(experiment: &Experiment) -> Option<Time> {
-    let is_traffic = |job: &Job| matches!(job.kind, JobKind::Traffic(_));
-    let both = experiment.jobs.iter().any(is_traffic) && !experiment.jobs.iter().all(is_traffic);
+    let both = experiment.jobs.iter().any(Job::is_traffic) && !experiment.jobs.iter().all(Job::is_traffic);
     both.then_some(experiment.run.watchdog)
 }
 

@@ -283,7 +283,7 @@ proptest! {
             });
             let (finished, records) = &ends[0];
             prop_assert_eq!(records, &reference.records, "{:?} in {} processes", executor, processes);
-            prop_assert_eq!(&balls(&finished), &reference.balls);
+            prop_assert_eq!(&balls(finished), &reference.balls);
             prop_assert_eq!((&finished.end, finished.time), (&reference.end, reference.time));
         }
     }

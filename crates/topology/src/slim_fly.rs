@@ -474,6 +474,37 @@ mod tests {
         SlimFly::read(&Section::from_toml(&format!("q = {q}"), "x.toml").unwrap()).unwrap()
     }
 
+    /// What the first router leaves for the second leads where the second would go by itself.
+    #[test]
+    fn paths_found_at_the_first_router_are_shortest_ones() {
+        for q in [4, 5, 7, 9] {
+            let network = built(q);
+            let per_router = network.host_ports.count();
+            for (from, to) in (0..network.routers).flat_map(|from| [(from, 0), (0, from)]) {
+                for draw in [0, 1 << 30, u32::MAX] {
+                    let host = HostId(to * per_router + 1);
+                    let (mut at, mut links, mut next) = (
+                        RouterId(from),
+                        0,
+                        network.onward(RouterId(from), host, draw, false),
+                    );
+                    while let Onward::Router(port, left) = next {
+                        let expected =
+                            network.shortest_path(at, RouterId(to), if links == 0 { draw } else { 0 });
+                        assert_eq!(port, expected.0, "q = {q}, {from} to {to}, link {links}");
+                        let Peer::Router(far, _) = network.peer(at, port) else {
+                            panic!("port {} of router {} leads to no router", port.0, at.0)
+                        };
+                        (at, links) = (far, links + 1);
+                        next = network.onward(at, host, left, true);
+                    }
+                    assert_eq!((at, next), (RouterId(to), Onward::Host(Port(1))));
+                    assert_eq!(links, network.distance(RouterId(from), RouterId(to)));
+                }
+            }
+        }
+    }
+
     #[test]
     fn sizes_are_those_of_the_paper() {
         for (q, routers, degree) in [
