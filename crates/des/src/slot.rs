@@ -98,3 +98,29 @@ impl<L> Slot<L> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lps(of: Range<u32>) -> Lps<u32> {
+        let slot = |lp| Slot {
+            draws: 0,
+            sequence: 0,
+            lp,
+        };
+        Lps::new(of.map(slot).collect())
+    }
+
+    #[test]
+    fn lps_of_several_threads_are_found_by_id() {
+        let mut all = lps(0..0);
+        assert!(all.is_empty());
+        for part in [0..3, 3..3, 3..4, 4..9] {
+            all.append(lps(part));
+        }
+        assert_eq!(all.len(), 9);
+        assert!((0..9).all(|lp| all[LpId(lp)] == lp));
+        assert!(all.iter().copied().eq(0..9));
+    }
+}

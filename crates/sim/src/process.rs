@@ -138,7 +138,7 @@ impl RouterProcess {
             Fact::CreditReturned { port, .. } => router.prefetch_output(*port),
             Fact::PacketArrived { port, vc, packet } if !few => {
                 router.prefetch_input(*port);
-                if !router.batches_credits() {
+                if simulation.credits.batch() == 0 {
                     des::prefetch(&self.wires[usize::from(*port)]);
                 }
                 let at = At {

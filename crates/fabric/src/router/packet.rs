@@ -958,11 +958,6 @@ impl Router {
         }
     }
 
-    /// Whether credits go back in batches.
-    pub fn batches_credits(&self) -> bool {
-        self.batch > 0
-    }
-
     /// Asks for the packet that waits first for a credit of this VC.
     #[inline]
     pub fn prefetch_waiting(&self, port: u16, vc: u8) {
