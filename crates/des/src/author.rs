@@ -5,12 +5,14 @@
 
 use crate::event::Head;
 use crate::slot::Slot;
-use crate::{Event, LpId, Stream, Time};
+use crate::{Event, LpId, Settings, Stream, Time};
 
 /// Writes the events of one LP after the other, and draws their random numbers.
 pub(crate) struct Author {
     seed: u64,
     lookahead: Time,
+    /// End of the run: what happens from there on is not carried out, and may come as soon as it likes.
+    until: Time,
     /// Least delay of an LP to itself: nothing while the first events are sent.
     least: Time,
     lp: LpId,
@@ -20,10 +22,11 @@ pub(crate) struct Author {
 
 impl Author {
     /// Ready for the model's first events.
-    pub(crate) fn new(lookahead: Time, seed: u64) -> Author {
+    pub(crate) fn new(lookahead: Time, settings: &Settings) -> Author {
         Author {
-            seed,
+            seed: settings.seed,
             lookahead,
+            until: settings.until,
             least: Time::ZERO,
             lp: LpId(0),
             draws: 0,
@@ -89,7 +92,7 @@ impl Author {
         } else {
             self.lookahead
         };
-        if delay < least {
+        if delay < least && now + delay < self.until {
             too_soon(self.lp, target, delay, least);
         }
         let sequence = self.sequence;
@@ -135,11 +138,23 @@ fn too_soon(from: LpId, to: LpId, delay: Time, least: Time) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Executor, Optimism, Partition};
 
     const LP: LpId = LpId(7);
+    const UNTIL: Time = Time(10_000);
+
+    fn settings() -> Settings {
+        Settings {
+            executor: Executor::Sequential,
+            partition: Partition::new(vec![0, 8]),
+            seed: 5,
+            until: UNTIL,
+            optimism: Optimism::default(),
+        }
+    }
 
     fn author(draws: u64, sequence: u32) -> Author {
-        let mut author = Author::new(Time(100), 5);
+        let mut author = Author::new(Time(100), &settings());
         let lp = ();
         author.open(LP, &Slot { lp, draws, sequence });
         author
@@ -194,6 +209,14 @@ mod tests {
     #[should_panic(expected = "LP 7 sends to LP 8 in 99 ps, less than 100 ps")]
     fn never_to_another_in_less_than_the_lookahead() {
         author(0, 0).write(Time::ZERO, LpId(8), Time(99), ());
+    }
+
+    #[test]
+    fn but_after_the_end_of_the_run_as_soon_as_it_likes() {
+        let mut author = author(0, 0);
+        author.begin_events();
+        let event = author.write(UNTIL - Time(99), LpId(8), Time(99), ());
+        assert_eq!(event.time, UNTIL);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
 use crate::run::{Anatomy, End, Finished, Run};
-use crate::slot::Slot;
+use crate::slot::Lps;
 use crate::snapshot::SavedLp;
 use crate::team::{give_to_first, has_least};
 use crate::{Event, LpId, Model, Purpose, Time};
@@ -12,7 +12,7 @@ use crate::{Event, LpId, Model, Purpose, Time};
 /// What a thread, or all threads of a process, leave behind.
 pub(crate) struct Report<M: Model> {
     /// LPs in their order; of those of other threads, they follow.
-    pub(crate) slots: Vec<Slot<M::Lp>>,
+    pub(crate) lps: Lps<M::Lp>,
     /// Events that were not carried out.
     pub(crate) pending: Vec<Event<M::Payload>>,
     /// The first failure.
@@ -29,7 +29,7 @@ pub(crate) struct Report<M: Model> {
 
 impl<M: Model> Report<M> {
     fn append(&mut self, other: Report<M>) {
-        self.slots.extend(other.slots);
+        self.lps.append(other.lps);
         self.pending.extend(other.pending);
         if let Some(failure) = other.failure
             && self.failure.as_ref().is_none_or(|first| failure.0 < first.0)
@@ -78,7 +78,7 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     Ok(Finished {
         end,
         time,
-        lps: all.slots.into_iter().map(|slot| slot.lp).collect(),
+        lps: all.lps,
         pending: all.pending,
         anatomy: all.anatomy,
     })
@@ -98,7 +98,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
     let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),
         false => {
-            let saved = all.slots.iter().map(|slot| SavedLp::new(run.model, slot));
+            let saved = all.lps.slots().map(|slot| SavedLp::new(run.model, slot));
             saved.collect()
         }
     };
@@ -116,13 +116,16 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         anatomy: std::mem::take(&mut all.anatomy),
     };
     if !first {
-        all.slots.clear();
+        all.lps = Lps::new(Vec::new());
     }
     for share in give_to_first(run.processes, &share) {
-        for saved in &share.lps {
-            let id = LpId(all.slots.len() as u32);
-            all.slots.push(saved.restore(run.model, id, Purpose::Read)?);
-        }
+        let first = all.lps.len() as u32;
+        let restored = share
+            .lps
+            .iter()
+            .zip(first..)
+            .map(|(saved, lp)| saved.restore(run.model, LpId(lp), Purpose::Read));
+        all.lps.append(Lps::new(restored.collect::<Result<_, _>>()?));
         all.pending.extend(share.pending);
         all.broken = all.broken.take().or(share.broken);
         all.interrupted |= share.interrupted;

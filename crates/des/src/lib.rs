@@ -36,5 +36,6 @@ pub use prefetch::{prefetch, prefetch_begin};
 pub use processes::{Alone, Processes};
 pub use random::{Stream, philox2x64};
 pub use run::{Anatomy, End, Executor, Finished, Observer, Optimism, Run, Settings, ThreadSeconds, run};
+pub use slot::Lps;
 pub use snapshot::{SavedLp, Snapshot};
 pub use time::Time;

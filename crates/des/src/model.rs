@@ -98,7 +98,8 @@ pub trait Context<M: Model + ?Sized> {
     fn lp(&self) -> LpId;
 
     /// Sends an event. To the LP itself the delay is at least 1 ps, to another at least the model's
-    /// lookahead: anything less would put an event into a past that other threads have left.
+    /// lookahead: anything less would put an event into a past that other threads have left. What happens at the
+    /// end of the run or later is not carried out, and may come sooner.
     ///
     /// # Panics
     /// On a smaller delay: a bug of the model.

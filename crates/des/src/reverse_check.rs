@@ -6,7 +6,7 @@
 use crate::author::Author;
 use crate::queue::Queue;
 use crate::run::{Anatomy, End, Finished, Observer, Run};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::team::to_bytes;
 use crate::{Context, Event, LpId, Model, Time};
 
@@ -55,7 +55,7 @@ impl<M: Model> Context<M> for Recorder<M> {
 impl<M: Model> Recorder<M> {
     fn new(run: &Run<'_, M>) -> Self {
         Recorder {
-            author: Author::new(run.model.lookahead(), run.settings.seed),
+            author: Author::new(run.model.lookahead(), run.settings),
             now: Time::ZERO,
             sent: Vec::new(),
             records: Vec::new(),
@@ -213,7 +213,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     Ok(Finished {
         end,
         time,
-        lps: slots.into_iter().map(|slot| slot.lp).collect(),
+        lps: Lps::new(slots),
         pending: queue.events().collect(),
         anatomy: Anatomy {
             // Every event once forward, once back, once for good.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::slot::Lps;
 use crate::snapshot::Snapshot;
 use crate::{
     Alone, Control, Event, Model, Partition, Processes, Time, conservative, optimistic, reverse_check,
@@ -205,7 +206,7 @@ pub struct Finished<M: Model> {
     /// that of the last event.
     pub time: Time,
     /// Final state of all LPs, by id; in the first process, none in the others.
-    pub lps: Vec<M::Lp>,
+    pub lps: Lps<M::Lp>,
     /// Events that were not carried out, in no particular order: what was still under way. In the first
     /// process.
     pub pending: Vec<Event<M::Payload>>,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::author::Author;
 use crate::queue::Queue;
 use crate::run::{Anatomy, End, Finished, Observer, Run, ThreadSeconds, seconds};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
 /// Events between two looks at the owner's wishes.
@@ -59,7 +59,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     let begin = Instant::now();
     let mut slots = Slot::create(run, 0..model.lps())?;
     let mut context = Sequential::<M> {
-        author: Author::new(model.lookahead(), settings.seed),
+        author: Author::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         queue: Queue::new(),
         observer,
@@ -132,7 +132,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     Ok(Finished {
         end,
         time,
-        lps: slots.into_iter().map(|slot| slot.lp).collect(),
+        lps: Lps::new(slots),
         pending: context.queue.events().collect(),
         anatomy: Anatomy {
             processed,

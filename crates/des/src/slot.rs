@@ -1,6 +1,6 @@
 //! What the kernel keeps of each LP.
 
-use std::ops::Range;
+use std::ops::{Index, Range};
 
 use crate::run::Run;
 use crate::{LpId, Model, Purpose};
@@ -14,6 +14,63 @@ pub(crate) struct Slot<L> {
     /// Events sent so far, modulo 2^32.
     pub(crate) sequence: u32,
     pub(crate) lp: L,
+}
+
+/// The LPs of a run, by id, as it leaves them: where its threads had them, since a copy of them could be more than
+/// there is memory for.
+pub struct Lps<L> {
+    /// Of each thread.
+    parts: Vec<Vec<Slot<L>>>,
+    /// Number of the first LP of each, and the number of all at the end.
+    first: Vec<usize>,
+}
+
+impl<L> Lps<L> {
+    /// Those of one thread.
+    pub(crate) fn new(slots: Vec<Slot<L>>) -> Lps<L> {
+        Lps {
+            first: vec![0, slots.len()],
+            parts: vec![slots],
+        }
+    }
+
+    /// Puts others behind these.
+    pub(crate) fn append(&mut self, other: Lps<L>) {
+        for part in other.parts {
+            self.first.push(self.len() + part.len());
+            self.parts.push(part);
+        }
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<L>> {
+        self.parts.iter().flatten()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        *self.first.last().expect("the number of all")
+    }
+
+    /// Whether there are none: in all processes but the first.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &L> {
+        self.slots().map(|slot| &slot.lp)
+    }
+}
+
+impl<L> Index<LpId> for Lps<L> {
+    type Output = L;
+
+    fn index(&self, LpId(lp): LpId) -> &L {
+        let lp = lp as usize;
+        // A few threads at most, of which the first ones may have none.
+        let part = self.first.partition_point(|first| *first <= lp) - 1;
+        &self.parts[part][lp - self.first[part]].lp
+    }
 }
 
 impl<L> Slot<L> {
@@ -39,5 +96,31 @@ impl<L> Slot<L> {
                 })
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lps(of: Range<u32>) -> Lps<u32> {
+        let slot = |lp| Slot {
+            draws: 0,
+            sequence: 0,
+            lp,
+        };
+        Lps::new(of.map(slot).collect())
+    }
+
+    #[test]
+    fn lps_of_several_threads_are_found_by_id() {
+        let mut all = lps(0..0);
+        assert!(all.is_empty());
+        for part in [0..3, 3..3, 3..4, 4..9] {
+            all.append(lps(part));
+        }
+        assert_eq!(all.len(), 9);
+        assert!((0..9).all(|lp| all[LpId(lp)] == lp));
+        assert!(all.iter().copied().eq(0..9));
     }
 }

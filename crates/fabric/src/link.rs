@@ -49,15 +49,15 @@ pub(crate) struct Held {
 }
 
 impl Carried {
-    /// A packet begins now and takes `serialization`; measuring begins at `warmup`.
+    /// A packet begins now and takes `serialization`; measuring begins at `warmup`, and `held` is asked for before.
     #[inline]
-    pub(crate) fn depart(
+    pub(crate) fn depart<'a>(
         &mut self,
         now: Time,
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: &mut Held,
+        held: impl FnOnce() -> &'a mut Held,
     ) {
         if now >= warmup {
             self.packets += 1;
@@ -66,6 +66,7 @@ impl Carried {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy += measured;
+            let held = held();
             held.before.packets += 1;
             held.before.bytes += u64::from(bytes);
             held.before.busy += serialization - measured;
@@ -73,13 +74,13 @@ impl Carried {
     }
 
     /// Takes back the latest [`Carried::depart`], which had the same arguments.
-    pub(crate) fn undo_depart(
+    pub(crate) fn undo_depart<'a>(
         &mut self,
         now: Time,
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: &mut Held,
+        held: impl FnOnce() -> &'a mut Held,
     ) {
         if now >= warmup {
             self.packets -= 1;
@@ -88,6 +89,7 @@ impl Carried {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy = self.busy - measured;
+            let held = held();
             held.before.packets -= 1;
             held.before.bytes -= u64::from(bytes);
             held.before.busy = held.before.busy - (serialization - measured);

@@ -102,9 +102,15 @@ pub struct NicState<T> {
 
 /// What a NIC makes happen, and where it notes how to take that back.
 pub trait NicOutputs<T>: Journal<NicUndo<T>> {
-    /// The packet starts onto the injection link now; its tail leaves after `serialization`. `last`: it is the
+    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last`: it is the
     /// last of what this port has of its message.
-    fn depart(&mut self, packet: Packet, serialization: Time, last: bool);
+    fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool);
+    /// Whether a turn on the wire that begins at this time may be given before. For those who do not look before then.
+    #[inline]
+    fn foresees(&self, start: Time) -> bool {
+        let _ = start;
+        false
+    }
     /// [`Nic::wake`] is to be called after this span.
     fn wake(&mut self, after: Time);
     /// The last byte of a message leaves after this span.
@@ -154,12 +160,14 @@ impl<T: Copy> Nic<T> {
         }
     }
 
-    /// Takes a message.
-    pub fn send<O: NicOutputs<T>>(&mut self, now: Time, message: Outgoing<T>, out: &mut O) {
-        let is_idle = !self.wake_pending && self.busy_until <= now && self.queue.is_empty();
+    /// Takes a message that is made at `born`: now, or later if [`Nic::is_clear`].
+    pub fn send<O: NicOutputs<T>>(&mut self, (now, born): (Time, Time), message: &Outgoing<T>, out: &mut O) {
         let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
-        if !O::KEPT && is_idle && has_room {
-            return self.send_at_once(now, &message, out);
+        if !O::KEPT && has_room && self.is_clear() {
+            let start = born.max(self.busy_until);
+            if start == now || out.foresees(start) {
+                return self.send_alone((now, born, start), message, out);
+            }
         }
         self.backlog += message.bytes;
         self.queue.push_back(Queued {
@@ -168,44 +176,68 @@ impl<T: Copy> Nic<T> {
             job: message.job,
             alone: message.alone,
             report: message.report,
-            born: now,
+            born,
             left: message.bytes,
         });
         if O::KEPT {
             out.note(NicUndo::Taken);
         }
-        self.serve(now, out);
-    }
-
-    /// A message of one packet, for which the wire is free: it need not be queued.
-    #[inline]
-    fn send_at_once<O: NicOutputs<T>>(&mut self, now: Time, message: &Outgoing<T>, out: &mut O) {
-        let bytes = message.bytes as u32;
-        let serialization = self.take_turn(now, bytes);
-        let mut packet = Packet::new(
-            self.end_point,
-            message.destination,
-            message.number,
-            bytes,
-            now,
-            message.job,
-        );
-        packet.alone = message.alone;
-        packet.hops = 1;
-        if let Some(report) = message.report {
-            out.injected(report, serialization);
+        if born > now {
+            self.ask_wake(born.max(self.busy_until) - now, out);
+        } else {
+            self.serve(now, out);
         }
-        out.depart(packet, serialization, true);
     }
 
-    /// A packet takes its room and the wire: for how long.
+    /// Whether nothing waits to be sent.
     #[inline]
-    fn take_turn(&mut self, now: Time, bytes: u32) -> Time {
+    pub fn is_clear(&self) -> bool {
+        !self.wake_pending && self.queue.is_empty()
+    }
+
+    /// A message of one packet, whose turn on the wire is certain to begin at `start`: it need not be queued.
+    #[inline]
+    fn send_alone<O: NicOutputs<T>>(
+        &mut self,
+        (now, born, start): (Time, Time, Time),
+        message: &Outgoing<T>,
+        out: &mut O,
+    ) {
+        let bytes = message.bytes as u32;
+        let serialization = self.take_turn(start, bytes);
+        let Outgoing {
+            destination,
+            number,
+            job,
+            alone,
+            ..
+        } = *message;
+        let packet = self.packet((destination, number, job, alone), born, bytes);
+        let wait = start - now;
+        if let Some(report) = message.report {
+            out.injected(report, wait + serialization);
+        }
+        out.depart(packet, wait, serialization, true);
+    }
+
+    /// A packet of a message, on its first link.
+    #[inline]
+    fn packet(&self, of: (HostId, u32, u16, bool), born: Time, bytes: u32) -> Packet {
+        let (destination, number, job, alone) = of;
+        let mut packet = Packet::new(self.end_point, destination, number, bytes, born, job);
+        packet.alone = alone;
+        packet.hops = 1;
+        packet
+    }
+
+    /// A packet takes its room and the wire from `start` on: for how long.
+    #[inline]
+    fn take_turn(&mut self, start: Time, bytes: u32) -> Time {
         let serialization = self.rate.serialization(bytes);
         self.credits -= bytes;
-        self.busy_until = now + serialization;
+        self.busy_until = start + serialization;
         self.carried
-            .depart(now, serialization, bytes, self.warmup, &mut self.held);
+            .depart(start, serialization, bytes, self.warmup, || &mut self.held);
         serialization
     }
 
@@ -259,17 +291,16 @@ impl<T: Copy> Nic<T> {
         }
         let serialization = self.take_turn(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
-        let mut packet = Packet::new(
-            self.end_point,
-            front.destination,
-            front.number,
-            bytes,
-            front.born,
-            front.job,
-        );
-        packet.alone = front.alone;
-        packet.hops = 1;
         front.left -= u64::from(bytes);
+        let Queued {
+            destination,
+            number,
+            job,
+            alone,
+            born,
+            ..
+        } = *front;
+        let packet = self.packet((destination, number, job, alone), born, bytes);
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {
@@ -285,7 +316,7 @@ impl<T: Copy> Nic<T> {
         } else if let Some(report) = queued.report {
             out.injected(report, serialization);
         }
-        out.depart(packet, serialization, last);
+        out.depart(packet, Time::ZERO, serialization, last);
         if !self.queue.is_empty() {
             self.ask_wake(serialization, out);
         }
@@ -342,7 +373,7 @@ impl<T: Copy> Nic<T> {
         let serialization = self.rate.serialization(bytes);
         let start = self.busy_until - serialization;
         self.carried
-            .undo_depart(start, serialization, bytes, self.warmup, &mut self.held);
+            .undo_depart(start, serialization, bytes, self.warmup, || &mut self.held);
         if let Some(since) = blocked_since {
             self.held.undo_unblock(since, start, self.warmup);
         }
@@ -457,7 +488,7 @@ mod tests {
     }
 
     impl NicOutputs<char> for Out {
-        fn depart(&mut self, packet: Packet, _: Time, _: bool) {
+        fn depart(&mut self, packet: Packet, _: Time, _: Time, _: bool) {
             self.departed.push((packet.message, packet.bytes));
         }
         fn wake(&mut self, after: Time) {
@@ -493,8 +524,8 @@ mod tests {
     #[test]
     fn messages_take_turns_and_report_their_end() {
         let (mut nic, mut out) = (nic(10_000), Out::default());
-        nic.send(Time(0), message(0, 250, 'a'), &mut out);
-        nic.send(Time(0), message(1, 120, 'b'), &mut out);
+        nic.send((Time(0), Time(0)), &message(0, 250, 'a'), &mut out);
+        nic.send((Time(0), Time(0)), &message(1, 120, 'b'), &mut out);
         let mut now = Time(0);
         while let Some(after) = out.wake.take() {
             now += after;
@@ -509,7 +540,7 @@ mod tests {
     #[test]
     fn without_credit_nothing_leaves_and_the_wait_is_counted() {
         let (mut nic, mut out) = (nic(150), Out::default());
-        nic.send(Time(0), message(0, 200, 'a'), &mut out);
+        nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
         let after = out.wake.take().unwrap();
         nic.wake(after, &mut out);
         assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
@@ -541,7 +572,7 @@ mod tests {
     }
 
     impl<const KEPT: bool> NicOutputs<Report> for Recorder<NicUndo<Report>, Output, KEPT> {
-        fn depart(&mut self, packet: Packet, serialization: Time, last: bool) {
+        fn depart(&mut self, packet: Packet, _: Time, serialization: Time, last: bool) {
             self.outputs.push(Output::Depart(packet, serialization, last));
         }
         fn wake(&mut self, after: Time) {
@@ -570,7 +601,7 @@ mod tests {
             out: &mut Recorder<NicUndo<Report>, Output, KEPT>,
         ) {
             match *op {
-                Op::Send(message) => self.send(now, message, out),
+                Op::Send(message) => self.send((now, now), &message, out),
                 Op::Wake => self.wake(now, out),
                 Op::Credit(bytes) => self.credit(now, bytes, out),
             }
@@ -631,7 +662,7 @@ mod tests {
         state.blocked_since = Some(Time(5));
         let error = fresh.restore(state).unwrap_err();
         assert!(error.contains("nothing to send"), "{error}");
-        fresh.send(Time(0), message(0, 200, 'a'), &mut out);
+        fresh.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
         assert_eq!(out.departed, [(0, 100)]);
     }
 }

@@ -23,7 +23,7 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Graph, Groups, HostId, Port, RouterId, Shape, Topology};
+use topology::{Graph, Groups, HostId, Onward, Port, RouterId, Topology};
 
 use crate::fixed::Fixed;
 use crate::groups::{GroupNetwork, PerTopology, add, compiled};
@@ -46,10 +46,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             return Ok(compiled(&*topology, AnyMinimal));
         }
         let adaptive = section.choice("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
-        let (topology, vcs) = counted_links(section, topology)?;
+        let (graph, vcs) = counted_links(section, topology)?;
         Ok(match adaptive {
-            true => Box::new(LeastLoaded { topology, vcs }),
-            false => Box::new(ShortestPaths { topology, vcs }),
+            true => Box::new(LeastLoaded { graph, vcs }),
+            false => Box::new(ShortestPaths { graph, vcs }),
         })
     },
 };
@@ -117,20 +117,17 @@ impl<T: Topology + Groups> Fixed for Minimal<T> {
 }
 
 struct ShortestPaths {
-    topology: Arc<dyn Topology>,
+    graph: Arc<dyn Graph>,
     vcs: u8,
 }
 
-fn graph<'a>(shape: &Shape<'a>) -> &'a dyn Graph {
-    shape.graph().expect("the registry checks the shape")
-}
-
 /// A topology with as many VCs as its shortest paths have links.
-fn counted_links(section: &Section, topology: Arc<dyn Topology>) -> Result<(Arc<dyn Topology>, u8), Error> {
-    let diameter = graph(&topology.shape()).diameter();
+fn counted_links(section: &Section, topology: Arc<dyn Topology>) -> Result<(Arc<dyn Graph>, u8), Error> {
+    let graph = topology.into_graph().expect("the registry checks the shape");
+    let diameter = graph.diameter();
     // Hosts of a single router exchange packets without any link.
     match u8::try_from(diameter.max(1)) {
-        Ok(vcs) => Ok((topology, vcs)),
+        Ok(vcs) => Ok((graph, vcs)),
         Err(_) => {
             let text = format!(
                 "paths of {diameter} links need as many VCs; expected at most {}",
@@ -149,35 +146,35 @@ impl Fixed for ShortestPaths {
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
-        let (target, port) = self.topology.attachment(at.destination);
-        if target == at.router {
-            return Hop::new(port, 0);
-        }
-        let draw = match state.phase {
-            0 => spread(at.source.0, at.destination.0),
-            _ => state.via,
+        let begun = state.phase > 0;
+        let draw = match begun {
+            true => state.via,
+            false => spread(at.source.0, at.destination.0),
         };
-        let (port, left) = graph(&self.topology.shape()).shortest_path(at.router, target, draw);
-        let vc = state.phase;
-        state.phase += 1;
-        state.via = left;
-        Hop::new(port, vc)
+        match self.graph.onward(at.router, at.destination, draw, begun) {
+            Onward::Host(port) => Hop::new(port, 0),
+            Onward::Router(port, left) => {
+                let vc = state.phase;
+                state.phase += 1;
+                state.via = left;
+                Hop::new(port, vc)
+            }
+        }
     }
 
     fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
-        match self.topology.attachment(destination) {
+        match self.graph.attachment(destination) {
             (target, port) if target == router => out.push((port, state, 1.0)),
             // A draw is used up bit by bit: every router picks as if by a draw of its own.
-            (target, _) => {
-                graph(&self.topology.shape())
-                    .shortest_shares(router, target, &mut |port, share| out.push((port, state, share)))
-            }
+            (target, _) => self
+                .graph
+                .shortest_shares(router, target, &mut |port, share| out.push((port, state, share))),
         }
     }
 }
 
 struct LeastLoaded {
-    topology: Arc<dyn Topology>,
+    graph: Arc<dyn Graph>,
     vcs: u8,
 }
 
@@ -185,7 +182,7 @@ impl LeastLoaded {
     /// The least loaded port with which a shortest path begins; all of several are equally likely.
     fn port(&self, at: At, target: RouterId, congestion: &dyn Congestion, random: &mut dyn Random) -> Port {
         let (mut best, mut equal) = (None, 0);
-        graph(&self.topology.shape()).shortest_ports(at.router, target, &mut |port| {
+        self.graph.shortest_ports(at.router, target, &mut |port| {
             let load = congestion.load(port);
             let is_best = match best {
                 Some((least, _)) if load > least => false,
@@ -225,7 +222,7 @@ impl Routing for LeastLoaded {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let (target, port) = self.topology.attachment(at.destination);
+        let (target, port) = self.graph.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
         }
@@ -234,12 +231,12 @@ impl Routing for LeastLoaded {
     }
 
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        let (target, port) = self.topology.attachment(at.destination);
+        let (target, port) = self.graph.attachment(at.destination);
         if target == at.router {
             out.push((Hop::new(port, 0), state));
             return;
         }
-        graph(&self.topology.shape()).shortest_ports(at.router, target, &mut |port| {
+        self.graph.shortest_ports(at.router, target, &mut |port| {
             let mut next = state;
             out.push((self.go_on(port, &mut next), next));
         });

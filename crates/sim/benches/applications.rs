@@ -1,6 +1,6 @@
 //! What it takes to simulate applications: packet-hops per second of processor time where every rank of a large
-//! machine exchanges with its neighbours, in stand-ins for applications of Design Forward, and memory where a trace is played many times. Nothing is collected over
-//! time: the bench `collection` says what that costs.
+//! machine exchanges with its neighbours, in stand-ins for applications of Design Forward, and memory where a trace is
+//! played many times. Nothing is collected over time: the bench `collection` says what that costs.
 //!
 //! `cargo bench -p fabricsim-sim --bench applications` runs each case in a process of its own; `-- NAME` runs the
 //! cases whose name contains NAME.
@@ -20,63 +20,45 @@ const DRAGONFLY_PLUS: &str = r#"
     link = { bandwidth = "100 Gbps", latency = "50 ns" }
     packet = "256 B""#;
 
-/// Links of 5.25 GiB/s inside groups and of 4.7 GiB/s between them; 16,512 hosts.
-const DRAGONFLY_16K: &str = r#"
-    topology = { kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8 }
-    routing = { algorithm = "minimal" }
+/// Links of 5.25 GiB/s, and of 4.7 GiB/s between groups of a dragonfly, under the stand-ins for Design Forward.
+const LINKS: &str = r#"
     link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    links = { global = { bandwidth = "40.3726 Gbps" } }
     packet = "512 B""#;
+const BETWEEN_GROUPS: &str = r#"
+    links = { global = { bandwidth = "40.3726 Gbps" } }"#;
 
-/// The same with 114,582 hosts.
-const DRAGONFLY_115K: &str = r#"
-    topology = { kind = "dragonfly", hosts_per_router = 13, routers_per_group = 26, global_links_per_router = 13 }
-    routing = { algorithm = "minimal" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    links = { global = { bandwidth = "40.3726 Gbps" } }
-    packet = "512 B""#;
-
-/// Tori with a host for each rank of AMG, and of MultiGrid, of three to nine dimensions.
-const TORUS_13824_3D: &str = r#"
-    topology = { kind = "torus", sizes = [24, 24, 24] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_13824_5D: &str = r#"
-    topology = { kind = "torus", sizes = [6, 6, 6, 8, 8] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_13824_7D: &str = r#"
-    topology = { kind = "torus", sizes = [4, 4, 4, 4, 3, 3, 6] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_13824_9D: &str = r#"
-    topology = { kind = "torus", sizes = [4, 4, 4, 2, 2, 2, 3, 3, 3] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_110592_3D: &str = r#"
-    topology = { kind = "torus", sizes = [48, 48, 48] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_110592_5D: &str = r#"
-    topology = { kind = "torus", sizes = [8, 8, 12, 12, 12] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_110592_7D: &str = r#"
-    topology = { kind = "torus", sizes = [4, 4, 4, 6, 6, 6, 8] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
-const TORUS_110592_9D: &str = r#"
-    topology = { kind = "torus", sizes = [4, 4, 4, 4, 4, 4, 3, 3, 3] }
-    routing = { algorithm = "dimension-order" }
-    link = { bandwidth = "45.0972 Gbps", latency = "50 ns" }
-    packet = "512 B""#;
+/// Name of a stand-in, its job, what tells the size of its dragonfly (hosts per router, routers per group, global
+/// links per router), and tori with a host for each rank.
+const DESIGN_FORWARD: &[(&str, &str, [u32; 3], &[&[u32]])] = &[
+    (
+        "crystal-router/10000-ranks/1-of-100-passes",
+        r#"motif = "crystal-router", volume = "21990232555 B", iterations = 1"#,
+        [8, 16, 8],
+        &[],
+    ),
+    (
+        "amg/13824-ranks",
+        r#"motif = "amg""#,
+        [8, 16, 8],
+        &[
+            &[24, 24, 24],
+            &[6, 6, 6, 8, 8],
+            &[4, 4, 4, 4, 3, 3, 6],
+            &[4, 4, 4, 2, 2, 2, 3, 3, 3],
+        ],
+    ),
+    (
+        "multigrid/110592-ranks/1-32nd-of-volume",
+        r#"motif = "multigrid", volume = "10.1875 GiB""#,
+        [13, 26, 13],
+        &[
+            &[48, 48, 48],
+            &[8, 8, 12, 12, 12],
+            &[4, 4, 4, 6, 6, 6, 8],
+            &[4, 4, 4, 4, 4, 4, 3, 3, 3],
+        ],
+    ),
+];
 
 const FAT_TREE: &str = r#"
     topology = { kind = "fat-tree", radix = 8 }
@@ -84,7 +66,7 @@ const FAT_TREE: &str = r#"
     packet = "1 KiB""#;
 
 /// Name, network, size of buffers, job and what follows it.
-const CASES: &[(&str, &str, &str, &str)] = &[
+const OTHERS: &[(&str, &str, &str, &str)] = &[
     (
         "halo3d-26/32768-ranks/32-cells",
         DRAGONFLY_PLUS,
@@ -127,73 +109,46 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         r#"workload = { otf2 = "examples/traces/otf2-lammps-melt-27" }
         repetitions = 100"#,
     ),
-    (
-        "crystal-router/10000-ranks/1-of-100-passes/dragonfly",
-        DRAGONFLY_16K,
-        "100 KB",
-        r#"workload = { motif = "crystal-router", volume = "21990232555 B", iterations = 1 }"#,
-    ),
-    (
-        "amg/13824-ranks/dragonfly",
-        DRAGONFLY_16K,
-        "100 KB",
-        r#"workload = { motif = "amg" }"#,
-    ),
-    (
-        "amg/13824-ranks/torus-3d",
-        TORUS_13824_3D,
-        "100 KB",
-        r#"workload = { motif = "amg" }"#,
-    ),
-    (
-        "amg/13824-ranks/torus-5d",
-        TORUS_13824_5D,
-        "100 KB",
-        r#"workload = { motif = "amg" }"#,
-    ),
-    (
-        "amg/13824-ranks/torus-7d",
-        TORUS_13824_7D,
-        "100 KB",
-        r#"workload = { motif = "amg" }"#,
-    ),
-    (
-        "amg/13824-ranks/torus-9d",
-        TORUS_13824_9D,
-        "100 KB",
-        r#"workload = { motif = "amg" }"#,
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume/dragonfly",
-        DRAGONFLY_115K,
-        "100 KB",
-        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume/torus-3d",
-        TORUS_110592_3D,
-        "100 KB",
-        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume/torus-5d",
-        TORUS_110592_5D,
-        "100 KB",
-        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume/torus-7d",
-        TORUS_110592_7D,
-        "100 KB",
-        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume/torus-9d",
-        TORUS_110592_9D,
-        "100 KB",
-        r#"workload = { motif = "multigrid", volume = "10.1875 GiB" }"#,
-    ),
 ];
+
+/// One run.
+struct Case {
+    name: String,
+    network: String,
+    buffer: &'static str,
+    job: String,
+}
+
+fn cases() -> Vec<Case> {
+    let others = OTHERS.iter().map(|(name, network, buffer, job)| Case {
+        name: (*name).into(),
+        network: (*network).into(),
+        buffer,
+        job: (*job).into(),
+    });
+    let stand_ins = DESIGN_FORWARD.iter().flat_map(|(name, motif, dragonfly, tori)| {
+        let case = move |on: String, network: String| Case {
+            name: format!("{name}/{on}"),
+            network,
+            buffer: "100 KB",
+            job: format!("workload = {{ {motif} }}"),
+        };
+        let [hosts, routers, links] = dragonfly;
+        let of_groups = format!(
+            "topology = {{ kind = \"dragonfly\", hosts_per_router = {hosts}, routers_per_group = {routers}, \
+             global_links_per_router = {links} }}\nrouting = {{ algorithm = \"minimal\" }}{LINKS}{BETWEEN_GROUPS}"
+        );
+        let of_rings = |sizes: &[u32]| {
+            format!(
+                "topology = {{ kind = \"torus\", sizes = {sizes:?} }}\n\
+                 routing = {{ algorithm = \"dimension-order\" }}{LINKS}"
+            )
+        };
+        let tori = tori.iter().map(move |sizes| case(format!("torus-{}d", sizes.len()), of_rings(sizes)));
+        std::iter::once(case("dragonfly".into(), of_groups)).chain(tori)
+    });
+    others.chain(stand_ins).collect()
+}
 
 /// Told to the process that runs one case.
 const ONE: &str = "--one";
@@ -206,8 +161,8 @@ fn main() {
     if let [one, name] = arguments.as_slice()
         && one == ONE
     {
-        let case = CASES.iter().find(|case| case.0 == name);
-        return measure(case.expect("the name of a case"));
+        let case = cases().into_iter().find(|case| case.name == *name);
+        return measure(&case.expect("the name of a case"));
     }
     let filter = arguments
         .into_iter()
@@ -217,14 +172,20 @@ fn main() {
         "{:58} {:>12} {:>10} {:>8} {:>13} {:>9} {:>12}",
         "case", "packet-hops", "messages", "CPU s", "M hops/CPU s", "peak MiB", "simulated ms"
     );
-    for (name, ..) in CASES.iter().filter(|case| case.0.contains(&filter)) {
+    for Case { name, .. } in cases().iter().filter(|case| case.name.contains(&filter)) {
         let program = std::env::current_exe().expect("it is running");
         let status = Command::new(program).args([ONE, name]).status();
         assert!(status.expect("it starts").success(), "{name}");
     }
 }
 
-fn measure((name, network, buffer, job): &(&str, &str, &str, &str)) {
+fn measure(case: &Case) {
+    let Case {
+        name,
+        network,
+        buffer,
+        job,
+    } = case;
     let toml = format!(
         "[network]\n{network}\nrouter = {{ delay = \"100 ns\", buffer = \"{buffer}\" }}\n\
          [collect]\nseries = \"off\"\n[[job]]\n{job}\n"

@@ -71,6 +71,8 @@ fn build((name, topology): &(&str, &str)) -> ExitCode {
         traffic = {{ pattern = "uniform", load = 0.1 }}
         [run]
         until = "1 us"
+        [collect]
+        series = "off"
         "#
     );
     let begin = Instant::now();

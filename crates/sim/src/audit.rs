@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use des::Event;
+use des::{Event, Lps};
 use foldhash::fast::FixedState;
 use routing::Entry;
 use topology::{HostId, Peer, Port, RouterId};
@@ -34,12 +34,12 @@ type Held = HashMap<(RouterId, u16, u8), u64, FixedState>;
 /// What does not add up: a bug of the simulator.
 pub fn audit(
     simulation: &Simulation,
-    processes: &[Process],
+    processes: &Lps<Process>,
     pending: &[Event<Fact>],
 ) -> Result<InFlight, Error> {
     let mut flight = InFlight::default();
     let mut held = Held::default();
-    for process in processes {
+    for process in processes.iter() {
         let Process::Router(router) = process else {
             continue;
         };
@@ -115,11 +115,11 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
     }
 }
 
-fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) -> Result<(), Error> {
+fn check_credits(simulation: &Simulation, processes: &Lps<Process>, held: &Held) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
     let room = u64::from(simulation.network.buffer_of_vc(vcs));
-    let switch = |router: RouterId| match &processes[simulation.numbering.router(router).0 as usize] {
+    let switch = |router: RouterId| match &processes[simulation.numbering.router(router)] {
         Process::Router(router) => Ok(&router.switch),
         Process::Host(_) | Process::Overseer(_) => {
             Err(Error::Audit(format!("router {} is no router", router.0)))
@@ -150,7 +150,7 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
         }
     }
     for host in (0..simulation.network.hosts()).map(HostId) {
-        let Process::Host(state) = &processes[simulation.numbering.host(host).0 as usize] else {
+        let Process::Host(state) = &processes[simulation.numbering.host(host)] else {
             return Err(Error::Audit(format!("host {} is no host", host.0)));
         };
         for rail in 0..simulation.network.rails.count() {
@@ -162,11 +162,10 @@ fn check_credits(simulation: &Simulation, processes: &[Process], held: &Held) ->
     Ok(())
 }
 
-fn check_packets(processes: &[Process], jobs: usize, flight: InFlight) -> Result<(), Error> {
+fn check_packets(processes: &Lps<Process>, jobs: usize, flight: InFlight) -> Result<(), Error> {
     let (mut injected, mut delivered) = (0, 0);
-    for process in processes {
-        let Process::Host(host) = process else { continue };
-        for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+    for process in processes.iter() {
+        for counts in (0..jobs).filter_map(|job| process.counts(job)) {
             injected += counts.packets_injected;
             delivered += counts.packets_delivered;
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// What one job has sent and received at one host.
+///
 /// In the order of what sending a packet touches, and then receiving one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
@@ -126,6 +127,21 @@ fn position<J: Journal<CountsUndo>>(counts: &mut AllCounts, job: u16, journal: &
         }
         counts.len() - 1
     })
+}
+
+/// The counts of one job among these.
+pub fn of_job(counts: &AllCounts, job: usize) -> Option<&JobCounts> {
+    counts.iter().find(|counts| usize::from(counts.job) == job)
+}
+
+/// A journal where nothing is ever taken back.
+pub struct Unkept;
+
+impl Journal<CountsUndo> for Unkept {
+    const KEPT: bool = false;
+
+    #[inline]
+    fn note(&mut self, _: CountsUndo) {}
 }
 
 impl JobCounts {

@@ -8,7 +8,7 @@
 
 use crate::collect::Series;
 use crate::experiment::{Experiment, RouterModel};
-use crate::job::JobKind;
+use crate::job::Job;
 use crate::run::Way;
 
 /// Batches are this part of a buffer: small enough that what is kept is seldom missed.
@@ -55,10 +55,7 @@ impl Credits {
             && way.checkpoints.is_none()
             && way.from.is_none()
             && experiment.run.until.is_some()
-            && experiment
-                .jobs
-                .iter()
-                .all(|job| matches!(job.kind, JobKind::Traffic(_)));
+            && experiment.jobs.iter().all(Job::is_traffic);
         let batch = room / PART;
         let worth = batch >= LEAST.saturating_mul(network.packet);
         match experiment.run.credits {

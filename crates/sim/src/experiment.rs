@@ -496,6 +496,11 @@ impl Network {
             .min()
             .expect("hosts have links")
     }
+
+    /// Least delay of a packet on its way to a router: there is a pipeline behind the cable.
+    pub fn lookahead_of_packets(&self) -> Time {
+        self.lookahead() + self.router_delay
+    }
 }
 
 fn read_model(router: &Section) -> Result<RouterModel, config::Error> {

@@ -16,7 +16,7 @@ use workload::{Operation, Program, TraceError};
 
 use crate::Error;
 use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
-use crate::counts::{AllCounts, CountsUndo, JobCounts, counts_of};
+use crate::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
@@ -359,11 +359,12 @@ impl Host {
         (&mut port.nic, cable)
     }
 
-    /// Hands a message to the NIC, its `destination` still the number of a host.
+    /// Hands a message that is made at `born` to the NIC, its `destination` still the number of a host.
     #[inline]
     fn inject<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
+        born: Time,
         message: Outgoing<Injected>,
         context: &mut C,
     ) {
@@ -374,7 +375,7 @@ impl Host {
         let now = context.now();
         let (nic, mut cable) = self.nic(simulation, 0, context);
         cable.take(now);
-        nic.send(now, message, &mut cable);
+        nic.send((now, born), &message, &mut cable);
     }
 
     /// Gives each of several rails its part of a message.
@@ -427,7 +428,7 @@ impl Host {
             };
             let (nic, mut cable) = self.nic(simulation, rail, context);
             cable.take(now);
-            nic.send(now, part, &mut cable);
+            nic.send((now, now), &part, &mut cable);
         }
     }
 
@@ -462,7 +463,9 @@ impl Host {
     /// The next message of a source is due: sends it, and all that follow it without a gap. A source that its
     /// pattern keeps silent learns of it here, and is never due again.
     fn traffic<C: Context<Simulation>>(&mut self, simulation: &Simulation, source: u16, context: &mut C) {
-        let gap = loop {
+        let now = context.now();
+        let mut due = now;
+        loop {
             let of = &mut self.sources[usize::from(source)];
             let (job, index, traffic) = (of.job, of.index, traffic(simulation, of));
             let Some(destination) = traffic.destination(index, of.sent, &mut Random(context)) else {
@@ -484,24 +487,34 @@ impl Host {
                 alone: true,
                 report: None,
             };
-            self.count_message(simulation, job, bytes, true, context);
-            self.inject(simulation, message, context);
-            if gap > Time::ZERO {
-                break gap;
+            self.count_message(job, bytes, due >= simulation.warmup, context);
+            self.inject(simulation, due, message, context);
+            due += gap;
+            if due > now && !self.foresees::<C>(simulation, now, due) {
+                break;
             }
-        };
-        context.send(context.lp(), gap, Fact::TrafficDue { source });
+        }
+        context.send(context.lp(), due - now, Fact::TrafficDue { source });
+    }
+
+    /// Whether the next message of its only source may be made ahead of its time.
+    #[inline]
+    fn foresees<C: Context<Simulation>>(&self, simulation: &Simulation, now: Time, due: Time) -> bool {
+        !C::REVERSIBLE
+            && simulation.horizon.covers(due)
+            && due - now < simulation.foresight
+            && self.sources.len() == 1
+            && self.more.is_none()
+            && self.first.nic.is_clear()
     }
 
     fn count_message<C: Context<Simulation>>(
         &mut self,
-        simulation: &Simulation,
         job: u16,
         bytes: u64,
-        network: bool,
+        offered: bool,
         context: &mut C,
     ) {
-        let offered = network && context.now() >= simulation.warmup;
         let notes = &mut Notes(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
@@ -653,7 +666,8 @@ impl Host {
         };
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        self.count_message(simulation, job, bytes, destination != self.id, context);
+        let offered = destination != self.id && context.now() >= simulation.warmup;
+        self.count_message(job, bytes, offered, context);
         self.under_way = self.under_way.wrapping_add(1);
         let (number, numbered) = (self.next_message, destination != self.id);
         self.next_message = number.wrapping_add(u32::from(numbered));
@@ -714,7 +728,7 @@ impl Host {
             alone: false,
             report: message.reports_injection().then_some(Injected { slot, request }),
         };
-        self.inject(simulation, outgoing, context);
+        self.inject(simulation, context.now(), outgoing, context);
         let announced = Fact::MessageAnnounced { job, number, message };
         // One lookahead is at most one cable, and a packet crosses two.
         context.send(
@@ -837,7 +851,7 @@ impl Host {
 
     /// What a job has sent and received here.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
-        self.counts.iter().find(|counts| usize::from(counts.job) == job)
+        of_job(&self.counts, job)
     }
 
     fn diaries(&self) -> &[NicDiary] {
@@ -1172,7 +1186,7 @@ impl<C: Context<Simulation>> Cable<'_, C> {
 
 impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, serialization: Time, last: bool) {
+    fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
         if self.teller.is_some() {
             self.tell_departure(packet, serialization, last);
         }
@@ -1183,7 +1197,12 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
             vc: 0,
             packet,
         };
-        self.context.send(self.wire.lp, self.wire.arrival, fact);
+        self.context.send(self.wire.lp, wait + self.wire.arrival, fact);
+    }
+
+    #[inline]
+    fn foresees(&self, start: Time) -> bool {
+        self.simulation.foresight > Time::ZERO && self.simulation.horizon.covers(start)
     }
 
     #[inline]

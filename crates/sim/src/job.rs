@@ -83,6 +83,11 @@ impl Job {
         }
     }
 
+    /// Whether it is synthetic traffic.
+    pub(crate) fn is_traffic(&self) -> bool {
+        matches!(self.kind, JobKind::Traffic(_))
+    }
+
     /// Number of hosts that it uses.
     pub fn host_count(&self) -> u32 {
         match &self.kind {

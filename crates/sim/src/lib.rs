@@ -16,6 +16,7 @@ mod experiment;
 mod fact;
 mod geometry;
 mod hearsay;
+mod horizon;
 mod host;
 mod interference;
 mod inventory;

@@ -10,10 +10,12 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
+use crate::counts::JobCounts;
 use crate::credits::Credits;
 use crate::experiment::{Experiment, Network};
 use crate::fact::{Fact, Record};
 use crate::hearsay::HearsayUndo;
+use crate::horizon::Horizon;
 use crate::host::{Host, HostUndo};
 use crate::job::{Job, JobKind, Seats};
 use crate::overseer::Overseer;
@@ -38,6 +40,12 @@ pub struct Simulation {
     pub waits: bool,
     /// How credits go back.
     pub credits: Credits,
+    /// Up to when what is certain may be noted ahead of its time.
+    pub horizon: Horizon,
+    /// Least delay of any event between two processes.
+    pub lookahead: Time,
+    /// How far ahead of their time hosts make messages; zero: they do not.
+    pub foresight: Time,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
@@ -78,7 +86,7 @@ const _: () = assert!(size_of::<Undo>() <= 40);
 
 impl Simulation {
     /// The model of an experiment.
-    pub fn new(experiment: &Experiment, credits: Credits) -> Simulation {
+    pub fn new(experiment: &Experiment, credits: Credits, horizon: Horizon) -> Simulation {
         Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
@@ -90,6 +98,9 @@ impl Simulation {
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
             credits,
+            horizon,
+            lookahead: horizon.lookahead(&experiment.network, credits),
+            foresight: horizon.foresight(&experiment.network),
         }
     }
 
@@ -105,9 +116,19 @@ impl Simulation {
 
 /// Without traffic the last event ends the run, without ranks nobody waits.
 fn watchdog(experiment: &Experiment) -> Option<Time> {
-    let is_traffic = |job: &Job| matches!(job.kind, JobKind::Traffic(_));
-    let both = experiment.jobs.iter().any(is_traffic) && !experiment.jobs.iter().all(is_traffic);
+    let both = experiment.jobs.iter().any(Job::is_traffic) && !experiment.jobs.iter().all(Job::is_traffic);
     both.then_some(experiment.run.watchdog)
+}
+
+impl Process {
+    /// What it has counted of a job.
+    pub fn counts(&self, job: usize) -> Option<&JobCounts> {
+        match self {
+            Process::Router(router) => router.delivered(job),
+            Process::Host(host) => host.counts(job),
+            Process::Overseer(_) => None,
+        }
+    }
 }
 
 impl Model for Simulation {
@@ -122,7 +143,7 @@ impl Model for Simulation {
     }
 
     fn lookahead(&self) -> Time {
-        self.network.lookahead()
+        self.lookahead
     }
 
     fn create(&self, lp: LpId) -> Process {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use des::{Event, Time};
+use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use foldhash::fast::FixedState;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
@@ -23,7 +23,7 @@ pub struct Remains<'a> {
     /// The model.
     pub simulation: &'a Simulation,
     /// Final state of all LPs.
-    pub processes: &'a [Process],
+    pub processes: &'a Lps<Process>,
     /// Events that were not carried out.
     pub pending: &'a [Event<Fact>],
     /// When the run ended.
@@ -105,14 +105,14 @@ impl Remains<'_> {
     }
 
     fn host(&self, host: HostId) -> &Host {
-        match &self.processes[self.simulation.numbering.host(host).0 as usize] {
+        match &self.processes[self.simulation.numbering.host(host)] {
             Process::Host(state) => state,
             _ => unreachable!("hosts are hosts"),
         }
     }
 
     fn switch(&self, router: RouterId) -> &Switch {
-        match &self.processes[self.simulation.numbering.router(router).0 as usize] {
+        match &self.processes[self.simulation.numbering.router(router)] {
             Process::Router(state) => &state.switch,
             _ => unreachable!("routers are routers"),
         }
@@ -149,15 +149,15 @@ impl Remains<'_> {
             for rail in 0..rails.count() {
                 totals.packet_hops += host.injection_use(rail, self.end).total.packets;
             }
-            for counts in (0..self.simulation.jobs.len()).filter_map(|job| host.counts(job)) {
+        }
+        for process in self.processes.iter() {
+            for counts in (0..self.simulation.jobs.len()).filter_map(|job| process.counts(job)) {
                 totals.packets_injected += counts.packets_injected;
                 totals.packets_delivered += counts.packets_delivered;
                 totals.bytes_delivered += counts.bytes_delivered;
                 totals.offered_bytes += counts.offered_bytes;
                 totals.accepted_bytes += counts.accepted_bytes;
             }
-        }
-        for process in self.processes {
             let Process::Router(router) = process else {
                 continue;
             };
@@ -226,7 +226,7 @@ impl Remains<'_> {
         };
         let mut latency = Histogram::default();
         let mut hops = Histogram::default();
-        for counts in self.hosts().filter_map(|host| host.counts(index)) {
+        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
             totals.messages += counts.messages;
             totals.bytes += counts.bytes;
             latency.merge(&counts.latency);

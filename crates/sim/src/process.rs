@@ -13,6 +13,7 @@ use topology::{Peer, Port, RouterId};
 
 use crate::Error;
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
+use crate::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
 use crate::experiment::RouterModel;
 use crate::fact::{Fact, Record};
 use crate::hearsay::Hearsay;
@@ -32,6 +33,8 @@ pub struct RouterProcess {
     pub sampler: RouterSampler,
     /// Who waits for whom, where that is told.
     diary: Option<Box<Diary>>,
+    /// Packets whose tails reach its hosts, as far as it counted them ahead of their time.
+    delivered: AllCounts,
 }
 
 /// The diary of a router of one of the models.
@@ -61,6 +64,7 @@ struct Cables<'a, C> {
     simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
     diary: Option<&'a mut Diary>,
+    delivered: &'a mut AllCounts,
     /// Parts told of the wait of the packet that departs next.
     told: u8,
     context: &'a mut C,
@@ -107,6 +111,7 @@ impl RouterProcess {
             diary: simulation
                 .waits
                 .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
+            delivered: AllCounts::new(),
         }
     }
 
@@ -133,7 +138,7 @@ impl RouterProcess {
             Fact::CreditReturned { port, .. } => router.prefetch_output(*port),
             Fact::PacketArrived { port, vc, packet } if !few => {
                 router.prefetch_input(*port);
-                if !router.batches_credits() {
+                if simulation.credits.batch() == 0 {
                     des::prefetch(&self.wires[usize::from(*port)]);
                 }
                 let at = At {
@@ -171,6 +176,7 @@ impl RouterProcess {
             simulation,
             sampler: &mut self.sampler,
             diary: self.diary.as_deref_mut(),
+            delivered: &mut self.delivered,
             told: 0,
             context,
         };
@@ -205,6 +211,7 @@ impl RouterProcess {
             hearsay,
             sampler,
             diary,
+            delivered,
         } = self;
         let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
@@ -221,6 +228,7 @@ impl RouterProcess {
                     simulation,
                     sampler,
                     diary: diary.as_deref_mut(),
+                    delivered,
                     told: 0,
                     context: &mut *context,
                 };
@@ -250,8 +258,14 @@ impl RouterProcess {
         }
     }
 
+    /// What it has counted of a job's packets for its hosts, ahead of their time.
+    pub fn delivered(&self, job: usize) -> Option<&JobCounts> {
+        of_job(&self.delivered, job)
+    }
+
     /// Appends its state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
+        model::write(&self.delivered.to_vec(), bytes);
         if let Some(hearsay) = &self.hearsay {
             model::write(hearsay, bytes);
         }
@@ -270,7 +284,9 @@ impl RouterProcess {
     ///
     /// # Errors
     /// The bytes are no state of such a router.
-    pub fn restore(&mut self, simulation: &Simulation, mut bytes: &[u8]) -> Result<(), String> {
+    pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
+        let (delivered, mut bytes): (Vec<JobCounts>, _) = model::read_first(bytes)?;
+        self.delivered = delivered.into();
         if let Some(hearsay) = &mut self.hearsay {
             let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
             hearsay.restore(saved)?;
@@ -524,12 +540,25 @@ impl<C: Context<Simulation>> Cables<'_, C> {
         }
         let wire = self.wire(port);
         let delay = wait + wire.delay(serialization);
+        if !C::REVERSIBLE && wire.to_host && packet.alone {
+            let arrival = self.context.now() + delay;
+            if self.simulation.horizon.covers(arrival) {
+                return self.count_delivered(arrival, &packet);
+            }
+        }
         let fact = Fact::PacketArrived {
             port: wire.port,
             vc,
             packet,
         };
         self.context.send(wire.lp, delay, fact);
+    }
+
+    /// What the host would do with a packet whose tail comes at `arrival`.
+    #[inline]
+    fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
+        let counts = counts_of(self.delivered, packet.job, &mut Unkept);
+        counts.delivered(arrival, packet, self.simulation.warmup, &mut Unkept);
     }
 
     #[cold]
@@ -551,7 +580,9 @@ impl<C: Context<Simulation>> Cables<'_, C> {
             vc,
             bytes,
         };
-        self.context.send(wire.lp, after + wire.credit, fact);
+        // Only credits in batches can be due sooner, and these may come late.
+        let delay = (after + wire.credit).max(self.simulation.lookahead);
+        self.context.send(wire.lp, delay, fact);
     }
 }
 

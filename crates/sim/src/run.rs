@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use des::{Alone, Anatomy, End, LpId, Observer, Partition, Processes, Settings, Snapshot, Time};
+use des::{Alone, Anatomy, End, LpId, Lps, Observer, Partition, Processes, Settings, Snapshot, Time};
 use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
 
@@ -16,6 +16,7 @@ use crate::collect::Collector;
 use crate::credits::Credits;
 use crate::experiment::Experiment;
 use crate::fact::{Fact, Record};
+use crate::horizon::Horizon;
 use crate::inventory;
 use crate::job::JobKind;
 use crate::model::{Process, Simulation};
@@ -94,9 +95,9 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
 /// in another process is [`Error::Elsewhere`].
 pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
-    let credits = Credits::choose(experiment, way);
-    match attempt(experiment, control, way, (&begin, credits)) {
-        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH)),
+    let (credits, horizon) = (Credits::choose(experiment, way), Horizon::choose(experiment, way));
+    match attempt(experiment, control, way, (&begin, credits, horizon)) {
+        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH, horizon)),
         done => done,
     }
 }
@@ -109,7 +110,7 @@ fn attempt(
     experiment: &Experiment,
     control: &Control,
     way: &Way<'_>,
-    (begin, credits): (&Meter, Credits),
+    (begin, credits, horizon): (&Meter, Credits, Horizon),
 ) -> Result<Option<RunResult>, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
@@ -125,7 +126,7 @@ fn attempt(
         )));
     }
     same_experiment(experiment, way.processes)?;
-    let simulation = Simulation::new(experiment, credits);
+    let simulation = Simulation::new(experiment, credits, horizon);
     let partition = way.partition.clone();
     let partition = partition.unwrap_or_else(|| {
         simulation
@@ -383,7 +384,7 @@ fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
 }
 
 /// When the overseer found that no rank can go on.
-fn stuck(processes: &[Process]) -> Option<Time> {
+fn stuck(processes: &Lps<Process>) -> Option<Time> {
     processes.iter().find_map(|process| match process {
         Process::Overseer(overseer) => overseer.stuck(),
         _ => None,
@@ -391,13 +392,13 @@ fn stuck(processes: &[Process]) -> Option<Time> {
 }
 
 /// Nothing is left to happen to ranks: all of them must have finished.
-fn waiting_ranks(simulation: &Simulation, processes: &[Process], time: Time) -> Result<(), Error> {
+fn waiting_ranks(simulation: &Simulation, processes: &Lps<Process>, time: Time) -> Result<(), Error> {
     let mut lines = Vec::new();
     let mut count = 0u64;
     let mut awaited: Vec<waiting::Awaited> = Vec::new();
     awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
-        let Process::Host(host) = &processes[simulation.numbering.host(host).0 as usize] else {
+        let Process::Host(host) = &processes[simulation.numbering.host(host)] else {
             continue;
         };
         let Some(seat) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {

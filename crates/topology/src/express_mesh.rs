@@ -16,6 +16,8 @@
 //! each distance upwards (1, 1 + g, ... to the longest that fits the line), and as many downwards. Those
 //! that lead out of the mesh are not wired.
 
+use std::sync::Arc;
+
 use config::{Error, Section};
 
 use crate::cartesian::LINK_CLASSES;
@@ -298,6 +300,10 @@ impl Topology for ExpressMesh {
             counted(self.host_ports.count(), "host"),
             joined(|dimension| dimension.gap.get()),
         )
+    }
+
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        Some(self)
     }
 
     fn shape(&self) -> Shape<'_> {

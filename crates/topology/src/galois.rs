@@ -107,8 +107,11 @@ impl Field {
 
     #[inline]
     pub(crate) fn add(&self, a: u32, b: u32) -> u32 {
-        match self.characteristic.get() {
-            2 => a ^ b,
+        let p = self.characteristic.get();
+        match (p, self.degree) {
+            (2, _) => a ^ b,
+            // Below p or, wrapped, far above it.
+            (_, 1) => (a + b).min((a + b).wrapping_sub(p)),
             _ => self.digits(a, b, |a, b| a + b),
         }
     }
@@ -116,8 +119,9 @@ impl Field {
     #[inline]
     pub(crate) fn subtract(&self, a: u32, b: u32) -> u32 {
         let p = self.characteristic.get();
-        match p {
-            2 => a ^ b,
+        match (p, self.degree) {
+            (2, _) => a ^ b,
+            (_, 1) => a.wrapping_sub(b).min(a.wrapping_sub(b).wrapping_add(p)),
             _ => self.digits(a, b, |a, b| a + p - b),
         }
     }

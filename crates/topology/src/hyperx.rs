@@ -9,6 +9,8 @@
 //! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then dimension by
 //! dimension; within one, cable by cable, the other coordinates in their order.
 
+use std::sync::Arc;
+
 use config::{Error, Section};
 
 use crate::cartesian::LINK_CLASSES;
@@ -199,6 +201,10 @@ impl Topology for AllToAll {
             text += &format!(", {} parallel links", joined(|dimension| dimension.width));
         }
         text
+    }
+
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        Some(self)
     }
 
     fn shape(&self) -> Shape<'_> {

@@ -28,6 +28,8 @@ mod size;
 mod slim_fly;
 mod torus;
 
+use std::sync::Arc;
+
 use std::any::Any;
 
 pub use division::Divisor;
@@ -120,6 +122,11 @@ pub trait Topology: Send + Sync {
     fn coordinates(&self, router: RouterId) -> String;
     /// One line for people: `dragonfly of 33 groups of 8 routers with 4 hosts each`.
     fn describe(&self) -> String;
+    /// The same as a graph that finds its shortest paths, if it can be asked for them: [`Shape::graph`] for who
+    /// keeps it.
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        None
+    }
     /// The shape.
     fn shape(&self) -> Shape<'_>;
 
@@ -208,6 +215,18 @@ pub trait Cartesian {
 
 /// All shortest paths of a topology, found without looking at every port.
 pub trait Graph: Topology {
+    /// Where a packet for a host goes next: [`Topology::attachment`] and [`Graph::shortest_path`] in one, as
+    /// routers ask for both with every packet. What is left of the draw may say more here, as nobody but the next
+    /// router's call reads it: `begun` tells whether `draw` is that.
+    fn onward(&self, at: RouterId, host: HostId, draw: u32, begun: bool) -> Onward {
+        let _ = begun;
+        let (target, port) = self.attachment(host);
+        if target == at {
+            return Onward::Host(port);
+        }
+        let (port, left) = self.shortest_path(at, target, draw);
+        Onward::Router(port, left)
+    }
     /// Greatest distance between two routers.
     fn diameter(&self) -> u32;
     /// The port with which a shortest path from one router to another (different) one begins. `draw`, any
@@ -241,6 +260,15 @@ pub trait Graph: Topology {
     fn straight(&self) -> Option<&dyn Straight> {
         None
     }
+}
+
+/// Where [`Graph::onward`] leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// To the host, which is at this port.
+    Host(Port),
+    /// To a router at this port, and with it what is left of the draw.
+    Router(Port, u32),
 }
 
 /// Ways that go through dimension after dimension without turning back in any. They can be longer than the

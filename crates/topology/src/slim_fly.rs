@@ -23,13 +23,16 @@
 //! Router number: (s q + a) q + b. Ports of a router: its hosts, then one for each element of the
 //! generator set in the order above, then one for each a of the other subgraph.
 
+use std::sync::Arc;
+
 use config::{Error, Section};
 
 use crate::galois::{Field, prime_power};
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports};
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Onward, Peer, Port, RouterId, Shape,
+    Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -83,6 +86,21 @@ struct Place {
     subgraph: u32,
     a: u32,
     b: u32,
+}
+
+/// The ports of a shortest path between two routers.
+#[derive(Clone, Copy)]
+enum Path {
+    Link(Port),
+    Links(Port, Port),
+}
+
+impl Path {
+    fn first(self) -> Port {
+        match self {
+            Path::Link(port) | Path::Links(port, _) => port,
+        }
+    }
 }
 
 impl Generators {
@@ -218,49 +236,76 @@ impl SlimFly {
     }
 
     /// Within a column: one link, or two of which each generator can be the first that leaves another one.
-    fn along_column(&self, from: Place, to: Place, draw: u32) -> Port {
-        if let Some(generator) = self.step(from, to) {
-            return self.local_port(generator);
-        }
+    fn along_column(&self, from: Place, to: Place, draw: u32) -> Path {
         let difference = self.field.subtract(to.b, from.b);
         let generators = self.generators(from);
-        let is_first = |element: &u16| {
-            let rest = self.field.subtract(difference, u32::from(*element));
-            generators.index(rest).is_some()
-        };
-        let count = generators.elements.iter().filter(|e| is_first(e)).count();
-        let (index, _) = pick(draw, count as u32);
-        let first = generators
+        if let Some(generator) = generators.index(difference) {
+            return Path::Link(self.local_port(generator));
+        }
+        let ways = generators
             .elements
             .iter()
-            .enumerate()
-            .filter(|(_, e)| is_first(e));
-        let generator = first.map(|(i, _)| i).nth(index as usize);
-        self.local_port(generator.expect("two steps lead everywhere in a column") as u32)
+            .zip(0..)
+            .filter_map(|(element, first)| {
+                let rest = self.field.subtract(difference, u32::from(*element));
+                Some((first, generators.index(rest)?))
+            });
+        let (index, _) = pick(draw, ways.clone().count() as u32);
+        let (first, second) = ways
+            .clone()
+            .nth(index as usize)
+            .expect("two steps lead everywhere in a column");
+        Path::Links(self.local_port(first), self.local_port(second))
     }
 
     /// Between columns of one subgraph: over the only common neighbour, in the other one.
-    fn across_and_back(&self, from: Place, to: Place) -> Port {
+    fn across_and_back(&self, from: Place, to: Place) -> Path {
         let f = &self.field;
         let rise = f.divide(f.subtract(from.b, to.b), f.subtract(from.a, to.a));
         // y - y' = m (x - x') in subgraph 0, c - c' = -x (m - m') in subgraph 1.
-        match from.subgraph {
-            0 => self.global_port(rise),
-            _ => self.global_port(f.subtract(0, rise)),
-        }
+        let over = match from.subgraph {
+            0 => rise,
+            _ => f.subtract(0, rise),
+        };
+        Path::Links(self.global_port(over), self.global_port(to.a))
     }
 
     /// To the other subgraph: straight, or with a step in the first or in the last column.
-    fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Port {
-        let there = self.across(from, to.a);
-        if there == to {
-            return self.global_port(to.a);
+    fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Path {
+        let f = &self.field;
+        // By which a straight link misses.
+        let (product, difference) = (f.multiply(from.a, to.a), f.subtract(to.b, from.b));
+        let step = match from.subgraph {
+            0 => f.add(difference, product),
+            _ => f.subtract(difference, product),
+        };
+        let across = self.global_port(to.a);
+        if step == 0 {
+            return Path::Link(across);
         }
-        let here = self.across(to, from.a);
-        match (self.step(from, here), self.step(there, to)) {
-            (Some(generator), None) => self.local_port(generator),
-            (Some(generator), Some(_)) if pick(draw, 2).0 == 0 => self.local_port(generator),
-            _ => self.global_port(to.a),
+        let [first, last] = [from, to].map(|place| self.generators(place).index(step));
+        match (first, last) {
+            (Some(generator), None) => Path::Links(self.local_port(generator), across),
+            (Some(generator), Some(_)) if pick(draw, 2).0 == 0 => {
+                Path::Links(self.local_port(generator), across)
+            }
+            (_, Some(generator)) => Path::Links(across, self.local_port(generator)),
+            (None, None) => unreachable!("the two sets of generators hold all steps"),
+        }
+    }
+
+    /// A few products and sums; in a column, where the routers are not neighbours, the set of generators is
+    /// searched (q/2 of them) for the steps that lead half of the way. Of all destinations, one in 4q is
+    /// such.
+    #[inline]
+    fn path(&self, from: RouterId, to: RouterId, draw: u32) -> Path {
+        let (from, to) = (self.place(from), self.place(to));
+        if from.subgraph != to.subgraph {
+            self.to_other_subgraph(from, to, draw)
+        } else if from.a != to.a {
+            self.across_and_back(from, to)
+        } else {
+            self.along_column(from, to, draw)
         }
     }
 }
@@ -341,6 +386,10 @@ impl Topology for SlimFly {
         )
     }
 
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        Some(self)
+    }
+
     fn shape(&self) -> Shape<'_> {
         Shape::Graph(self)
     }
@@ -365,20 +414,24 @@ impl Graph for SlimFly {
         2
     }
 
-    /// A few products and sums; in a column, where the routers are not neighbours, the set of generators is
-    /// searched (q/2 of them) for the steps that lead half of the way. Of all destinations, one in 4q is
-    /// such.
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
-        let (from, to) = (self.place(from), self.place(to));
-        let port = if from.subgraph != to.subgraph {
-            self.to_other_subgraph(from, to, draw)
-        } else if from.a != to.a {
-            self.across_and_back(from, to)
-        } else {
-            self.along_column(from, to, draw)
-        };
         // Whatever the first link, there is one second.
-        (port, 0)
+        (self.path(from, to, draw).first(), 0)
+    }
+
+    /// The first router finds the whole path, and leaves the second port, counted from 1: 0 at the last one.
+    fn onward(&self, at: RouterId, host: HostId, draw: u32, begun: bool) -> Onward {
+        if begun && draw > 0 {
+            return Onward::Router(Port((draw - 1) as u16), 0);
+        }
+        let (target, port) = self.attachment(host);
+        if begun || target == at {
+            return Onward::Host(port);
+        }
+        match self.path(at, target, draw) {
+            Path::Link(port) => Onward::Router(port, 0),
+            Path::Links(port, second) => Onward::Router(port, u32::from(second.0) + 1),
+        }
     }
 
     fn neighbourhood(&self) -> u32 {
@@ -398,7 +451,7 @@ impl Graph for SlimFly {
                 each(self.global_port(to.a));
             }
         } else if from.a != to.a {
-            each(self.across_and_back(from, to));
+            each(self.across_and_back(from, to).first());
         } else if let Some(generator) = self.step(from, to) {
             each(self.local_port(generator));
         } else {
@@ -419,6 +472,37 @@ mod tests {
 
     fn built(q: u32) -> SlimFly {
         SlimFly::read(&Section::from_toml(&format!("q = {q}"), "x.toml").unwrap()).unwrap()
+    }
+
+    /// What the first router leaves for the second leads where the second would go by itself.
+    #[test]
+    fn paths_found_at_the_first_router_are_shortest_ones() {
+        for q in [4, 5, 7, 9] {
+            let network = built(q);
+            let per_router = network.host_ports.count();
+            for (from, to) in (0..network.routers).flat_map(|from| [(from, 0), (0, from)]) {
+                for draw in [0, 1 << 30, u32::MAX] {
+                    let host = HostId(to * per_router + 1);
+                    let (mut at, mut links, mut next) = (
+                        RouterId(from),
+                        0,
+                        network.onward(RouterId(from), host, draw, false),
+                    );
+                    while let Onward::Router(port, left) = next {
+                        let expected =
+                            network.shortest_path(at, RouterId(to), if links == 0 { draw } else { 0 });
+                        assert_eq!(port, expected.0, "q = {q}, {from} to {to}, link {links}");
+                        let Peer::Router(far, _) = network.peer(at, port) else {
+                            panic!("port {} of router {} leads to no router", port.0, at.0)
+                        };
+                        (at, links) = (far, links + 1);
+                        next = network.onward(at, host, left, true);
+                    }
+                    assert_eq!((at, next), (RouterId(to), Onward::Host(Port(1))));
+                    assert_eq!(links, network.distance(RouterId(from), RouterId(to)));
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::prefetch::{prefetch_begin, prefetch_front};
 use crate::run::{Anatomy, Clock, Observer, Run};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
 use crate::{Context, Event, LpId, Model, Partition, Time};
@@ -41,6 +41,8 @@ struct Desk<'a, M: Model> {
     soon: BinaryHeap<Indexed>,
     soon_events: Vec<Event<M::Payload>>,
     outboxes: Vec<Vec<Event<M::Payload>>>,
+    /// Events of the last window at or after the end of the run.
+    leftover: Vec<Event<M::Payload>>,
     records: Vec<Emitted<M::Record>>,
     failure: Option<(Key, M::Error)>,
     stop: Time,
@@ -54,9 +56,12 @@ struct Desk<'a, M: Model> {
 }
 
 impl<M: Model> Desk<'_, M> {
-    /// An event of the window at work: only the LP itself can be reached so soon.
+    /// An event of the window at work: only the LP itself can be reached so soon, before the end of the run.
     #[inline(never)]
     fn send_soon(&mut self, event: Event<M::Payload>) {
+        if event.target != self.author.lp() {
+            return self.leftover.push(event);
+        }
         self.soon.push(Indexed {
             key: event.key(),
             index: self.soon_events.len() as u32,
@@ -141,8 +146,6 @@ pub(super) struct Worker<'a, M: Model> {
     agenda: Agenda,
     /// Those of the block after it.
     following: Agenda,
-    /// Events of the last window at or after the end of the run.
-    leftover: Vec<Event<M::Payload>>,
     /// Mail that has just come.
     mail: Vec<Event<M::Payload>>,
     /// Meetings so far.
@@ -172,11 +175,12 @@ impl<'a, M: Model> Worker<'a, M> {
             desk: Desk {
                 range,
                 partition,
-                author: Author::new(model.lookahead(), run.settings.seed),
+                author: Author::new(model.lookahead(), run.settings),
                 calendar,
                 soon: BinaryHeap::new(),
                 soon_events: Vec::new(),
                 outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
+                leftover: Vec::new(),
                 records: Vec::new(),
                 failure: None,
                 stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
@@ -190,7 +194,6 @@ impl<'a, M: Model> Worker<'a, M> {
             sorter: Sorter::new(block, model.lookahead()),
             agenda: Agenda::default(),
             following: Agenda::default(),
-            leftover: Vec::new(),
             mail: Vec::new(),
             meetings: 0,
             processed: 0,
@@ -240,8 +243,13 @@ impl<'a, M: Model> Worker<'a, M> {
             self.window(now, limit, &mut clock);
         };
         Report {
-            slots: self.slots,
-            pending: self.desk.calendar.into_events().chain(self.leftover).collect(),
+            lps: Lps::new(self.slots),
+            pending: self
+                .desk
+                .calendar
+                .into_events()
+                .chain(self.desk.leftover)
+                .collect(),
             failure: self.desk.failure,
             broken,
             interrupted,
@@ -376,12 +384,10 @@ impl<'a, M: Model> Worker<'a, M> {
         };
         if let Some((agenda, turn, events)) = find(turn + own) {
             prefetch_front(&self.slots[turn.local as usize], FRONT);
-            if many {
-                // They were near when the agenda was made, and others have come since.
-                agenda
-                    .events(turn)
-                    .for_each(|event| prefetch_begin(events, event as usize));
-            }
+            // They were near when the agenda was made, and others have come since.
+            agenda
+                .events(turn)
+                .for_each(|event| prefetch_begin(events, event as usize));
         }
         if let Some((_, turn, _)) = find(turn + theirs) {
             self.model.prefetch(&self.slots[turn.local as usize].lp);
@@ -405,7 +411,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let mut carry_out = |desk: &mut Desk<'_, M>, event: &Event<M::Payload>| {
             if event.time >= limit {
                 // The run ends inside this window.
-                self.leftover.push(*event);
+                desk.leftover.push(*event);
                 return;
             }
             desk.key = event.key();

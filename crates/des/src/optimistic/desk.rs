@@ -12,7 +12,7 @@ use crate::author::Author;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
 use crate::slot::Slot;
-use crate::{Context, Event, LpId, Model, Partition, Time};
+use crate::{Context, Event, LpId, Model, Partition, Settings, Time};
 
 /// The instance of events that a snapshot brings. Nobody cancels them, but their sources go on to send, and to
 /// cancel: what is doomed must not be taken for one of these.
@@ -210,13 +210,13 @@ impl<'a, M: Model> Desk<'a, M> {
         model: &M,
         partition: &'a Partition,
         range: Range<u32>,
-        seed: u64,
+        settings: &Settings,
         (begin, stop): (Time, Time),
     ) -> Self {
         Desk {
             range,
             partition,
-            author: Author::new(model.lookahead(), seed),
+            author: Author::new(model.lookahead(), settings),
             events: Vec::new(),
             free: Vec::new(),
             logs: Vec::new(),

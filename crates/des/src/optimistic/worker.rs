@@ -6,7 +6,7 @@ use crate::commit::Committer;
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, Share};
 use crate::team::{Notice, PanicGuard, Shares};
 use crate::{LpId, Model, Time};
@@ -96,7 +96,7 @@ impl<'a, M: Model> Worker<'a, M> {
             team,
             shares,
             thread,
-            desk: Desk::new(run.model, partition, range, run.settings.seed, begin),
+            desk: Desk::new(run.model, partition, range, run.settings, begin),
             seats: Vec::new(),
             gvt: Time::ZERO,
             throttle: Throttle::new(run.settings.optimism.ahead),
@@ -186,7 +186,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 rollbacks: self.seats.iter().map(|seat| seat.rollbacks).collect(),
             },
             failure: self.desk.into_failure(),
-            slots: self.seats.into_iter().map(|seat| seat.slot).collect(),
+            lps: Lps::new(self.seats.into_iter().map(|seat| seat.slot).collect()),
         }
     }
 

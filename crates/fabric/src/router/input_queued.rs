@@ -705,7 +705,7 @@ impl Router {
         let warmup = self.setting.warmup;
         output
             .carried
-            .depart(now, serialization, bytes, warmup, &mut output.held);
+            .depart(now, serialization, bytes, warmup, || &mut output.held);
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes));
         } else if want.entry != Entry::Kept {
@@ -880,7 +880,7 @@ impl Router {
         let (start, warmup) = (output.busy_until - serialization, self.setting.warmup);
         output
             .carried
-            .undo_depart(start, serialization, bytes, warmup, &mut output.held);
+            .undo_depart(start, serialization, bytes, warmup, || &mut output.held);
         output.busy_until = busy_until;
         output.from = None;
         if output.to_host {

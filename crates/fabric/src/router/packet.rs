@@ -303,7 +303,7 @@ pub struct Router {
     one_rate: bool,
     warmup: Time,
     outputs: Vec<Output>,
-    /// By output.
+    /// By output; none before the first is needed, which may be never.
     held: Vec<Held>,
     /// By port, then VC.
     lanes: Vec<Lane>,
@@ -407,7 +407,7 @@ impl Router {
             slot,
             one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
             warmup,
-            held: vec![Held::default(); ports.len()],
+            held: Vec::new(),
             outputs: ports.iter().map(output).collect(),
             lanes: ports
                 .iter()
@@ -489,7 +489,7 @@ impl Router {
         self.leave(now, &ready, out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         if !self.one_rate {
             let bytes = ready.packet.bytes;
@@ -504,7 +504,7 @@ impl Router {
     }
 
     /// A packet may leave as soon as there is room for it.
-    #[inline]
+    #[inline(always)]
     pub fn ready<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let lane = self.lane(ready.output, ready.output_vc);
         if self.outputs[usize::from(ready.output)].to_host {
@@ -523,6 +523,7 @@ impl Router {
     }
 
     /// The same for a packet that finds too little room, or needs another kind of it.
+    #[inline(never)]
     fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
         let room = ready.packet.bytes.max(self.slot);
         match ready.entry {
@@ -642,7 +643,7 @@ impl Router {
     }
 
     /// Gives a packet that has its room the next turn on the wire.
-    #[inline]
+    #[inline(always)]
     fn send<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
         let bytes = ready.packet.bytes;
         let span = self.take_turn(now, ready.output, ready.output_vc, bytes, out);
@@ -685,9 +686,10 @@ impl Router {
 
     /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
     /// takes.
+    #[inline(always)]
     fn take_turn<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) -> [Time; 2] {
+        let ports = self.outputs.len();
         let output = &mut self.outputs[usize::from(port)];
-        let held = &mut self.held[usize::from(port)];
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let wait = start - now;
@@ -703,8 +705,11 @@ impl Router {
         output.busy_until = start + serialization;
         output
             .carried
-            .depart(start, serialization, bytes, self.warmup, held);
+            .depart(start, serialization, bytes, self.warmup, || {
+                held_of(&mut self.held, ports, port)
+            });
         if output.waiting > 0 {
+            let held = held_of(&mut self.held, ports, port);
             held.unblock(output.idle_since, start, self.warmup);
             output.idle_since = output.busy_until;
         }
@@ -876,8 +881,9 @@ impl Router {
 
     fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
         let lane = self.lane(port, vc);
+        let ports = self.outputs.len();
         let output = &mut self.outputs[usize::from(port)];
-        let held = &mut self.held[usize::from(port)];
+        let held = held_of(&mut self.held, ports, port);
         let serialization = output.rate.serialization(bytes);
         let start = output.busy_until - serialization;
         if output.waiting > 0 {
@@ -885,7 +891,7 @@ impl Router {
         }
         output
             .carried
-            .undo_depart(start, serialization, bytes, self.warmup, held);
+            .undo_depart(start, serialization, bytes, self.warmup, || held);
         output.busy_until = busy_until;
         output.idle_since = idle_since;
         if output.to_host {
@@ -952,11 +958,6 @@ impl Router {
         }
     }
 
-    /// Whether credits go back in batches.
-    pub fn batches_credits(&self) -> bool {
-        self.batch > 0
-    }
-
     /// Asks for the packet that waits first for a credit of this VC.
     #[inline]
     pub fn prefetch_waiting(&self, port: u16, vc: u8) {
@@ -1002,11 +1003,15 @@ impl Router {
     /// Use of the link at `port` up to `end`.
     pub fn used(&self, port: u16, end: Time) -> LinkUse {
         let output = &self.outputs[usize::from(port)];
-        let mut held = self.held[usize::from(port)];
+        let mut held = self.held(port);
         if output.waiting > 0 {
             held.unblock(output.idle_since, end, self.warmup);
         }
         LinkUse::new(output.carried, held, end, output.busy_until)
+    }
+
+    fn held(&self, port: u16) -> Held {
+        self.held.get(usize::from(port)).copied().unwrap_or_default()
     }
 
     /// Packets that wait for room behind `port`.
@@ -1022,12 +1027,12 @@ impl Router {
 
     /// All that changes; equal where no input can tell two routers apart.
     pub fn state(&self) -> RouterState {
-        let output = |(output, held): (&Output, &Held)| OutputState {
+        let output = |(port, output): (usize, &Output)| OutputState {
             busy_until: output.busy_until,
             load: output.load,
             idle_since: (output.waiting > 0).then_some(output.idle_since),
             carried: output.carried,
-            held: *held,
+            held: self.held(port as u16),
         };
         let lane = |(index, lane): (usize, &Lane)| {
             let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
@@ -1039,7 +1044,7 @@ impl Router {
             }
         };
         RouterState {
-            outputs: self.outputs.iter().zip(&self.held).map(output).collect(),
+            outputs: self.outputs.iter().enumerate().map(output).collect(),
             lanes: self.lanes.iter().enumerate().map(lane).collect(),
             last_tail: self.last_tail,
         }
@@ -1051,6 +1056,7 @@ impl Router {
     /// What does not fit these settings; the router is then as it was.
     pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
         self.check(&state)?;
+        self.held.clear();
         for (port, saved) in state.outputs.into_iter().enumerate() {
             let output = &mut self.outputs[port];
             output.busy_until = saved.busy_until;
@@ -1058,7 +1064,7 @@ impl Router {
             output.waiting = 0;
             output.idle_since = saved.idle_since.unwrap_or_default();
             output.carried = saved.carried;
-            self.held[port] = saved.held;
+            self.held.push(saved.held);
         }
         self.last_tail = state.last_tail;
         self.pool.clear();
@@ -1135,6 +1141,21 @@ impl Router {
         }
         Ok(())
     }
+}
+
+/// What is counted of an output besides what it carries.
+#[inline]
+fn held_of(held: &mut Vec<Held>, ports: usize, port: u16) -> &mut Held {
+    if held.is_empty() {
+        hold(held, ports);
+    }
+    &mut held[usize::from(port)]
+}
+
+#[cold]
+#[inline(never)]
+fn hold(held: &mut Vec<Held>, ports: usize) {
+    held.resize(ports, Held::default());
 }
 
 /// A packet starts its turn on the wire after the first span, which takes the second.

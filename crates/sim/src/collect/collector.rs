@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use des::Time;
+use des::{Lps, Time};
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
 };
@@ -472,7 +472,7 @@ impl Collector {
     pub fn finish(
         mut self,
         simulation: &Simulation,
-        processes: &[Process],
+        processes: &Lps<Process>,
         end: Time,
         not_begun: &NotBegun,
     ) -> io::Result<Vec<Collected>> {
@@ -481,7 +481,7 @@ impl Collector {
         self.put_away()?;
         self.open(self.bin.number);
         let mut taken = Ok(());
-        for process in processes {
+        for process in processes.iter() {
             let emit = &mut |record| {
                 if taken.is_ok() {
                     taken = self.take(end, record);

@@ -11,6 +11,7 @@ mod corpus;
 mod credits;
 mod critical_path;
 mod deadlock;
+mod horizon;
 mod jobs;
 mod mpi_semantics;
 mod mutated_input;

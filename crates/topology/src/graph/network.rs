@@ -1,5 +1,7 @@
 //! The network that a plan describes: routers and hosts with numbers, cables with ports.
 
+use std::sync::Arc;
+
 use std::sync::OnceLock;
 
 use super::adjacency::Adjacency;
@@ -257,6 +259,10 @@ impl Topology for Network {
             format!("with {} in all", counted(self.hosts(), "host"))
         };
         format!("graph of {routers} {hosts}, {cables} between routers")
+    }
+
+    fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
+        Some(self)
     }
 
     fn shape(&self) -> Shape<'_> {
