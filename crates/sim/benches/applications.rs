@@ -27,37 +27,45 @@ const LINKS: &str = r#"
 const BETWEEN_GROUPS: &str = r#"
     links = { global = { bandwidth = "40.3726 Gbps" } }"#;
 
-/// Name of a stand-in, its job, what tells the size of its dragonfly (hosts per router, routers per group, global
-/// links per router), and tori with a host for each rank.
-const DESIGN_FORWARD: &[(&str, &str, [u32; 3], &[&[u32]])] = &[
-    (
-        "crystal-router/10000-ranks/1-of-100-passes",
-        r#"motif = "crystal-router", volume = "21990232555 B", iterations = 1"#,
-        [8, 16, 8],
-        &[],
-    ),
-    (
-        "amg/13824-ranks",
-        r#"motif = "amg""#,
-        [8, 16, 8],
-        &[
+/// A stand-in for an application of Design Forward.
+struct StandIn {
+    name: &'static str,
+    motif: &'static str,
+    /// Hosts per router, routers per group, and global links per router of its dragonfly.
+    dragonfly: [u32; 3],
+    /// Sizes of tori with a host for each rank.
+    tori: &'static [&'static [u32]],
+}
+
+const DESIGN_FORWARD: &[StandIn] = &[
+    StandIn {
+        name: "crystal-router/10000-ranks/1-of-100-passes",
+        motif: r#"motif = "crystal-router", volume = "21990232555 B", iterations = 1"#,
+        dragonfly: [8, 16, 8],
+        tori: &[],
+    },
+    StandIn {
+        name: "amg/13824-ranks",
+        motif: r#"motif = "amg""#,
+        dragonfly: [8, 16, 8],
+        tori: &[
             &[24, 24, 24],
             &[6, 6, 6, 8, 8],
             &[4, 4, 4, 4, 3, 3, 6],
             &[4, 4, 4, 2, 2, 2, 3, 3, 3],
         ],
-    ),
-    (
-        "multigrid/110592-ranks/1-32nd-of-volume",
-        r#"motif = "multigrid", volume = "10.1875 GiB""#,
-        [13, 26, 13],
-        &[
+    },
+    StandIn {
+        name: "multigrid/110592-ranks/1-32nd-of-volume",
+        motif: r#"motif = "multigrid", volume = "10.1875 GiB""#,
+        dragonfly: [13, 26, 13],
+        tori: &[
             &[48, 48, 48],
             &[8, 8, 12, 12, 12],
             &[4, 4, 4, 6, 6, 6, 8],
             &[4, 4, 4, 4, 4, 4, 3, 3, 3],
         ],
-    ),
+    },
 ];
 
 const FAT_TREE: &str = r#"
@@ -126,14 +134,19 @@ fn cases() -> Vec<Case> {
         buffer,
         job: (*job).into(),
     });
-    let stand_ins = DESIGN_FORWARD.iter().flat_map(|(name, motif, dragonfly, tori)| {
+    let stand_ins = DESIGN_FORWARD.iter().flat_map(|stand_in| {
+        let StandIn {
+            name,
+            motif,
+            dragonfly: [hosts, routers, links],
+            tori,
+        } = stand_in;
         let case = move |on: String, network: String| Case {
             name: format!("{name}/{on}"),
             network,
             buffer: "100 KB",
             job: format!("workload = {{ {motif} }}"),
         };
-        let [hosts, routers, links] = dragonfly;
         let of_groups = format!(
             "topology = {{ kind = \"dragonfly\", hosts_per_router = {hosts}, routers_per_group = {routers}, \
              global_links_per_router = {links} }}\nrouting = {{ algorithm = \"minimal\" }}{LINKS}{BETWEEN_GROUPS}"
