@@ -9,12 +9,12 @@ use std::collections::HashMap;
 
 use des::{Event, Lps};
 use foldhash::fast::FixedState;
-use routing::Entry;
+use routing::BufferClaim;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
-use crate::fact::Fact;
-use crate::model::{Process, Simulation};
+use crate::model::{NetworkLp, Simulation};
+use crate::net_event::NetEvent;
 
 /// What is still in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,13 +34,13 @@ type Held = HashMap<(RouterId, u16, u8), u64, FixedState>;
 /// What does not add up: a bug of the simulator.
 pub fn audit(
     simulation: &Simulation,
-    processes: &Lps<Process>,
-    pending: &[Event<Fact>],
+    processes: &Lps<NetworkLp>,
+    pending: &[Event<NetEvent>],
 ) -> Result<InFlight, Error> {
     let mut flight = InFlight::default();
     let mut held = Held::default();
     for process in processes.iter() {
-        let Process::Router(router) = process else {
+        let NetworkLp::Router(router) = process else {
             continue;
         };
         let id = router.switch.id();
@@ -73,26 +73,26 @@ fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u6
     }
 }
 
-fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFlight, held: &mut Held) {
+fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut InFlight, held: &mut Held) {
     let processes = &simulation.numbering;
     match (processes.identity(event.target), event.payload) {
-        (crate::wiring::Identity::Router(router), Fact::PacketArrived { port, vc, packet }) => {
+        (crate::wiring::Identity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
             flight.add(packet.bytes);
             *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
         }
         (
             crate::wiring::Identity::Router(router),
-            Fact::PacketReady {
+            NetEvent::PacketReady {
                 input,
                 output,
                 input_vc,
                 output_vc,
-                entry,
+                claim,
                 packet,
             },
         ) => {
             flight.add(packet.bytes);
-            if entry == Entry::Kept
+            if claim == BufferClaim::Reserved
                 && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
             {
                 *held.entry((far, far_port.0, output_vc)).or_default() +=
@@ -101,13 +101,15 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
             *held.entry((router, input, input_vc)).or_default() +=
                 room(simulation, router, input, packet.bytes);
         }
-        (crate::wiring::Identity::Host(_), Fact::PacketArrived { packet, .. }) => flight.add(packet.bytes),
-        (crate::wiring::Identity::Router(router), Fact::CreditReturned { port, vc, bytes }) => {
+        (crate::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
+            flight.add(packet.bytes)
+        }
+        (crate::wiring::Identity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
             if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
                 *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
             }
         }
-        (crate::wiring::Identity::Host(host), Fact::CreditReturned { port, vc, bytes }) => {
+        (crate::wiring::Identity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
             let (router, port) = simulation.network.attachment(host, u32::from(port));
             *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
         }
@@ -115,13 +117,13 @@ fn hold_pending(simulation: &Simulation, event: &Event<Fact>, flight: &mut InFli
     }
 }
 
-fn check_credits(simulation: &Simulation, processes: &Lps<Process>, held: &Held) -> Result<(), Error> {
+fn check_credits(simulation: &Simulation, processes: &Lps<NetworkLp>, held: &Held) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
     let room = u64::from(simulation.network.buffer_of_vc(vcs));
     let switch = |router: RouterId| match &processes[simulation.numbering.router(router)] {
-        Process::Router(router) => Ok(&router.switch),
-        Process::Host(_) | Process::Overseer(_) => {
+        NetworkLp::Router(router) => Ok(&router.switch),
+        NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
             Err(Error::Audit(format!("router {} is no router", router.0)))
         }
     };
@@ -150,7 +152,7 @@ fn check_credits(simulation: &Simulation, processes: &Lps<Process>, held: &Held)
         }
     }
     for host in (0..simulation.network.hosts()).map(HostId) {
-        let Process::Host(state) = &processes[simulation.numbering.host(host)] else {
+        let NetworkLp::Host(state) = &processes[simulation.numbering.host(host)] else {
             return Err(Error::Audit(format!("host {} is no host", host.0)));
         };
         for rail in 0..simulation.network.rails.count() {
@@ -162,7 +164,7 @@ fn check_credits(simulation: &Simulation, processes: &Lps<Process>, held: &Held)
     Ok(())
 }
 
-fn check_packets(processes: &Lps<Process>, jobs: usize, flight: InFlight) -> Result<(), Error> {
+fn check_packets(processes: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> Result<(), Error> {
     let (mut injected, mut delivered) = (0, 0);
     for process in processes.iter() {
         for counts in (0..jobs).filter_map(|job| process.counts(job)) {

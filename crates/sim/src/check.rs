@@ -117,14 +117,14 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         RouterModel::Packet => packet::bytes_per_port(vcs, experiment.network.slot() > 0),
         RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
     };
-    let wire = size_of::<Option<crate::wiring::Wire>>() as u64;
+    let link_end = size_of::<Option<crate::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);
     let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
-        .map(|ports| ports * (port(ports) + wire) + samples(true, ports))
+        .map(|ports| ports * (port(ports) + link_end) + samples(true, ports))
         .sum();
-    let router = size_of::<crate::process::RouterProcess>() as u64;
+    let router = size_of::<crate::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
     let host = crate::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
     let host = host + samples(false, u64::from(rails));

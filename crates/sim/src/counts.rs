@@ -182,7 +182,7 @@ impl JobCounts {
     /// Asks for the memory that taking in this packet will touch.
     #[inline]
     pub fn prefetch_for(&self, now: Time, packet: &Packet) {
-        if let Some(bucket) = self.latency.bucket((now - packet.born()).ps()) {
+        if let Some(bucket) = self.latency.bucket((now - packet.created_at()).ps()) {
             des::prefetch(bucket);
         }
         if let Some(bucket) = self.hops.bucket(packet.hops.into()) {
@@ -209,8 +209,8 @@ impl JobCounts {
         if J::KEPT {
             journal.note(CountsUndo::Delivered { job, accepted, bytes });
         }
-        if packet.born() >= warmup {
-            let ps = (now - packet.born()).ps();
+        if packet.created_at() >= warmup {
+            let ps = (now - packet.created_at()).ps();
             let max = self.latency.record(ps);
             let most = self.hops.record(u64::from(packet.hops));
             if J::KEPT {

@@ -9,7 +9,7 @@
 use crate::collect::Series;
 use crate::experiment::{Experiment, RouterModel};
 use crate::job::Job;
-use crate::run::Way;
+use crate::run::RunContext;
 
 /// Batches are this part of a buffer: small enough that what is kept is seldom missed.
 const PART: u32 = 8;
@@ -45,15 +45,15 @@ impl Credits {
     /// adaptive routing, and no series of single links, hosts or VCs, whose rows come in the order of events, those of
     /// credits included. With a checkpoint a run could not begin anew. Ranks fill buffers at once, and a run of theirs
     /// ends with its last event, which may be that of a credit; synthetic traffic often does neither.
-    pub fn choose(experiment: &Experiment, way: &Way<'_>) -> Credits {
+    pub fn choose(experiment: &Experiment, context: &RunContext<'_>) -> Credits {
         let network = &experiment.network;
         let room = network.buffer_of_vc(network.routing.vcs());
         let invisible = network.model == RouterModel::Packet
             && network.slot() == 0
             && network.routing.oblivious().is_some()
             && experiment.collect.series < Series::Links
-            && way.checkpoints.is_none()
-            && way.from.is_none()
+            && context.checkpoints.is_none()
+            && context.from.is_none()
             && experiment.run.until.is_some()
             && experiment.jobs.iter().all(Job::is_traffic);
         let batch = room / PART;

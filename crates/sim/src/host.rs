@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
 use fabric::{
-    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicDiary, NicDiaryUndo, NicOutputs, NicState, NicUndo,
-    Outgoing, Packet, Wait, Waits,
+    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, NicWaitTracker,
+    NicWaitTrackerUndo, Outgoing, Packet, Wait, WaitOutputs,
 };
 use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ use workload::{Operation, Program, TraceError};
 use crate::Error;
 use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
 use crate::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
-use crate::fact::{Fact, Record};
 use crate::job::{JobKind, RankJob, TrafficJob};
 use crate::model::{Simulation, Undo};
+use crate::net_event::{NetEvent, Record};
 use crate::rails::{Choice, EndPoint, MAX_RAILS};
-use crate::told::{MessageKey, Told};
-use crate::wiring::Wire;
+use crate::trace_record::{MessageKey, TraceRecord};
+use crate::wiring::LinkEnd;
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,14 +44,14 @@ pub struct Host {
     /// None where the first is the only rail.
     more: Option<Box<MoreRails>>,
     /// What it tells of itself; none: nothing.
-    teller: Option<Box<Teller>>,
+    tracer: Option<Box<Tracer>>,
     first: Rail,
     /// Of the jobs that this host has had to do with: few, and looked for from the front.
     counts: AllCounts,
     inbox: Inbox<Message>,
-    ranks: Vec<Seat>,
+    ranks: Vec<RankSlot>,
     /// Messages sent by its ranks less those received by them, modulo 2^32.
-    under_way: u32,
+    in_flight: u32,
     /// When the NIC takes the next message of a rank at the earliest.
     next_handover: Time,
     actions: Vec<Action>,
@@ -60,7 +60,7 @@ pub struct Host {
 /// One port of the NIC.
 #[repr(C)]
 struct Rail {
-    injection: Wire,
+    injection: LinkEnd,
     nic: Nic<Injected>,
 }
 
@@ -75,15 +75,15 @@ struct MoreRails {
 }
 
 /// What a host remembers to tell of itself.
-struct Teller {
+struct Tracer {
     /// Whether it tells of its ranks and their messages.
     timeline: bool,
     /// Of each rail, if it tells for whom packets wait.
-    diaries: Box<[NicDiary]>,
+    wait_trackers: Box<[NicWaitTracker]>,
 }
 
 /// A rank on this host.
-pub struct Seat {
+pub struct RankSlot {
     /// Job.
     pub job: u16,
     /// Rank in the job.
@@ -129,7 +129,7 @@ pub enum HostUndo {
     /// It was sampled.
     Sampled(Box<HostSamples>),
     /// Of the diary of one port of its NIC.
-    Diary { rail: u8, step: NicDiaryUndo },
+    WaitTracker { rail: u8, step: NicWaitTrackerUndo },
     /// The NIC keeps its distance from another message.
     HandedOver {
         /// When it would have taken the next one before.
@@ -151,19 +151,19 @@ pub struct HostState {
     /// Messages of each source so far.
     sent: Vec<u64>,
     counts: Vec<JobCounts>,
-    under_way: u32,
+    in_flight: u32,
     next_handover: Time,
     samples: Option<HostSamples>,
     /// Of each rail, if diaries are kept.
-    diaries: Vec<NicDiary>,
+    wait_trackers: Vec<NicWaitTracker>,
 }
 
 /// Where the outputs of a port of the NIC go: into events.
-struct Cable<'a, C> {
+struct NicLinkAdapter<'a, C> {
     rail: u8,
-    wire: Wire,
+    link_end: LinkEnd,
     counts: &'a mut AllCounts,
-    teller: Option<&'a mut Teller>,
+    tracer: Option<&'a mut Tracer>,
     simulation: &'a Simulation,
     context: &'a mut C,
 }
@@ -179,7 +179,7 @@ impl Host {
                 divided: BTreeMap::new(),
             })
         });
-        let ranks = simulation.seats.ranks(id).map(|(job, rank)| Seat {
+        let ranks = simulation.seats.ranks(id).map(|(job, rank)| RankSlot {
             job,
             rank,
             state: None,
@@ -197,19 +197,19 @@ impl Host {
             ranks: ranks.collect(),
             sources: sources.collect(),
             counts: AllCounts::new(),
-            under_way: 0,
+            in_flight: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
             sampler: HostSampler::new(simulation, id),
-            teller: Teller::new(simulation).map(Box::new),
+            tracer: Tracer::new(simulation).map(Box::new),
         }
     }
 
     /// First events: ranks begin, traffic sets in.
     pub fn start(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        for (slot, seat) in self.ranks.iter().enumerate() {
-            let start = simulation.jobs[usize::from(seat.job)].start;
-            context.send(context.lp(), start, Fact::RankStarted { slot: slot as u16 });
+        for (slot, rank_slot) in self.ranks.iter().enumerate() {
+            let start = simulation.jobs[usize::from(rank_slot.job)].start;
+            context.send(context.lp(), start, NetEvent::RankStarted { slot: slot as u16 });
         }
         for (source, of) in self.sources.iter().enumerate() {
             let job = &simulation.jobs[usize::from(of.job)];
@@ -217,7 +217,7 @@ impl Host {
             context.send(
                 context.lp(),
                 job.start + first,
-                Fact::TrafficDue {
+                NetEvent::TrafficDue {
                     source: source as u16,
                 },
             );
@@ -232,18 +232,20 @@ impl Host {
 
     /// Asks for the memory that this event will touch.
     #[inline]
-    pub fn prefetch_for(&self, simulation: &Simulation, now: Time, fact: &Fact) {
-        match fact {
-            Fact::PacketArrived { packet, .. } => {
+    pub fn prefetch_for(&self, simulation: &Simulation, now: Time, event: &NetEvent) {
+        match event {
+            NetEvent::PacketArrived { packet, .. } => {
                 if let Some(counts) = self.counts.first() {
                     counts.prefetch_for(now, packet);
                 }
-                if !packet.alone {
+                if !packet.standalone {
                     let source = simulation.network.rails.host(EndPoint(packet.source));
                     self.inbox.prefetch_for(source, packet.message);
                 }
             }
-            Fact::CreditReturned { .. } | Fact::InjectionFree { .. } | Fact::TrafficDue { .. } => {
+            NetEvent::CreditReturned { .. }
+            | NetEvent::InjectionFree { .. }
+            | NetEvent::TrafficDue { .. } => {
                 self.first.nic.prefetch();
             }
             _ => {}
@@ -252,23 +254,28 @@ impl Host {
 
     /// Carries out one event.
     #[inline]
-    pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
+    pub fn handle<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        event: &NetEvent,
+        context: &mut C,
+    ) {
         let now = context.now();
         if self.sampler.is_due(now) {
             self.sample(simulation, context);
         }
-        match *fact {
-            Fact::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
-            Fact::CreditReturned { port, bytes, .. } => {
-                let (nic, mut cable) = self.nic(simulation, port as u8, context);
-                nic.credit(now, bytes, &mut cable);
+        match *event {
+            NetEvent::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
+            NetEvent::CreditReturned { port, bytes, .. } => {
+                let (nic, mut adapter) = self.nic(simulation, port as u8, context);
+                nic.credit(now, bytes, &mut adapter);
             }
-            Fact::InjectionFree { rail } => {
-                let (nic, mut cable) = self.nic(simulation, rail, context);
-                nic.wake(now, &mut cable);
+            NetEvent::InjectionFree { rail } => {
+                let (nic, mut adapter) = self.nic(simulation, rail, context);
+                nic.wake(now, &mut adapter);
             }
-            Fact::TrafficDue { source } => self.traffic(simulation, source, context),
-            Fact::MessageAnnounced { job, number, message } => {
+            NetEvent::TrafficDue { source } => self.traffic(simulation, source, context),
+            NetEvent::MessageAnnounced { job, number, message } => {
                 let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
                     unreachable!("only ranks announce messages")
                 };
@@ -277,36 +284,36 @@ impl Host {
                 self.inbox
                     .announced(source, number, bytes, message, &mut Notes(context));
             }
-            Fact::MessageDue { job, number, message } => {
+            NetEvent::MessageDue { job, number, message } => {
                 let seats = &simulation.seats;
                 let slot = seats.slot(&simulation.jobs[usize::from(job)], message.from);
                 if simulation.timeline {
                     let key = MessageKey::new(job, &message);
-                    context.emit(Record::Told(Told::Handed { key }));
+                    context.emit(Record::Trace(TraceRecord::Handed { key }));
                 }
                 self.hand_over(simulation, (slot, job), number, message, context);
             }
-            Fact::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
-            Fact::RankStarted { slot } => self.start_rank(simulation, slot, context),
-            Fact::RankResumed { slot } => self.with_rank(simulation, slot, context, |rank, actions| {
+            NetEvent::MemoryDelivered { job, message } => self.deliver(simulation, job, message, context),
+            NetEvent::RankStarted { slot } => self.start_rank(simulation, slot, context),
+            NetEvent::RankResumed { slot } => self.with_rank(simulation, slot, context, |rank, actions| {
                 rank.resume(now, actions)
             }),
-            Fact::MessageInjected { slot, request } => {
+            NetEvent::MessageInjected { slot, request } => {
                 if self.take_injection(slot, request, context) {
                     self.with_rank(simulation, slot, context, |rank, actions| {
                         rank.injected(now, request, actions)
                     });
                 }
             }
-            Fact::ProgressAsked => self.tell_progress(simulation, context),
-            Fact::PacketReady { .. }
-            | Fact::SwitchDue
-            | Fact::ReportDue
-            | Fact::LoadsTold { .. }
-            | Fact::RankFinished
-            | Fact::RoundDue
-            | Fact::ProgressTold { .. } => {
-                unreachable!("{fact:?} does not happen to a host")
+            NetEvent::ProgressAsked => self.tell_progress(simulation, context),
+            NetEvent::PacketReady { .. }
+            | NetEvent::SwitchDue
+            | NetEvent::ReportDue
+            | NetEvent::LoadsTold { .. }
+            | NetEvent::RankFinished
+            | NetEvent::RoundDue
+            | NetEvent::ProgressTold { .. } => {
+                unreachable!("{event:?} does not happen to a host")
             }
         }
     }
@@ -343,28 +350,28 @@ impl Host {
         simulation: &'a Simulation,
         rail: u8,
         context: &'a mut C,
-    ) -> (&'a mut Nic<Injected>, Cable<'a, C>) {
+    ) -> (&'a mut Nic<Injected>, NicLinkAdapter<'a, C>) {
         let port = match (rail, &mut self.more) {
             (1.., Some(more)) => &mut more.others[usize::from(rail) - 1],
             _ => &mut self.first,
         };
-        let cable = Cable {
+        let adapter = NicLinkAdapter {
             rail,
-            wire: port.injection,
+            link_end: port.injection,
             counts: &mut self.counts,
-            teller: self.teller.as_deref_mut(),
+            tracer: self.tracer.as_deref_mut(),
             simulation,
             context,
         };
-        (&mut port.nic, cable)
+        (&mut port.nic, adapter)
     }
 
-    /// Hands a message that is made at `born` to the NIC, its `destination` still the number of a host.
+    /// Hands a message that is made at `created_at` to the NIC, its `destination` still the number of a host.
     #[inline]
     fn inject<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
-        born: Time,
+        created_at: Time,
         message: Outgoing<Injected>,
         context: &mut C,
     ) {
@@ -373,9 +380,9 @@ impl Host {
         }
         // Hosts with one rail have the number of their end point.
         let now = context.now();
-        let (nic, mut cable) = self.nic(simulation, 0, context);
-        cable.take(now);
-        nic.send((now, born), &message, &mut cable);
+        let (nic, mut adapter) = self.nic(simulation, 0, context);
+        adapter.take(now);
+        nic.send((now, created_at), &message, &mut adapter);
     }
 
     /// Gives each of several rails its part of a message.
@@ -426,9 +433,9 @@ impl Host {
                 bytes: *bytes,
                 ..message
             };
-            let (nic, mut cable) = self.nic(simulation, rail, context);
-            cable.take(now);
-            nic.send((now, now), &part, &mut cable);
+            let (nic, mut adapter) = self.nic(simulation, rail, context);
+            adapter.take(now);
+            nic.send((now, now), &part, &mut adapter);
         }
     }
 
@@ -450,7 +457,7 @@ impl Host {
         let notes = &mut Notes(context);
         let counts = counts_of(&mut self.counts, packet.job, notes);
         counts.delivered(notes.0.now(), &packet, simulation.warmup, notes);
-        if packet.alone {
+        if packet.standalone {
             return;
         }
         let source = simulation.network.rails.host(EndPoint(packet.source));
@@ -484,25 +491,25 @@ impl Host {
                 number,
                 bytes,
                 job,
-                alone: true,
+                standalone: true,
                 report: None,
             };
             self.count_message(job, bytes, due >= simulation.warmup, context);
             self.inject(simulation, due, message, context);
             due += gap;
-            if due > now && !self.foresees::<C>(simulation, now, due) {
+            if due > now && !self.sends_ahead::<C>(simulation, now, due) {
                 break;
             }
         }
-        context.send(context.lp(), due - now, Fact::TrafficDue { source });
+        context.send(context.lp(), due - now, NetEvent::TrafficDue { source });
     }
 
     /// Whether the next message of its only source may be made ahead of its time.
     #[inline]
-    fn foresees<C: Context<Simulation>>(&self, simulation: &Simulation, now: Time, due: Time) -> bool {
+    fn sends_ahead<C: Context<Simulation>>(&self, simulation: &Simulation, now: Time, due: Time) -> bool {
         !C::REVERSIBLE
-            && simulation.horizon.covers(due)
-            && due - now < simulation.foresight
+            && simulation.early_commit.covers(due)
+            && due - now < simulation.send_ahead_window
             && self.sources.len() == 1
             && self.more.is_none()
             && self.first.nic.is_clear()
@@ -527,13 +534,13 @@ impl Host {
         message: Message,
         context: &mut C,
     ) {
-        self.under_way = self.under_way.wrapping_sub(1);
+        self.in_flight = self.in_flight.wrapping_sub(1);
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::MessageReceived));
         }
         if simulation.timeline {
             let key = MessageKey::new(job, &message);
-            context.emit(Record::Told(Told::Arrived { key }));
+            context.emit(Record::Trace(TraceRecord::Arrived { key }));
         }
         let now = context.now();
         let of = &simulation.jobs[usize::from(job)];
@@ -549,32 +556,32 @@ impl Host {
     }
 
     fn tell_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        let active = |seat: &&Seat| {
-            let state = seat.state.as_ref();
+        let active = |rank_slot: &&RankSlot| {
+            let state = rank_slot.state.as_ref();
             state.is_none_or(|rank| !rank.finished() && !rank.blocked())
         };
-        let told = Fact::ProgressTold {
+        let record = NetEvent::ProgressTold {
             active: self.ranks.iter().filter(active).count() as u32,
-            under_way: self.under_way,
+            in_flight: self.in_flight,
         };
         context.send(
-            simulation.numbering.overseer(),
+            simulation.numbering.termination_detector(),
             simulation.network.lookahead(),
-            told,
+            record,
         );
     }
 
     fn start_rank<C: Context<Simulation>>(&mut self, simulation: &Simulation, slot: u16, context: &mut C) {
-        let seat = &mut self.ranks[usize::from(slot)];
-        let job = &simulation.jobs[usize::from(seat.job)];
+        let rank_slot = &mut self.ranks[usize::from(slot)];
+        let job = &simulation.jobs[usize::from(rank_slot.job)];
         let JobKind::Ranks(ranks) = &job.kind else {
             unreachable!("only jobs with ranks have seats")
         };
-        match ranks.workload.program(seat.rank) {
+        match ranks.workload.program(rank_slot.rank) {
             Ok(program) => {
-                let mut rank = Rank::new(ranks.mpi.clone(), seat.rank, program);
+                let mut rank = Rank::new(ranks.mpi.clone(), rank_slot.rank, program);
                 rank.keep_notes(simulation.timeline);
-                seat.state = Some(rank);
+                rank_slot.state = Some(rank);
             }
             Err(error) => return context.fail(error.into()),
         }
@@ -595,9 +602,9 @@ impl Host {
         context: &mut C,
         step: impl FnOnce(&mut Rank, &mut Vec<Action>) -> Result<(), mpi::ReplayError>,
     ) {
-        let seat = &mut self.ranks[usize::from(slot)];
-        let (job, rank) = (seat.job, seat.rank);
-        let Some(state) = &mut seat.state else {
+        let rank_slot = &mut self.ranks[usize::from(slot)];
+        let (job, rank) = (rank_slot.job, rank_slot.rank);
+        let Some(state) = &mut rank_slot.state else {
             // Messages come to ranks that have started, but for one that could not, which ends the run.
             return;
         };
@@ -621,19 +628,23 @@ impl Host {
                 }
                 Action::ResumeAt(time) => {
                     let delay = time - context.now();
-                    context.send(context.lp(), delay, Fact::RankResumed { slot });
+                    context.send(context.lp(), delay, NetEvent::RankResumed { slot });
                 }
                 Action::Finished => {
                     context.emit(Record::RankDone { job, rank });
                     let delay = simulation.network.lookahead();
-                    context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
+                    context.send(
+                        simulation.numbering.termination_detector(),
+                        delay,
+                        NetEvent::RankFinished,
+                    );
                 }
                 Action::Note(Note::Did {
                     what,
                     since,
                     until,
                     blocked,
-                }) => context.emit(Record::Told(Told::Did {
+                }) => context.emit(Record::Trace(TraceRecord::Did {
                     job,
                     rank,
                     since,
@@ -644,7 +655,7 @@ impl Host {
                 Action::Note(Note::Asked { at, algorithm }) => asked = Some((at, algorithm)),
                 Action::Note(Note::Matched(message)) => {
                     let key = MessageKey::new(job, &message);
-                    context.emit(Record::Told(Told::Matched { key }));
+                    context.emit(Record::Trace(TraceRecord::Matched { key }));
                 }
             }
         }
@@ -668,7 +679,7 @@ impl Host {
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         let offered = destination != self.id && context.now() >= simulation.warmup;
         self.count_message(job, bytes, offered, context);
-        self.under_way = self.under_way.wrapping_add(1);
+        self.in_flight = self.in_flight.wrapping_add(1);
         let (number, numbered) = (self.next_message, destination != self.id);
         self.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
@@ -685,9 +696,9 @@ impl Host {
             let mebibytes = memory.rate.serialization(1 << 20).ps() * (bytes >> 20);
             let delay =
                 memory.latency + Time(mebibytes) + memory.rate.serialization((bytes & 0xF_FFFF) as u32);
-            context.send(context.lp(), delay, Fact::MemoryDelivered { job, message });
+            context.send(context.lp(), delay, NetEvent::MemoryDelivered { job, message });
             if message.reports_injection() {
-                context.send(context.lp(), delay, Fact::MessageInjected { slot, request });
+                context.send(context.lp(), delay, NetEvent::MessageInjected { slot, request });
             }
             return;
         }
@@ -700,8 +711,8 @@ impl Host {
                 context.undo(Undo::Host(HostUndo::HandedOver { before }));
             }
             if due > now {
-                let fact = Fact::MessageDue { job, number, message };
-                return context.send(context.lp(), due - now, fact);
+                let event = NetEvent::MessageDue { job, number, message };
+                return context.send(context.lp(), due - now, event);
             }
         }
         self.hand_over(simulation, (slot, job), number, message, context);
@@ -725,11 +736,11 @@ impl Host {
             number,
             bytes: wire_bytes(&message, &ranks.mpi.settings),
             job,
-            alone: false,
+            standalone: false,
             report: message.reports_injection().then_some(Injected { slot, request }),
         };
         self.inject(simulation, context.now(), outgoing, context);
-        let announced = Fact::MessageAnnounced { job, number, message };
+        let announced = NetEvent::MessageAnnounced { job, number, message };
         // One lookahead is at most one cable, and a packet crosses two.
         context.send(
             simulation.numbering.host(destination),
@@ -769,15 +780,17 @@ impl Host {
                 self.next_message = self.next_message.wrapping_sub(1);
             }
             HostUndo::MessageSent { numbered } => {
-                self.under_way = self.under_way.wrapping_sub(1);
+                self.in_flight = self.in_flight.wrapping_sub(1);
                 self.next_message = self.next_message.wrapping_sub(u32::from(numbered));
             }
             HostUndo::HandedOver { before } => self.next_handover = before,
-            HostUndo::MessageReceived => self.under_way = self.under_way.wrapping_add(1),
-            HostUndo::Diary { rail, step } => {
-                let diaries = self.teller.as_mut().map(|teller| &mut teller.diaries);
-                if let Some(diary) = diaries.and_then(|diaries| diaries.get_mut(usize::from(rail))) {
-                    diary.undo(step);
+            HostUndo::MessageReceived => self.in_flight = self.in_flight.wrapping_add(1),
+            HostUndo::WaitTracker { rail, step } => {
+                let wait_trackers = self.tracer.as_mut().map(|tracer| &mut tracer.wait_trackers);
+                if let Some(wait_tracker) =
+                    wait_trackers.and_then(|wait_trackers| wait_trackers.get_mut(usize::from(rail)))
+                {
+                    wait_tracker.undo(step);
                 }
             }
         }
@@ -797,14 +810,14 @@ impl Host {
             ranks: self
                 .ranks
                 .iter()
-                .map(|seat| seat.state.as_ref().map(Rank::state))
+                .map(|rank_slot| rank_slot.state.as_ref().map(Rank::state))
                 .collect(),
             sent: self.sources.iter().map(|source| source.sent).collect(),
             counts: self.counts.to_vec(),
-            under_way: self.under_way,
+            in_flight: self.in_flight,
             next_handover: self.next_handover,
             samples: self.sampler.state(),
-            diaries: self.diaries().to_vec(),
+            wait_trackers: self.wait_trackers().to_vec(),
         }
     }
 
@@ -822,30 +835,30 @@ impl Host {
             return Err("it has other ranks or sources of traffic".into());
         }
         self.restore_rails(state.nics, state.turn, state.divided)?;
-        if state.diaries.len() != self.diaries().len() {
+        if state.wait_trackers.len() != self.wait_trackers().len() {
             return Err("it keeps other diaries of waits".into());
         }
-        if let Some(teller) = &mut self.teller {
-            teller.diaries = state.diaries.into();
+        if let Some(tracer) = &mut self.tracer {
+            tracer.wait_trackers = state.wait_trackers.into();
         }
         self.next_message = state.next_message;
         self.inbox.restore(state.inbox)?;
-        for (seat, saved) in self.ranks.iter_mut().zip(state.ranks) {
-            seat.state = saved
-                .map(|saved| restore_rank(simulation, seat.job, seat.rank, saved, purpose))
+        for (rank_slot, saved) in self.ranks.iter_mut().zip(state.ranks) {
+            rank_slot.state = saved
+                .map(|saved| restore_rank(simulation, rank_slot.job, rank_slot.rank, saved, purpose))
                 .transpose()?;
         }
         for (source, sent) in self.sources.iter_mut().zip(state.sent) {
             source.sent = sent;
         }
         self.counts = state.counts.into();
-        self.under_way = state.under_way;
+        self.in_flight = state.in_flight;
         self.next_handover = state.next_handover;
         self.sampler.restore(simulation.plan.bins(), state.samples)
     }
 
     /// Its ranks.
-    pub fn ranks(&self) -> &[Seat] {
+    pub fn ranks(&self) -> &[RankSlot] {
         &self.ranks
     }
 
@@ -854,8 +867,8 @@ impl Host {
         of_job(&self.counts, job)
     }
 
-    fn diaries(&self) -> &[NicDiary] {
-        self.teller.as_ref().map_or(&[], |teller| &teller.diaries)
+    fn wait_trackers(&self) -> &[NicWaitTracker] {
+        self.tracer.as_ref().map_or(&[], |tracer| &tracer.wait_trackers)
     }
 
     fn rails(&self) -> impl Iterator<Item = &Rail> {
@@ -919,17 +932,17 @@ impl Rail {
     }
 }
 
-impl Teller {
+impl Tracer {
     /// None: nothing is to be told.
-    fn new(simulation: &Simulation) -> Option<Teller> {
+    fn new(simulation: &Simulation) -> Option<Tracer> {
         let rails = if simulation.waits {
             simulation.network.rails.count()
         } else {
             0
         };
-        (simulation.timeline || simulation.waits).then(|| Teller {
+        (simulation.timeline || simulation.waits).then(|| Tracer {
             timeline: simulation.timeline,
-            diaries: vec![NicDiary::default(); rails as usize].into(),
+            wait_trackers: vec![NicWaitTracker::default(); rails as usize].into(),
         })
     }
 }
@@ -1000,8 +1013,8 @@ fn tell_asked(
     let (at, algorithm) = asked.unwrap_or((context.now(), None));
     let key = MessageKey::new(job, message);
     let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
-    context.emit(Record::Told(Told::Asked { key, number, at }));
-    context.emit(Record::Told(Told::Described {
+    context.emit(Record::Trace(TraceRecord::Asked { key, number, at }));
+    context.emit(Record::Trace(TraceRecord::Described {
         key,
         bytes: message.bytes,
         tag: of_program.then_some(message.tag),
@@ -1081,7 +1094,7 @@ impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
+impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
@@ -1092,24 +1105,25 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for Cable<'_, C> {
 }
 
 /// The diary of a port of the NIC, when it gives a packet to the wire.
-struct Page<'a, C> {
+struct WaitSink<'a, C> {
     rail: u8,
     packet: Packet,
     /// Parts told of its wait.
-    told: u8,
+    record: u8,
     context: &'a mut C,
 }
 
-impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicDiaryUndo) {
+    fn note(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
-        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+        self.context
+            .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));
     }
 }
 
-impl<C: Context<Simulation>> Waits<NicDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C> {
     fn waited(&mut self, wait: Wait) {
         let Packet {
             job,
@@ -1118,7 +1132,7 @@ impl<C: Context<Simulation>> Waits<NicDiaryUndo> for Page<'_, C> {
             bytes,
             ..
         } = self.packet;
-        self.context.emit(Record::Told(Told::Waited {
+        self.context.emit(Record::Trace(TraceRecord::Waited {
             job,
             source,
             number,
@@ -1126,56 +1140,57 @@ impl<C: Context<Simulation>> Waits<NicDiaryUndo> for Page<'_, C> {
             port: u16::from(self.rail),
             vc: 0,
             bytes,
-            part: self.told,
+            part: self.record,
             wait,
         }));
-        self.told = self.told.saturating_add(1);
+        self.record = self.record.saturating_add(1);
     }
 }
 
-impl<C: Context<Simulation>> Journal<NicDiaryUndo> for Cable<'_, C> {
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicDiaryUndo) {
+    fn note(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
-        self.context.undo(Undo::Host(HostUndo::Diary { rail, step }));
+        self.context
+            .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));
     }
 }
 
-impl<C: Context<Simulation>> Cable<'_, C> {
+impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     /// The NIC is about to take a message.
     #[inline]
     fn take(&mut self, now: Time) {
-        if self.teller.is_some() {
+        if self.tracer.is_some() {
             self.tell_taken(now);
         }
     }
 
     #[inline(never)]
     fn tell_taken(&mut self, now: Time) {
-        let Some(teller) = self.teller.take() else { return };
-        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
-            diary.taken(now, self);
+        let Some(tracer) = self.tracer.take() else { return };
+        if let Some(wait_tracker) = tracer.wait_trackers.get_mut(usize::from(self.rail)) {
+            wait_tracker.taken(now, self);
         }
-        self.teller = Some(teller);
+        self.tracer = Some(tracer);
     }
 
     /// A packet starts onto the link.
     #[inline(never)]
     fn tell_departure(&mut self, packet: Packet, serialization: Time, last: bool) {
-        let Some(teller) = &mut self.teller else { return };
+        let Some(tracer) = &mut self.tracer else { return };
         let now = self.context.now();
-        if let Some(diary) = teller.diaries.get_mut(usize::from(self.rail)) {
-            let mut page = Page {
+        if let Some(wait_tracker) = tracer.wait_trackers.get_mut(usize::from(self.rail)) {
+            let mut sink = WaitSink {
                 rail: self.rail,
                 packet,
-                told: 0,
+                record: 0,
                 context: &mut *self.context,
             };
-            diary.departed(now, packet.job, serialization, last, &mut page);
+            wait_tracker.departed(now, packet.job, serialization, last, &mut sink);
         }
-        if teller.timeline && last && !packet.alone {
-            self.context.emit(Record::Told(Told::Injected {
+        if tracer.timeline && last && !packet.standalone {
+            self.context.emit(Record::Trace(TraceRecord::Injected {
                 source: packet.source,
                 number: packet.message,
                 at: now + serialization,
@@ -1184,37 +1199,41 @@ impl<C: Context<Simulation>> Cable<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> NicOutputs<Injected> for Cable<'_, C> {
+impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
-        if self.teller.is_some() {
+        if self.tracer.is_some() {
             self.tell_departure(packet, serialization, last);
         }
         let notes = &mut Notes(&mut *self.context);
         counts_of(self.counts, packet.job, notes).injected(notes);
-        let fact = Fact::PacketArrived {
-            port: self.wire.port,
+        let event = NetEvent::PacketArrived {
+            port: self.link_end.port,
             vc: 0,
             packet,
         };
-        self.context.send(self.wire.lp, wait + self.wire.arrival, fact);
+        self.context
+            .send(self.link_end.lp, wait + self.link_end.arrival, event);
     }
 
     #[inline]
-    fn foresees(&self, start: Time) -> bool {
-        self.simulation.foresight > Time::ZERO && self.simulation.horizon.covers(start)
+    fn sends_ahead(&self, start: Time) -> bool {
+        self.simulation.send_ahead_window > Time::ZERO && self.simulation.early_commit.covers(start)
     }
 
     #[inline]
     fn wake(&mut self, after: Time) {
-        let fact = Fact::InjectionFree { rail: self.rail };
-        self.context.send(self.context.lp(), after, fact);
+        let event = NetEvent::InjectionFree { rail: self.rail };
+        self.context.send(self.context.lp(), after, event);
     }
 
     fn injected(&mut self, report: Injected, after: Time) {
         let Injected { slot, request } = report;
-        self.context
-            .send(self.context.lp(), after, Fact::MessageInjected { slot, request });
+        self.context.send(
+            self.context.lp(),
+            after,
+            NetEvent::MessageInjected { slot, request },
+        );
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use config::Section;
-use des::{Stream, Time};
+use des::{RandomStream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
 use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
@@ -182,7 +182,7 @@ impl TrafficJob {
 }
 
 /// Who sits on a host, looked up by host.
-pub struct Seats {
+pub struct HostOccupants {
     /// First seat of each host, and the number of seats at the end.
     first: Vec<u32>,
     /// Job and rank of each seat.
@@ -199,9 +199,9 @@ enum Sources {
     Some(Vec<u32>),
 }
 
-impl Seats {
+impl HostOccupants {
     /// Looks through all jobs.
-    pub fn new(jobs: &[Job], hosts: u32) -> Seats {
+    pub fn new(jobs: &[Job], hosts: u32) -> HostOccupants {
         let mut seats: Vec<(HostId, u16, u32)> = Vec::new();
         let mut sources = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -236,7 +236,7 @@ impl Seats {
         let first = (0..=hosts)
             .map(|host| seats.partition_point(|s| s.0.0 < host) as u32)
             .collect();
-        Seats {
+        HostOccupants {
             first,
             seats: seats.into_iter().map(|(_, job, rank)| (job, rank)).collect(),
             sources,
@@ -280,7 +280,7 @@ impl Seats {
 }
 
 /// Hands out hosts.
-struct Rooms<'a> {
+struct HostAllocator<'a> {
     taken: Vec<bool>,
     network: &'a Network,
     seed: u64,
@@ -314,7 +314,7 @@ pub fn read_jobs(
         return Err(root.error("job", "more than 65535 jobs").into());
     }
     let hosts = network.hosts() as usize;
-    let mut rooms = Rooms {
+    let mut rooms = HostAllocator {
         taken: vec![false; hosts],
         network,
         seed,
@@ -357,7 +357,7 @@ fn read_job(
     })
 }
 
-impl Rooms<'_> {
+impl HostAllocator<'_> {
     fn read_ranks(&mut self, section: &Section, index: usize, mpi: &mpi::Settings) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
@@ -369,7 +369,7 @@ impl Rooms<'_> {
             return Err(section.error("repetitions", message).into());
         }
         let ranks = workload.ranks();
-        let stream = Stream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
+        let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let seating = mapping::seats(section, ranks, self.folder, stream)?;
         let order = self.order(section, index, self.free())?;
         let (needed, free) = (seating.host_count() as usize, order.hosts.len());
@@ -426,7 +426,7 @@ impl Rooms<'_> {
             hosts: host_count,
             network: is_whole.then_some(&geometry as &dyn Geometry),
             folder,
-            random: &mut Drawn(Stream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
+            random: &mut Drawn(RandomStream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
         };
         let pattern = workload::traffic::pattern(traffic, &mut place)?;
         let arrival = workload::traffic::arrival(traffic)?;
@@ -491,7 +491,7 @@ impl Rooms<'_> {
             hosts: self.taken.len() as u32,
             geometry: &HostGeometry::new(self.network),
             folder: self.folder,
-            random: Stream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
+            random: RandomStream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
         };
         Ok(placement::order(section, &mut site)?)
     }
@@ -503,7 +503,7 @@ const PATTERN_STREAMS: u32 = u32::MAX - (1 << 16);
 const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
 
 /// A stream, as patterns draw from it when they are built.
-struct Drawn(Stream);
+struct Drawn(RandomStream);
 
 impl Random for Drawn {
     fn next_u64(&mut self) -> u64 {

@@ -11,29 +11,29 @@ mod checkpoint;
 mod collect;
 mod counts;
 mod credits;
+mod early_commit;
 mod error;
 mod experiment;
-mod fact;
 mod geometry;
-mod hearsay;
-mod horizon;
 mod host;
 mod interference;
 mod inventory;
 mod job;
 mod listing;
-mod lives;
+mod load_reports;
 mod mapping;
+mod message_history;
 mod model;
 mod named;
+mod net_event;
 mod outcome;
-mod overseer;
 mod placement;
-mod process;
 mod rails;
+mod router_lp;
 mod run;
-mod told;
-mod waiting;
+mod termination_detector;
+mod trace_record;
+mod wait_cycles;
 mod wiring;
 
 pub use bounds::{Effort, bounds};
@@ -47,11 +47,11 @@ pub use interference::run_with_interference;
 pub use job::{Job, JobKind, RankJob, TrafficJob};
 pub use listing::{Listing, PART_KINDS, listing};
 pub use rails::{EndPoint, Rails};
-pub use run::{Control, Way, run, run_in};
+pub use run::{Control, RunContext, run, run_in};
 pub use workload::{Interpreter, Interpreters};
 
 /// Names of the tables that the folder of a run under way may hold: what is known of the network from the beginning,
 /// and what is collected.
-pub fn tables_under_way() -> impl Iterator<Item = &'static str> {
+pub fn running_tables() -> impl Iterator<Item = &'static str> {
     inventory::KNOWN_BEFORE.iter().chain(COLLECTED).copied()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{input_queued, packet};
-use fabric::{InputQueuedDiaryUndo, RouterDiaryUndo};
+use fabric::{InputQueuedWaitTrackerUndo, PacketWaitTrackerUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,21 +12,21 @@ use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
 use crate::counts::JobCounts;
 use crate::credits::Credits;
+use crate::early_commit::EarlyCommit;
 use crate::experiment::{Experiment, Network};
-use crate::fact::{Fact, Record};
-use crate::hearsay::HearsayUndo;
-use crate::horizon::Horizon;
 use crate::host::{Host, HostUndo};
-use crate::job::{Job, JobKind, Seats};
-use crate::overseer::Overseer;
-use crate::process::RouterProcess;
+use crate::job::{HostOccupants, Job, JobKind};
+use crate::load_reports::LoadReportsUndo;
+use crate::net_event::{NetEvent, Record};
+use crate::router_lp::RouterLp;
+use crate::termination_detector::TerminationDetector;
 use crate::wiring::{Identity, Numbering};
 
 /// A network with its jobs; read only while it runs.
 pub struct Simulation {
     pub network: Arc<Network>,
     pub jobs: Arc<[Job]>,
-    pub seats: Seats,
+    pub seats: HostOccupants,
     pub numbering: Arc<Numbering>,
     pub warmup: Time,
     /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
@@ -41,24 +41,24 @@ pub struct Simulation {
     /// How credits go back.
     pub credits: Credits,
     /// Up to when what is certain may be noted ahead of its time.
-    pub horizon: Horizon,
+    pub early_commit: EarlyCommit,
     /// Least delay of any event between two processes.
     pub lookahead: Time,
     /// How far ahead of their time hosts make messages; zero: they do not.
-    pub foresight: Time,
+    pub send_ahead_window: Time,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
 /// in the line that comes first.
 #[allow(clippy::large_enum_variant)]
 #[repr(u8)]
-pub enum Process {
+pub enum NetworkLp {
     /// A router.
-    Router(RouterProcess),
+    Router(RouterLp),
     /// A host.
     Host(Host),
     /// The overseer.
-    Overseer(Overseer),
+    TerminationDetector(TerminationDetector),
 }
 
 /// One step back of a process.
@@ -68,17 +68,17 @@ pub enum Undo {
     /// Of a router of the model `input-queued`.
     InputQueued(input_queued::Undo),
     /// Of what a router has been told.
-    Hearsay(HearsayUndo),
+    LoadReports(LoadReportsUndo),
     /// Of what samples a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
     /// Of the diary of a router.
-    Diary(RouterDiaryUndo),
+    WaitTracker(PacketWaitTrackerUndo),
     /// Of that of a router of the model `input-queued`.
-    InputQueuedDiary(InputQueuedDiaryUndo),
+    InputQueuedWaitTracker(InputQueuedWaitTrackerUndo),
     /// Of the overseer: what it was.
-    Overseer(Box<Overseer>),
+    TerminationDetector(Box<TerminationDetector>),
 }
 
 // Several of them are kept of each event.
@@ -86,11 +86,11 @@ const _: () = assert!(size_of::<Undo>() <= 40);
 
 impl Simulation {
     /// The model of an experiment.
-    pub fn new(experiment: &Experiment, credits: Credits, horizon: Horizon) -> Simulation {
+    pub fn new(experiment: &Experiment, credits: Credits, early_commit: EarlyCommit) -> Simulation {
         Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
-            seats: Seats::new(&experiment.jobs, experiment.network.rails.hosts()),
+            seats: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
             numbering: Arc::new(Numbering::new(&experiment.network)),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
@@ -98,9 +98,9 @@ impl Simulation {
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
             credits,
-            horizon,
-            lookahead: horizon.lookahead(&experiment.network, credits),
-            foresight: horizon.foresight(&experiment.network),
+            early_commit,
+            lookahead: early_commit.lookahead(&experiment.network, credits),
+            send_ahead_window: early_commit.send_ahead_window(&experiment.network),
         }
     }
 
@@ -120,20 +120,20 @@ fn watchdog(experiment: &Experiment) -> Option<Time> {
     both.then_some(experiment.run.watchdog)
 }
 
-impl Process {
+impl NetworkLp {
     /// What it has counted of a job.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         match self {
-            Process::Router(router) => router.delivered(job),
-            Process::Host(host) => host.counts(job),
-            Process::Overseer(_) => None,
+            NetworkLp::Router(router) => router.delivered(job),
+            NetworkLp::Host(host) => host.counts(job),
+            NetworkLp::TerminationDetector(_) => None,
         }
     }
 }
 
 impl Model for Simulation {
-    type Payload = Fact;
-    type Lp = Process;
+    type Payload = NetEvent;
+    type Lp = NetworkLp;
     type Record = Record;
     type Undo = Undo;
     type Error = Error;
@@ -146,72 +146,78 @@ impl Model for Simulation {
         self.lookahead
     }
 
-    fn create(&self, lp: LpId) -> Process {
+    fn create(&self, lp: LpId) -> NetworkLp {
         match self.numbering.identity(lp) {
-            Identity::Router(router) => Process::Router(RouterProcess::new(self, router)),
-            Identity::Host(host) => Process::Host(Host::new(self, host)),
-            Identity::Overseer => Process::Overseer(Overseer::new(self.ranks())),
+            Identity::Router(router) => NetworkLp::Router(RouterLp::new(self, router)),
+            Identity::Host(host) => NetworkLp::Host(Host::new(self, host)),
+            Identity::TerminationDetector => {
+                NetworkLp::TerminationDetector(TerminationDetector::new(self.ranks()))
+            }
         }
     }
 
-    fn start(&self, process: &mut Process, context: &mut impl Context<Self>) {
+    fn start(&self, process: &mut NetworkLp, context: &mut impl Context<Self>) {
         match process {
-            Process::Host(host) => host.start(self, context),
-            Process::Overseer(overseer) => overseer.start(self, context),
-            Process::Router(_) => {}
+            NetworkLp::Host(host) => host.start(self, context),
+            NetworkLp::TerminationDetector(termination_detector) => termination_detector.start(self, context),
+            NetworkLp::Router(_) => {}
         }
     }
 
     #[inline]
-    fn handle(&self, process: &mut Process, event: &Event<Fact>, context: &mut impl Context<Self>) {
+    fn handle(&self, process: &mut NetworkLp, event: &Event<NetEvent>, context: &mut impl Context<Self>) {
         match process {
-            Process::Router(router) => router.handle(self, &event.payload, context),
-            Process::Host(host) => host.handle(self, &event.payload, context),
-            Process::Overseer(overseer) => overseer.handle(self, &event.payload, context),
+            NetworkLp::Router(router) => router.handle(self, &event.payload, context),
+            NetworkLp::Host(host) => host.handle(self, &event.payload, context),
+            NetworkLp::TerminationDetector(termination_detector) => {
+                termination_detector.handle(self, &event.payload, context)
+            }
         }
     }
 
     #[inline]
-    fn prefetch(&self, process: &Process) {
+    fn prefetch(&self, process: &NetworkLp) {
         match process {
-            Process::Router(router) => router.prefetch(),
-            Process::Host(host) => host.prefetch(),
-            Process::Overseer(..) => {}
+            NetworkLp::Router(router) => router.prefetch(),
+            NetworkLp::Host(host) => host.prefetch(),
+            NetworkLp::TerminationDetector(..) => {}
         }
     }
 
     #[inline]
-    fn prefetch_for(&self, process: &Process, event: &Event<Fact>) {
+    fn prefetch_for(&self, process: &NetworkLp, event: &Event<NetEvent>) {
         match process {
-            Process::Router(router) => router.prefetch_for(self, &event.payload),
-            Process::Host(host) => host.prefetch_for(self, event.time, &event.payload),
-            Process::Overseer(..) => {}
+            NetworkLp::Router(router) => router.prefetch_for(self, &event.payload),
+            NetworkLp::Host(host) => host.prefetch_for(self, event.time, &event.payload),
+            NetworkLp::TerminationDetector(..) => {}
         }
     }
 
-    fn undo(&self, process: &mut Process, step: Undo) {
+    fn undo(&self, process: &mut NetworkLp, step: Undo) {
         match (process, step) {
-            (Process::Router(router), step) => router.undo(self, step),
-            (Process::Host(host), Undo::Host(step)) => host.undo(self, step),
-            (Process::Overseer(overseer), Undo::Overseer(before)) => *overseer = *before,
+            (NetworkLp::Router(router), step) => router.undo(self, step),
+            (NetworkLp::Host(host), Undo::Host(step)) => host.undo(self, step),
+            (NetworkLp::TerminationDetector(termination_detector), Undo::TerminationDetector(before)) => {
+                *termination_detector = *before
+            }
             _ => unreachable!("a process takes back its own steps"),
         }
     }
 
-    fn save(&self, process: &Process, bytes: &mut Vec<u8>) {
+    fn save(&self, process: &NetworkLp, bytes: &mut Vec<u8>) {
         match process {
-            Process::Router(router) => router.save(bytes),
-            Process::Host(host) => write(&host.state(), bytes),
-            Process::Overseer(overseer) => write(overseer, bytes),
+            NetworkLp::Router(router) => router.save(bytes),
+            NetworkLp::Host(host) => write(&host.state(), bytes),
+            NetworkLp::TerminationDetector(termination_detector) => write(termination_detector, bytes),
         }
     }
 
-    fn restore(&self, process: &mut Process, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
+    fn restore(&self, process: &mut NetworkLp, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
         match process {
-            Process::Router(router) => router.restore(self, bytes),
-            Process::Host(host) => host.restore(self, read(bytes)?, purpose),
-            Process::Overseer(overseer) => {
-                *overseer = read(bytes)?;
+            NetworkLp::Router(router) => router.restore(self, bytes),
+            NetworkLp::Host(host) => host.restore(self, read(bytes)?, purpose),
+            NetworkLp::TerminationDetector(termination_detector) => {
+                *termination_detector = read(bytes)?;
                 Ok(())
             }
         }

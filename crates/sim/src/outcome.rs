@@ -10,22 +10,22 @@ use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::fact::Fact;
 use crate::host::Host;
 use crate::inventory::{self, End};
 use crate::job::JobKind;
-use crate::model::{Process, Simulation};
-use crate::process::Switch;
+use crate::model::{NetworkLp, Simulation};
+use crate::net_event::NetEvent;
+use crate::router_lp::Switch;
 use crate::wiring::Identity;
 
 /// The final state of a run, to be read out.
-pub struct Remains<'a> {
+pub struct FinalState<'a> {
     /// The model.
     pub simulation: &'a Simulation,
     /// Final state of all LPs.
-    pub processes: &'a Lps<Process>,
+    pub processes: &'a Lps<NetworkLp>,
     /// Events that were not carried out.
-    pub pending: &'a [Event<Fact>],
+    pub pending: &'a [Event<NetEvent>],
     /// When the run ended.
     pub end: Time,
     /// Hash over the records.
@@ -37,7 +37,7 @@ pub struct Remains<'a> {
 /// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
 pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
 
-impl Remains<'_> {
+impl FinalState<'_> {
     /// Everything measured.
     pub fn outcome(self) -> Outcome {
         let not_begun = self.not_begun();
@@ -65,7 +65,7 @@ impl Remains<'_> {
         let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
         let mut not_begun = NotBegun::default();
         for event in self.pending {
-            let Fact::PacketArrived { port, packet, .. } = event.payload else {
+            let NetEvent::PacketArrived { port, packet, .. } = event.payload else {
                 continue;
             };
             let Identity::Router(router) = numbering.identity(event.source) else {
@@ -77,12 +77,12 @@ impl Remains<'_> {
                     Peer::Router(_, port) => port,
                     Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
                 },
-                Identity::Overseer => unreachable!("the overseer gets no packets"),
+                Identity::TerminationDetector => unreachable!("the overseer gets no packets"),
             };
-            let wire = numbering
-                .wire(network, router, from)
+            let link_end = numbering
+                .link_end(network, router, from)
                 .expect("a packet came through it");
-            let start = event.time - wire.delay(network.rate(router, from).serialization(packet.bytes));
+            let start = event.time - link_end.delay(network.rate(router, from).serialization(packet.bytes));
             if start >= self.end {
                 let (packets, bytes) = not_begun.entry((router, from)).or_default();
                 *packets += 1;
@@ -106,21 +106,21 @@ impl Remains<'_> {
 
     fn host(&self, host: HostId) -> &Host {
         match &self.processes[self.simulation.numbering.host(host)] {
-            Process::Host(state) => state,
+            NetworkLp::Host(state) => state,
             _ => unreachable!("hosts are hosts"),
         }
     }
 
     fn switch(&self, router: RouterId) -> &Switch {
         match &self.processes[self.simulation.numbering.router(router)] {
-            Process::Router(state) => &state.switch,
+            NetworkLp::Router(state) => &state.switch,
             _ => unreachable!("routers are routers"),
         }
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.processes.iter().filter_map(|process| match process {
-            Process::Host(host) => Some(host),
+            NetworkLp::Host(host) => Some(host),
             _ => None,
         })
     }
@@ -158,7 +158,7 @@ impl Remains<'_> {
                 totals.offered_bytes += counts.offered_bytes;
                 totals.accepted_bytes += counts.accepted_bytes;
             }
-            let Process::Router(router) = process else {
+            let NetworkLp::Router(router) = process else {
                 continue;
             };
             for port in (0..topology.ports(router.switch.id())).map(Port) {
@@ -277,7 +277,7 @@ impl Remains<'_> {
         (rank_rows, call_rows)
     }
 
-    fn rank_row(&self, job: &Arc<str>, seat: &crate::host::Seat, host: HostId, start: Time) -> RankRow {
+    fn rank_row(&self, job: &Arc<str>, seat: &crate::host::RankSlot, host: HostId, start: Time) -> RankRow {
         let stats = seat
             .state
             .as_ref()

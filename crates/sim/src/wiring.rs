@@ -17,12 +17,12 @@ pub enum Identity {
     /// A host: its NIC and its ranks.
     Host(HostId),
     /// Waits for all ranks to finish.
-    Overseer,
+    TerminationDetector,
 }
 
 /// The far end of a cable, as seen from one port.
 #[derive(Clone, Copy, Debug)]
-pub struct Wire {
+pub struct LinkEnd {
     /// LP at the far end.
     pub lp: LpId,
     /// Port at the far end; at a host, the rail.
@@ -36,7 +36,7 @@ pub struct Wire {
     pub credit: Time,
 }
 
-impl Wire {
+impl LinkEnd {
     /// From the start of a packet that takes so long to send until the far end acts on it.
     #[inline]
     pub fn delay(&self, serialization: Time) -> Time {
@@ -76,7 +76,7 @@ impl Numbering {
                 }
             }
         }
-        numbering.identities.push(Identity::Overseer);
+        numbering.identities.push(Identity::TerminationDetector);
         numbering
     }
 
@@ -101,7 +101,7 @@ impl Numbering {
     }
 
     /// The overseer.
-    pub fn overseer(&self) -> LpId {
+    pub fn termination_detector(&self) -> LpId {
         LpId(self.lps() - 1)
     }
 
@@ -114,7 +114,7 @@ impl Numbering {
         let border = |lp| match self.identity(lp) {
             Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
             Identity::Router(_) => 1,
-            Identity::Host(_) | Identity::Overseer => 0,
+            Identity::Host(_) | Identity::TerminationDetector => 0,
         };
         let weight = |lp| self.work(network, lp);
         Partition::between_neighbours(self.lps(), parts, weight, border)
@@ -125,12 +125,12 @@ impl Numbering {
         match self.identity(lp) {
             Identity::Router(router) => 2 * u64::from(network.topology.ports(router)),
             Identity::Host(_) => 2 * u64::from(network.rails.count()),
-            Identity::Overseer => 0,
+            Identity::TerminationDetector => 0,
         }
     }
 
     /// Where the cable of a router's port leads; none if it has no cable.
-    pub fn wire(&self, network: &Network, router: RouterId, port: Port) -> Option<Wire> {
+    pub fn link_end(&self, network: &Network, router: RouterId, port: Port) -> Option<LinkEnd> {
         let topology = network.topology.as_ref();
         let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
         match topology.peer(router, port) {
@@ -138,7 +138,7 @@ impl Numbering {
             Peer::Host(end_point) => {
                 let latency = latency(topology::HOST_LINK);
                 let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
-                Some(Wire {
+                Some(LinkEnd {
                     lp: self.host(host),
                     port: rail as u16,
                     to_host: true,
@@ -148,7 +148,7 @@ impl Numbering {
             }
             Peer::Router(far, far_port) => {
                 let latency = latency(topology.link_class(router, port));
-                Some(Wire {
+                Some(LinkEnd {
                     lp: self.router(far),
                     port: far_port.0,
                     to_host: false,
@@ -160,10 +160,10 @@ impl Numbering {
     }
 
     /// The injection link of one rail of a host.
-    pub fn injection(&self, network: &Network, host: HostId, rail: u32) -> Wire {
+    pub fn injection(&self, network: &Network, host: HostId, rail: u32) -> LinkEnd {
         let (router, port) = network.attachment(host, rail);
         let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
-        Wire {
+        LinkEnd {
             lp: self.router(router),
             port: port.0,
             to_host: false,

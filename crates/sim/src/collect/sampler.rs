@@ -17,11 +17,11 @@ use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
 use crate::counts::JobCounts;
-use crate::fact::{BriefFlow, Record, VCS_PER_RECORD};
 use crate::job::JobKind;
 use crate::model::Simulation;
+use crate::net_event::{BriefFlow, Record, VCS_PER_RECORD};
 use crate::outcome::NotBegun;
-use crate::process::Switch;
+use crate::router_lp::Switch;
 
 /// No slot: a port without a cable.
 const NO_SLOT: u16 = u16::MAX;

@@ -2,7 +2,7 @@
 
 use config::Section;
 
-use super::{Crew, Mapping, Seating};
+use super::{Mapping, MappingRequest, RankMapping};
 
 pub(super) const KIND: Mapping = Mapping {
     name: "blocked",
@@ -22,7 +22,7 @@ pub(super) const KIND: Mapping = Mapping {
     seat,
 };
 
-fn seat(section: &Section, crew: &mut Crew<'_>) -> Result<Seating, config::Error> {
+fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping, config::Error> {
     let mut grid: Vec<u32> = section.required("grid")?;
     let mut block: Vec<u32> = section.required("block")?;
     let ranks = product(&grid);
@@ -61,7 +61,7 @@ fn seat(section: &Section, crew: &mut Crew<'_>) -> Result<Seating, config::Error
         }
         host
     };
-    Ok(Seating {
+    Ok(RankMapping {
         hosts: (0..crew.ranks).map(host).collect(),
         per_host,
     })

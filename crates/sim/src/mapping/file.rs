@@ -1,9 +1,9 @@
-//! Seats from a file: on each line, from rank 0 on, the number of the rank's host among the job's. Empty lines,
+//! HostOccupants from a file: on each line, from rank 0 on, the number of the rank's host among the job's. Empty lines,
 //! and what follows a `#`, are skipped.
 
 use config::{Error, Section};
 
-use super::{Crew, MAX_RANKS_PER_HOST, Mapping, Seating};
+use super::{MAX_RANKS_PER_HOST, Mapping, MappingRequest, RankMapping};
 use crate::named::numbers;
 
 pub(super) const KIND: Mapping = Mapping {
@@ -13,7 +13,7 @@ pub(super) const KIND: Mapping = Mapping {
     seat,
 };
 
-fn seat(section: &Section, crew: &mut Crew<'_>) -> Result<Seating, Error> {
+fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping, Error> {
     let file: String = section.required("file")?;
     let wrong = |message: String| section.error("file", message);
     let numbers = numbers(crew.folder, &file).map_err(wrong)?;
@@ -55,7 +55,7 @@ fn seat(section: &Section, crew: &mut Crew<'_>) -> Result<Seating, Error> {
             needed - 1
         )));
     }
-    Ok(Seating {
+    Ok(RankMapping {
         hosts,
         per_host: counts.into_iter().max().unwrap_or(0),
     })

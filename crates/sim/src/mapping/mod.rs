@@ -12,7 +12,7 @@ mod round_robin;
 use std::path::Path;
 
 use config::{Error, Section};
-use des::Stream;
+use des::RandomStream;
 
 use crate::named::{self, Described};
 
@@ -28,7 +28,7 @@ pub struct Mapping {
     /// Parameters: name and one line with its meaning and default.
     pub parameters: &'static [(&'static str, &'static str)],
     /// The seats of all ranks.
-    pub seat: fn(&Section, &mut Crew<'_>) -> Result<Seating, Error>,
+    pub seat: fn(&Section, &mut MappingRequest<'_>) -> Result<RankMapping, Error>,
 }
 
 /// All mappings; the first one is the default.
@@ -41,7 +41,7 @@ pub static MAPPINGS: &[Mapping] = &[
 ];
 
 /// The ranks that are to be seated.
-pub struct Crew<'a> {
+pub struct MappingRequest<'a> {
     /// The job.
     job: &'a Section,
     /// How many ranks it has.
@@ -49,11 +49,11 @@ pub struct Crew<'a> {
     /// What paths are relative to.
     folder: &'a Path,
     /// Depends on the run's seed and the job's number.
-    random: Stream,
+    random: RandomStream,
 }
 
 /// Who sits where.
-pub struct Seating {
+pub struct RankMapping {
     /// By rank: the number of its host among the job's.
     pub hosts: Vec<u32>,
     /// Most ranks of a host.
@@ -64,9 +64,9 @@ pub struct Seating {
 ///
 /// # Errors
 /// An unknown mapping, or parameters that make no sense.
-pub fn seats(job: &Section, ranks: u32, folder: &Path, random: Stream) -> Result<Seating, Error> {
+pub fn seats(job: &Section, ranks: u32, folder: &Path, random: RandomStream) -> Result<RankMapping, Error> {
     let parts: Vec<Described> = MAPPINGS.iter().map(|m| (m.name, m.parameters)).collect();
-    let mut crew = Crew {
+    let mut crew = MappingRequest {
         job,
         ranks,
         folder,
@@ -77,7 +77,7 @@ pub fn seats(job: &Section, ranks: u32, folder: &Path, random: Stream) -> Result
     })
 }
 
-impl Crew<'_> {
+impl MappingRequest<'_> {
     /// Ranks that share a host.
     fn per_host(&self, default: u32) -> Result<u32, Error> {
         let per_host: u32 = self.job.or("ranks_per_host", default)?;
@@ -89,17 +89,17 @@ impl Crew<'_> {
     }
 
     /// As many hosts as are needed, each with so many ranks; `host` gives the number of a rank's host, of all.
-    fn filled(&self, host: impl Fn(u32, u32, u32) -> u32) -> Result<Seating, Error> {
+    fn filled(&self, host: impl Fn(u32, u32, u32) -> u32) -> Result<RankMapping, Error> {
         let per_host = self.per_host(1)?;
         let hosts = self.ranks.div_ceil(per_host);
-        Ok(Seating {
+        Ok(RankMapping {
             hosts: (0..self.ranks).map(|rank| host(rank, per_host, hosts)).collect(),
             per_host,
         })
     }
 }
 
-impl Seating {
+impl RankMapping {
     /// Hosts that it needs.
     pub fn host_count(&self) -> u32 {
         self.hosts.iter().max().map_or(0, |last| last + 1)

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn seated(job: &str, ranks: u32, folder: &Path) -> Result<Seating, Error> {
+fn seated(job: &str, ranks: u32, folder: &Path) -> Result<RankMapping, Error> {
     let job = Section::from_toml(job, "x.toml")?;
-    let seating = seats(&job, ranks, folder, Stream::new(3, 9, 0))?;
+    let seating = seats(&job, ranks, folder, RandomStream::new(3, 9, 0))?;
     job.finish()?;
     Ok(seating)
 }

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::{Error, Section};
-use des::Stream;
+use des::RandomStream;
 use topology::HostId;
 use workload::traffic::Geometry;
 
@@ -65,7 +65,7 @@ pub struct Site<'a> {
     /// What paths are relative to.
     pub folder: &'a Path,
     /// Depends on the run's seed and the job's number.
-    pub random: Stream,
+    pub random: RandomStream,
 }
 
 /// Hosts in the order in which a job takes them.
@@ -159,7 +159,7 @@ impl Site<'_> {
 }
 
 /// Puts a list in random order: R. A. Fisher and F. Yates, as R. Durstenfeld, "Algorithm 235" (CACM 1964).
-pub(crate) fn shuffle<T>(random: &mut Stream, list: &mut [T]) {
+pub(crate) fn shuffle<T>(random: &mut RandomStream, list: &mut [T]) {
     for last in (1..list.len()).rev() {
         let other = (u128::from(random.next_u64()) * (last as u128 + 1)) >> 64;
         list.swap(last, other as usize);

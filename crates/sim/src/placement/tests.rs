@@ -33,7 +33,7 @@ fn ordered(network: &Network, free: &[u32], seed: u64, folder: &Path, job: &str)
         hosts: network.hosts(),
         geometry: &HostGeometry::new(network),
         folder,
-        random: Stream::new(seed, u32::MAX, 0),
+        random: RandomStream::new(seed, u32::MAX, 0),
     };
     let order = order(&job, &mut site)?;
     job.finish()?;

@@ -5,10 +5,10 @@
 
 use crate::event::Head;
 use crate::slot::Slot;
-use crate::{Event, LpId, Settings, Stream, Time};
+use crate::{Event, LpId, RandomStream, Settings, Time};
 
 /// Writes the events of one LP after the other, and draws their random numbers.
-pub(crate) struct Author {
+pub(crate) struct EventSigner {
     seed: u64,
     lookahead: Time,
     /// End of the run: what happens from there on is not carried out, and may come as soon as it likes.
@@ -20,10 +20,10 @@ pub(crate) struct Author {
     sequence: u32,
 }
 
-impl Author {
+impl EventSigner {
     /// Ready for the model's first events.
-    pub(crate) fn new(lookahead: Time, settings: &Settings) -> Author {
-        Author {
+    pub(crate) fn new(lookahead: Time, settings: &Settings) -> EventSigner {
+        EventSigner {
             seed: settings.seed,
             lookahead,
             until: settings.until,
@@ -84,7 +84,7 @@ impl Author {
     /// The head of the LP's next event, sent `now`.
     ///
     /// # Panics
-    /// Like [`Author::write`].
+    /// Like [`EventSigner::write`].
     #[inline(always)]
     pub(crate) fn sign(&mut self, now: Time, target: LpId, delay: Time) -> Head {
         let least = if target == self.lp {
@@ -108,7 +108,7 @@ impl Author {
     /// The LP's next random number.
     #[inline(always)]
     pub(crate) fn draw(&mut self) -> u64 {
-        let number = Stream::new(self.seed, self.lp.0, self.draws).next_u64();
+        let number = RandomStream::new(self.seed, self.lp.0, self.draws).next_u64();
         self.draws += 1;
         number
     }
@@ -153,19 +153,19 @@ mod tests {
         }
     }
 
-    fn author(draws: u64, sequence: u32) -> Author {
-        let mut author = Author::new(Time(100), &settings());
+    fn signer(draws: u64, sequence: u32) -> EventSigner {
+        let mut signer = EventSigner::new(Time(100), &settings());
         let lp = ();
-        author.open(LP, &Slot { lp, draws, sequence });
-        author
+        signer.open(LP, &Slot { lp, draws, sequence });
+        signer
     }
 
     #[test]
     fn counters_go_on_where_the_lp_has_left_them() {
-        let mut author = author(3, u32::MAX);
+        let mut signer = signer(3, u32::MAX);
         let (first, second) = (
-            author.write(Time(20), LpId(8), Time(100), 'a'),
-            author.write(Time(20), LpId(8), Time(101), 'b'),
+            signer.write(Time(20), LpId(8), Time(100), 'a'),
+            signer.write(Time(20), LpId(8), Time(101), 'b'),
         );
         assert_eq!(
             (
@@ -178,50 +178,50 @@ mod tests {
             (Time(120), LP, u32::MAX, LpId(8), 'a')
         );
         assert_eq!((second.time, second.sequence), (Time(121), 0));
-        let mut stream = Stream::new(5, 7, 3);
-        assert_eq!(author.draw(), stream.next_u64());
-        assert_eq!(author.draw(), stream.next_u64());
+        let mut stream = RandomStream::new(5, 7, 3);
+        assert_eq!(signer.draw(), stream.next_u64());
+        assert_eq!(signer.draw(), stream.next_u64());
         let mut slot = Slot {
             lp: (),
             draws: 0,
             sequence: 9,
         };
-        author.close(&mut slot);
+        signer.close(&mut slot);
         assert_eq!((slot.draws, slot.sequence), (5, 1));
-        assert_eq!(author.counters(), (5, 1));
+        assert_eq!(signer.counters(), (5, 1));
     }
 
     #[test]
     fn an_lp_may_send_itself_an_event_without_delay_at_its_start() {
-        let event = author(0, 0).write(Time::ZERO, LP, Time::ZERO, ());
+        let event = signer(0, 0).write(Time::ZERO, LP, Time::ZERO, ());
         assert_eq!(event.time, Time::ZERO);
     }
 
     #[test]
     #[should_panic(expected = "LP 7 sends to LP 7 in 0 ps, less than 1 ps")]
     fn but_not_in_an_event() {
-        let mut author = author(0, 0);
-        author.begin_events();
-        author.write(Time::ZERO, LP, Time::ZERO, ());
+        let mut signer = signer(0, 0);
+        signer.begin_events();
+        signer.write(Time::ZERO, LP, Time::ZERO, ());
     }
 
     #[test]
     #[should_panic(expected = "LP 7 sends to LP 8 in 99 ps, less than 100 ps")]
     fn never_to_another_in_less_than_the_lookahead() {
-        author(0, 0).write(Time::ZERO, LpId(8), Time(99), ());
+        signer(0, 0).write(Time::ZERO, LpId(8), Time(99), ());
     }
 
     #[test]
     fn but_after_the_end_of_the_run_as_soon_as_it_likes() {
-        let mut author = author(0, 0);
-        author.begin_events();
-        let event = author.write(UNTIL - Time(99), LpId(8), Time(99), ());
+        let mut signer = signer(0, 0);
+        signer.begin_events();
+        let event = signer.write(UNTIL - Time(99), LpId(8), Time(99), ());
         assert_eq!(event.time, UNTIL);
     }
 
     #[test]
     #[should_panic(expected = "in events only")]
     fn the_start_emits_nothing() {
-        author(0, 0).may_emit();
+        signer(0, 0).may_emit();
     }
 }

@@ -9,32 +9,32 @@ use routing::Reports;
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use crate::fact::Fact;
 use crate::model::{Simulation, Undo};
+use crate::net_event::NetEvent;
 
 /// Loads in one event.
-pub const LOADS_PER_FACT: usize = 8;
+pub const LOADS_PER_EVENT: usize = 8;
 
 /// Consecutive loads in units of [`Reports::UNIT`].
-pub type Loads = [u16; LOADS_PER_FACT];
+pub type Loads = [u16; LOADS_PER_EVENT];
 
 /// Of one router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hearsay {
+pub struct LoadReports {
     /// Loads in the group, as far as told; the router's own as it told them last.
-    told: Vec<u16>,
+    loads: Vec<u16>,
     /// Whether a report is to come.
     due: bool,
 }
 
 /// One step back.
-pub enum HearsayUndo {
+pub enum LoadReportsUndo {
     /// A report was asked for.
     Asked,
     /// It came.
     Due,
     /// Loads changed.
-    Heard {
+    Received {
         /// The first of them.
         slot: u16,
         /// What they and those behind them were.
@@ -47,27 +47,27 @@ fn in_units(bytes: u64) -> u16 {
     bytes.div_ceil(Reports::UNIT).min(u64::from(u16::MAX)) as u16
 }
 
-impl Hearsay {
+impl LoadReports {
     /// Nothing told yet.
-    pub fn new(reports: &Reports) -> Hearsay {
-        Hearsay {
-            told: vec![0; reports.slots()],
+    pub fn new(reports: &Reports) -> LoadReports {
+        LoadReports {
+            loads: vec![0; reports.slots()],
             due: false,
         }
     }
 
     /// All loads in the group.
-    pub fn told(&self) -> &[u16] {
-        &self.told
+    pub fn loads(&self) -> &[u16] {
+        &self.loads
     }
 
     /// Brings it into the state of one of the same network.
     ///
     /// # Errors
     /// It is of another network.
-    pub fn restore(&mut self, saved: Hearsay) -> Result<(), String> {
-        if saved.told.len() != self.told.len() {
-            let (here, there) = (self.told.len(), saved.told.len());
+    pub fn restore(&mut self, saved: LoadReports) -> Result<(), String> {
+        if saved.loads.len() != self.loads.len() {
+            let (here, there) = (self.loads.len(), saved.loads.len());
             return Err(format!(
                 "a router is told {here} loads, in its saved state {there}"
             ));
@@ -85,18 +85,18 @@ impl Hearsay {
         load: impl Fn(Port) -> u64,
         context: &mut C,
     ) {
-        let told = &self.told[reports.first_slot(router)..];
-        let mut ports = reports.ports(router).zip(told);
-        if self.due || ports.all(|(port, told)| in_units(load(Port(port))) == *told) {
+        let loads = &self.loads[reports.first_slot(router)..];
+        let mut ports = reports.ports(router).zip(loads);
+        if self.due || ports.all(|(port, loads)| in_units(load(Port(port))) == *loads) {
             return;
         }
         self.due = true;
         if C::REVERSIBLE {
-            context.undo(Undo::Hearsay(HearsayUndo::Asked));
+            context.undo(Undo::LoadReports(LoadReportsUndo::Asked));
         }
         let period = reports.period_ps();
         let wait = period - context.now().ps() % period;
-        context.send(context.lp(), Time::from_ps(wait), Fact::ReportDue);
+        context.send(context.lp(), Time::from_ps(wait), NetEvent::ReportDue);
     }
 
     /// Tells the loads of a router's ports, if they have changed.
@@ -110,48 +110,48 @@ impl Hearsay {
     ) {
         self.due = false;
         if C::REVERSIBLE {
-            context.undo(Undo::Hearsay(HearsayUndo::Due));
+            context.undo(Undo::LoadReports(LoadReportsUndo::Due));
         }
         let ports = reports.ports(router);
-        for (part, first) in ports.clone().step_by(LOADS_PER_FACT).enumerate() {
+        for (part, first) in ports.clone().step_by(LOADS_PER_EVENT).enumerate() {
             let mut loads = Loads::default();
-            let part_ports = first..ports.end.min(first + LOADS_PER_FACT as u16);
+            let part_ports = first..ports.end.min(first + LOADS_PER_EVENT as u16);
             let count = part_ports.len() as u8;
-            for (told, port) in loads.iter_mut().zip(part_ports) {
-                *told = in_units(load(Port(port)));
+            for (loads, port) in loads.iter_mut().zip(part_ports) {
+                *loads = in_units(load(Port(port)));
             }
-            let slot = (reports.first_slot(router) + part * LOADS_PER_FACT) as u16;
-            if self.told[usize::from(slot)..][..usize::from(count)] == loads[..usize::from(count)] {
+            let slot = (reports.first_slot(router) + part * LOADS_PER_EVENT) as u16;
+            if self.loads[usize::from(slot)..][..usize::from(count)] == loads[..usize::from(count)] {
                 continue;
             }
-            self.heard(slot, count, loads, context);
+            self.received(slot, count, loads, context);
             for listener in reports.listeners(router) {
                 let delay = simulation.network.report_delay(router, listener);
-                let fact = Fact::LoadsTold { slot, count, loads };
-                context.send(simulation.numbering.router(listener), delay, fact);
+                let event = NetEvent::LoadsTold { slot, count, loads };
+                context.send(simulation.numbering.router(listener), delay, event);
             }
         }
     }
 
     /// Takes note of loads.
-    pub fn heard<C: Context<Simulation>>(&mut self, slot: u16, count: u8, loads: Loads, context: &mut C) {
-        let known = &mut self.told[usize::from(slot)..];
+    pub fn received<C: Context<Simulation>>(&mut self, slot: u16, count: u8, loads: Loads, context: &mut C) {
+        let known = &mut self.loads[usize::from(slot)..];
         if C::REVERSIBLE {
-            let (mut before, kept) = (Loads::default(), known.len().min(LOADS_PER_FACT));
+            let (mut before, kept) = (Loads::default(), known.len().min(LOADS_PER_EVENT));
             before[..kept].copy_from_slice(&known[..kept]);
-            context.undo(Undo::Hearsay(HearsayUndo::Heard { slot, before }));
+            context.undo(Undo::LoadReports(LoadReportsUndo::Received { slot, before }));
         }
         known[..usize::from(count)].copy_from_slice(&loads[..usize::from(count)]);
     }
 
     /// Takes back one step.
-    pub fn undo(&mut self, step: HearsayUndo) {
+    pub fn undo(&mut self, step: LoadReportsUndo) {
         match step {
-            HearsayUndo::Asked => self.due = false,
-            HearsayUndo::Due => self.due = true,
-            HearsayUndo::Heard { slot, before } => {
-                let known = &mut self.told[usize::from(slot)..];
-                let kept = known.len().min(LOADS_PER_FACT);
+            LoadReportsUndo::Asked => self.due = false,
+            LoadReportsUndo::Due => self.due = true,
+            LoadReportsUndo::Received { slot, before } => {
+                let known = &mut self.loads[usize::from(slot)..];
+                let kept = known.len().min(LOADS_PER_EVENT);
                 known[..kept].copy_from_slice(&before[..kept]);
             }
         }

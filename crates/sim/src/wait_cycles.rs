@@ -14,7 +14,7 @@ const SHOWN: usize = 8;
 pub type Awaited = Vec<Option<Vec<u32>>>;
 
 /// What there is to say of a job, a line each.
-pub fn knots(awaited: &Awaited) -> Vec<String> {
+pub fn wait_cycles(awaited: &Awaited) -> Vec<String> {
     let mut lines: Vec<String> = circles(awaited).iter().map(|ranks| circle(ranks)).collect();
     let ended = awaited.iter().zip(0u32..).filter_map(|(of_rank, rank)| {
         let gone = |other: &&u32| awaited.get(**other as usize).is_none_or(Option::is_none);
@@ -127,7 +127,7 @@ mod tests {
 
     fn lines(awaited: &[Option<&[u32]>]) -> Vec<String> {
         let owned = awaited.iter().map(|of_rank| of_rank.map(<[u32]>::to_vec));
-        knots(&owned.collect())
+        wait_cycles(&owned.collect())
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn long_circles_are_cut_short() {
         let awaited: Awaited = (0..20u32).map(|rank| Some(vec![(rank + 1) % 20])).collect();
-        let line = knots(&awaited).remove(0);
+        let line = wait_cycles(&awaited).remove(0);
         assert!(
             line.starts_with("rank 0 waits for rank 1, which waits for rank 2, "),
             "{line}"
@@ -167,7 +167,7 @@ mod tests {
             "{line}"
         );
         let pairs: Awaited = (0..20u32).map(|rank| Some(vec![rank ^ 1])).collect();
-        assert_eq!(knots(&pairs).len(), NAMED);
+        assert_eq!(wait_cycles(&pairs).len(), NAMED);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Legs in a HyperX: dimension after dimension, one VC for each leg.
+//! PathSegments in a HyperX: dimension after dimension, one VC for each leg.
 //!
 //! Source: J. H. Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks",
 //! SC 2009 (Valiant and UGAL with legs in dimension order: two VCs). Within a VC links of a dimension wait only
@@ -19,10 +19,10 @@ use topology::{HyperX, RouterId, Shape, Topology, pick};
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::places::Places;
-use super::routers::RouterLegs;
+use super::routers::RouterSegments;
 use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
 
-pub(super) struct DimensionLegs {
+pub(super) struct DimensionSegments {
     topology: Arc<dyn Topology>,
     places: Places,
     /// Whether there are parallel links.
@@ -32,11 +32,11 @@ pub(super) struct DimensionLegs {
     first_vc: u8,
 }
 
-impl DimensionLegs {
-    pub(super) fn new(topology: Arc<dyn Topology>, retractable: bool) -> DimensionLegs {
+impl DimensionSegments {
+    pub(super) fn new(topology: Arc<dyn Topology>, retractable: bool) -> DimensionSegments {
         let network = hyperx(&*topology);
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
-        DimensionLegs {
+        DimensionSegments {
             places: Places::new(&*topology),
             parallel,
             retractable,
@@ -66,7 +66,7 @@ fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
     }
 }
 
-impl RouterLegs for DimensionLegs {
+impl RouterSegments for DimensionSegments {
     fn topology(&self) -> &dyn Topology {
         &*self.topology
     }

@@ -14,12 +14,12 @@
 use des::{Context, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::fact::Fact;
 use crate::model::{Simulation, Undo};
+use crate::net_event::NetEvent;
 
 /// The state of the overseer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Overseer {
+pub struct TerminationDetector {
     /// Ranks that have not finished.
     unfinished: u64,
     /// Hosts that have not answered in this round.
@@ -27,19 +27,19 @@ pub struct Overseer {
     /// Active ranks in this round so far.
     active: u64,
     /// Messages sent but not received in this round so far, modulo 2^32.
-    under_way: u32,
+    in_flight: u32,
     /// When the ranks were found to wait for ever.
     stuck: Option<Time>,
 }
 
-impl Overseer {
+impl TerminationDetector {
     /// Before the run.
-    pub fn new(ranks: u64) -> Overseer {
-        Overseer {
+    pub fn new(ranks: u64) -> TerminationDetector {
+        TerminationDetector {
             unfinished: ranks,
             awaited: 0,
             active: 0,
-            under_way: 0,
+            in_flight: 0,
             stuck: None,
         }
     }
@@ -47,7 +47,7 @@ impl Overseer {
     /// The first round, if there is anything to watch.
     pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         if let Some(interval) = simulation.watchdog {
-            context.send(context.lp(), interval, Fact::RoundDue);
+            context.send(context.lp(), interval, NetEvent::RoundDue);
         }
     }
 
@@ -55,28 +55,33 @@ impl Overseer {
     ///
     /// Counts wrap: under an optimistic executor it may hear of the same host twice, until one of the two is
     /// taken back.
-    pub fn handle<C: Context<Simulation>>(&mut self, simulation: &Simulation, fact: &Fact, context: &mut C) {
+    pub fn handle<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        event: &NetEvent,
+        context: &mut C,
+    ) {
         if C::REVERSIBLE {
             // It is small, and its events are rare.
-            context.undo(Undo::Overseer(Box::new(self.clone())));
+            context.undo(Undo::TerminationDetector(Box::new(self.clone())));
         }
-        match *fact {
-            Fact::RankFinished => {
+        match *event {
+            NetEvent::RankFinished => {
                 self.unfinished = self.unfinished.wrapping_sub(1);
                 if self.unfinished == 0 {
                     context.stop();
                 }
             }
-            Fact::RoundDue => self.ask(simulation, context),
-            Fact::ProgressTold { active, under_way } => {
+            NetEvent::RoundDue => self.ask(simulation, context),
+            NetEvent::ProgressTold { active, in_flight } => {
                 self.awaited = self.awaited.wrapping_sub(1);
                 self.active = self.active.wrapping_add(u64::from(active));
-                self.under_way = self.under_way.wrapping_add(under_way);
+                self.in_flight = self.in_flight.wrapping_add(in_flight);
                 if self.awaited == 0 {
                     self.conclude(simulation, context);
                 }
             }
-            _ => unreachable!("{fact:?} does not happen to the overseer"),
+            _ => unreachable!("{event:?} does not happen to the termination detector"),
         }
     }
 
@@ -86,21 +91,21 @@ impl Overseer {
     }
 
     fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        (self.active, self.under_way) = (0, 0);
+        (self.active, self.in_flight) = (0, 0);
         for host in simulation.seats.hosts() {
             self.awaited = self.awaited.wrapping_add(1);
             let delay = simulation.network.lookahead();
-            context.send(simulation.numbering.host(host), delay, Fact::ProgressAsked);
+            context.send(simulation.numbering.host(host), delay, NetEvent::ProgressAsked);
         }
     }
 
     fn conclude(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         // A rank that finished in the instant of the question has told so before its host answered.
-        if self.active == 0 && self.under_way == 0 && self.unfinished > 0 {
+        if self.active == 0 && self.in_flight == 0 && self.unfinished > 0 {
             self.stuck = Some(context.now().saturating_sub(simulation.network.lookahead()));
             context.stop();
         } else if let Some(interval) = simulation.watchdog {
-            context.send(context.lp(), interval, Fact::RoundDue);
+            context.send(context.lp(), interval, NetEvent::RoundDue);
         }
     }
 }

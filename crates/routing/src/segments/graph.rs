@@ -1,4 +1,4 @@
-//! Legs in any network that finds its shortest paths.
+//! PathSegments in any network that finds its shortest paths.
 //!
 //! The VC is the number of links that a packet has crossed, over all legs (K. D. Guenther, "Prevention of
 //! deadlocks in packet-switched data transport systems", IEEE Trans. Communications 29(4), 1981): a channel
@@ -20,22 +20,22 @@ use topology::{Graph, RouterId, Topology};
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::places::Places;
-use super::routers::RouterLegs;
+use super::routers::RouterSegments;
 use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
 
-pub(super) struct GraphLegs {
+pub(super) struct GraphSegments {
     topology: Arc<dyn Topology>,
     places: Places,
     retractable: bool,
     vcs: u8,
 }
 
-impl GraphLegs {
+impl GraphSegments {
     pub(super) fn new(
         section: &Section,
         topology: Arc<dyn Topology>,
         retractable: bool,
-    ) -> Result<GraphLegs, Error> {
+    ) -> Result<GraphSegments, Error> {
         let places = Places::new(&*topology);
         let graph = topology.shape().graph().expect("the registry checks the shape");
         // Hosts of a single router exchange packets without any link.
@@ -52,7 +52,7 @@ impl GraphLegs {
             );
             section.error("algorithm", text)
         })?;
-        Ok(GraphLegs {
+        Ok(GraphSegments {
             topology,
             places,
             retractable,
@@ -75,7 +75,7 @@ impl GraphLegs {
     }
 }
 
-impl RouterLegs for GraphLegs {
+impl RouterSegments for GraphSegments {
     fn topology(&self) -> &dyn Topology {
         &*self.topology
     }

@@ -98,7 +98,7 @@ fn path(
 #[test]
 fn valiant_takes_two_legs_between_groups() {
     let topology = network(BOOKSIM);
-    for (parameters, legs) in [("", 2.0 * 2.75), ("intermediate = \"group\"", 1.875 + 2.75)] {
+    for (parameters, segments) in [("", 2.0 * 2.75), ("intermediate = \"group\"", 1.875 + 2.75)] {
         let valiant = routing("valiant", parameters, &topology);
         let (mut draws, mut links, mut packets) = (Draws(1), 0, 0);
         let mut through = HashMap::new();
@@ -121,7 +121,7 @@ fn valiant_takes_two_legs_between_groups() {
             }
         }
         let mean = links as f64 / f64::from(packets);
-        assert!((mean - legs).abs() < 0.03, "{parameters}: {mean}, not {legs}");
+        assert!((mean - segments).abs() < 0.03, "{parameters}: {mean}, not {legs}");
         let (least, most) = (through.values().min().unwrap(), through.values().max().unwrap());
         assert!(through.len() == 33 && most * 4 < least * 5, "{least} to {most}");
     }

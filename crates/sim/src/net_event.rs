@@ -1,15 +1,15 @@
 //! What happens in a simulated network: the payloads of all events, and the records of a run.
 
 use fabric::Packet;
-use routing::Entry;
+use routing::BufferClaim;
 use serde::{Deserialize, Serialize};
 
-use crate::hearsay::Loads;
-use crate::told::Told;
+use crate::load_reports::Loads;
+use crate::trace_record::TraceRecord;
 
 /// A fact that a router, a host or the overseer learns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Fact {
+pub enum NetEvent {
     /// Router: a packet's head has come in and is through the pipeline. Host: a packet's tail has come.
     PacketArrived {
         /// Port it came by; at a host, the rail.
@@ -30,7 +30,7 @@ pub enum Fact {
         /// VC at the far end of the output.
         output_vc: u8,
         /// What it needs there.
-        entry: Entry,
+        claim: BufferClaim,
         /// The packet.
         packet: Packet,
     },
@@ -110,18 +110,18 @@ pub enum Fact {
         /// Which of the host's sources.
         source: u16,
     },
-    /// Overseer: a rank has finished.
+    /// TerminationDetector: a rank has finished.
     RankFinished,
-    /// Overseer, from itself: it is time to ask whether any rank can go on.
+    /// TerminationDetector, from itself: it is time to ask whether any rank can go on.
     RoundDue,
     /// Host: the overseer asks whether its ranks can go on.
     ProgressAsked,
-    /// Overseer: a host's answer.
+    /// TerminationDetector: a host's answer.
     ProgressTold {
         /// Ranks of the host that will do something without being sent anything.
         active: u32,
         /// Messages sent by its ranks less those received by them, modulo 2^32.
-        under_way: u32,
+        in_flight: u32,
     },
 }
 
@@ -137,7 +137,7 @@ pub enum Record {
         rank: u32,
     },
     /// What ranks, NICs and routers tell of themselves.
-    Told(Told),
+    Trace(TraceRecord),
     /// What the links of one class did at one router or host in a bin.
     ClassSample {
         /// The bin.
@@ -245,9 +245,9 @@ mod tests {
     #[test]
     fn an_event_is_one_cache_line() {
         assert!(
-            size_of::<des::Event<Fact>>() <= 64,
+            size_of::<des::Event<NetEvent>>() <= 64,
             "{}",
-            size_of::<des::Event<Fact>>()
+            size_of::<des::Event<NetEvent>>()
         );
     }
 

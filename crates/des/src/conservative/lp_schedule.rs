@@ -12,8 +12,8 @@ const FEW: usize = 16;
 /// LPs of a block that have events in a window, in their order, each with its events side by side (a counting
 /// sort by LP).
 #[derive(Default)]
-pub(super) struct Agenda {
-    turns: Vec<Turn>,
+pub(super) struct LpSchedule {
+    lps: Vec<ScheduledLp>,
     /// Events by LP, each as its time since the window's begin (upper half) and its place in the block (lower
     /// half): what sorting moves about instead of events.
     entries: Vec<u64>,
@@ -21,7 +21,7 @@ pub(super) struct Agenda {
 
 /// An LP whose turn comes.
 #[derive(Clone, Copy)]
-pub(super) struct Turn {
+pub(super) struct ScheduledLp {
     /// The LP, counted from the first of its worker.
     pub(super) local: u32,
     begin: u32,
@@ -29,7 +29,7 @@ pub(super) struct Turn {
 }
 
 /// What filling an agenda needs for a moment.
-pub(super) struct Sorter {
+pub(super) struct ScheduleSorter {
     /// By LP of the block: its events, then the place of its next one in the agenda.
     places: Vec<u32>,
     /// By event: its entry.
@@ -40,10 +40,10 @@ pub(super) struct Sorter {
     shift: u32,
 }
 
-impl Sorter {
+impl ScheduleSorter {
     /// For blocks of so many LPs, and windows as long as `width`.
-    pub(super) fn new(block: usize, width: Time) -> Sorter {
-        Sorter {
+    pub(super) fn new(block: usize, width: Time) -> ScheduleSorter {
+        ScheduleSorter {
             places: vec![0; block],
             entries: Vec::new(),
             inside: Vec::new(),
@@ -52,12 +52,12 @@ impl Sorter {
     }
 }
 
-impl Agenda {
+impl LpSchedule {
     /// The agenda of these events of a block, whose first LP is `first`, in the window that begins at `begin`.
     /// Turns count LPs from `origin`, the first LP of the worker.
     pub(super) fn fill<P>(
         &mut self,
-        sorter: &mut Sorter,
+        sorter: &mut ScheduleSorter,
         (origin, first): (u32, u32),
         begin: Time,
         events: &[Event<P>],
@@ -66,7 +66,7 @@ impl Agenda {
             u32::try_from(events.len()).is_ok(),
             "more than 2^32 events in one window"
         );
-        let Sorter {
+        let ScheduleSorter {
             places,
             entries,
             inside,
@@ -84,13 +84,13 @@ impl Agenda {
             *inside = event.target.0 - first;
             places[*inside as usize] += 1;
         }
-        self.turns.clear();
+        self.lps.clear();
         let mut end = 0;
         for (local, place) in (first - origin..).zip(places.iter_mut()) {
             let begin = end;
             end += std::mem::replace(place, begin);
             if end > begin {
-                self.turns.push(Turn { local, begin, end });
+                self.lps.push(ScheduledLp { local, begin, end });
             }
         }
         let sorted = &mut self.entries[..];
@@ -104,23 +104,23 @@ impl Agenda {
 
     /// No turns.
     pub(super) fn clear(&mut self) {
-        self.turns.clear();
+        self.lps.clear();
     }
 
     /// The turns, in the order of the LPs.
-    pub(super) fn turns(&self) -> &[Turn] {
-        &self.turns
+    pub(super) fn lps(&self) -> &[ScheduledLp] {
+        &self.lps
     }
 
     /// Entries of the events of one turn, in no particular order.
     #[inline]
-    pub(super) fn entries(&mut self, turn: Turn) -> &mut [u64] {
+    pub(super) fn entries(&mut self, turn: ScheduledLp) -> &mut [u64] {
         &mut self.entries[turn.begin as usize..turn.end as usize]
     }
 
     /// Places of the events of one turn, in no particular order.
     #[inline]
-    pub(super) fn events(&self, turn: Turn) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn events(&self, turn: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[turn.begin as usize..turn.end as usize];
         entries.iter().map(|entry| *entry as u32)
     }
@@ -176,8 +176,8 @@ mod tests {
             width in prop::sample::select(vec![9u64, 1 << 40]),
         ) {
             let (origin, first, begin) = (1000, 1260, Time(500));
-            let mut sorter = Sorter::new(130, Time(width));
-            let mut agenda = Agenda::default();
+            let mut sorter = ScheduleSorter::new(130, Time(width));
+            let mut schedule = LpSchedule::default();
             for block in blocks {
                 let event = |(sequence, (inside, time, source)): (usize, &(u32, u64, u32))| Event {
                     time: begin + Time(time * (width / 9)),
@@ -187,10 +187,10 @@ mod tests {
                     payload: (),
                 };
                 let events: Vec<_> = block.iter().enumerate().map(event).collect();
-                agenda.fill(&mut sorter, (origin, first), begin, &events);
+                schedule.fill(&mut sorter, (origin, first), begin, &events);
                 let mut seen = 0;
-                for turn in agenda.turns().to_vec() {
-                    let entries = agenda.entries(turn);
+                for turn in schedule.lps().to_vec() {
+                    let entries = schedule.entries(turn);
                     sort(entries, &events);
                     let of: Vec<_> = entries.iter().map(|e| events[*e as u32 as usize]).collect();
                     prop_assert!(of.iter().all(|e| e.target.0 - origin == turn.local));
@@ -199,7 +199,7 @@ mod tests {
                     seen += of.len();
                 }
                 prop_assert_eq!(seen, events.len());
-                prop_assert!(agenda.turns().is_sorted_by_key(|turn| turn.local));
+                prop_assert!(schedule.lps().is_sorted_by_key(|turn| turn.local));
             }
         }
     }

@@ -2,47 +2,47 @@
 
 use des::{Context, Journal, Time};
 use fabric::router::input_queued::Arrival;
-use fabric::router::packet::{self, FEW_PORTS, Outputs, PortSetting, Ready};
-use fabric::router::{Guide, input_queued};
+use fabric::router::packet::{self, FEW_PORTS, Outputs, PortSetting, RoutedPacket};
+use fabric::router::{RoutingContext, input_queued};
 use fabric::{
-    InputQueuedDiary, InputQueuedDiaryUndo, Lane, LinkUse, Packet, Passage, RouterDiary, RouterDiaryUndo,
-    Wait, Waits,
+    InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, LinkUse, Packet, PacketWaitTracker,
+    PacketWaitTrackerUndo, Passage, VcQueue, Wait, WaitOutputs,
 };
-use routing::{At, Entry, Random};
+use routing::{At, BufferClaim, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::Error;
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
 use crate::experiment::RouterModel;
-use crate::fact::{Fact, Record};
-use crate::hearsay::Hearsay;
+use crate::load_reports::LoadReports;
 use crate::model::{self, Simulation, Undo};
-use crate::told::Told;
-use crate::wiring::Wire;
+use crate::net_event::{NetEvent, Record};
+use crate::trace_record::TraceRecord;
+use crate::wiring::LinkEnd;
 
 /// A router and what its ports are wired to.
-pub struct RouterProcess {
+pub struct RouterLp {
     /// The state machine.
     pub switch: Switch,
     /// By port; none: no cable.
-    wires: Box<[Option<Wire>]>,
+    link_ends: Box<[Option<LinkEnd>]>,
     /// What it has been told of loads elsewhere, if its routing asks for that.
-    hearsay: Option<Box<Hearsay>>,
+    load_reports: Option<Box<LoadReports>>,
     /// Samples it, if anything is sampled.
     pub sampler: RouterSampler,
     /// Who waits for whom, where that is told.
-    diary: Option<Box<Diary>>,
+    wait_tracker: Option<Box<WaitTracker>>,
     /// Packets whose tails reach its hosts, as far as it counted them ahead of their time.
     delivered: AllCounts,
 }
 
 /// The diary of a router of one of the models.
-pub enum Diary {
+pub enum WaitTracker {
     /// `packet`.
-    Packet(RouterDiary),
+    Packet(PacketWaitTracker),
     /// `input-queued`.
-    InputQueued(InputQueuedDiary),
+    InputQueued(InputQueuedWaitTracker),
 }
 
 /// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
@@ -59,20 +59,20 @@ pub enum Switch {
 pub struct Draws<'a, C>(pub &'a mut C);
 
 /// Where a router's outputs go: into events.
-struct Cables<'a, C> {
-    wires: &'a [Option<Wire>],
+struct RouterLinkAdapter<'a, C> {
+    link_ends: &'a [Option<LinkEnd>],
     simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
-    diary: Option<&'a mut Diary>,
+    wait_tracker: Option<&'a mut WaitTracker>,
     delivered: &'a mut AllCounts,
     /// Parts told of the wait of the packet that departs next.
-    told: u8,
+    loads: u8,
     context: &'a mut C,
 }
 
-impl RouterProcess {
+impl RouterLp {
     /// An idle router.
-    pub fn new(simulation: &Simulation, router: RouterId) -> RouterProcess {
+    pub fn new(simulation: &Simulation, router: RouterId) -> RouterLp {
         let network = &simulation.network;
         let topology = network.topology.as_ref();
         let vcs = network.routing.vcs();
@@ -98,19 +98,19 @@ impl RouterProcess {
                 Switch::InputQueued(input_queued::Router::new(router, vcs, &ports, setting))
             }
         };
-        RouterProcess {
+        RouterLp {
             switch,
-            wires: (0..topology.ports(router))
-                .map(|port| simulation.numbering.wire(network, router, Port(port)))
+            link_ends: (0..topology.ports(router))
+                .map(|port| simulation.numbering.link_end(network, router, Port(port)))
                 .collect(),
-            hearsay: network
+            load_reports: network
                 .routing
                 .reports()
-                .map(|reports| Box::new(Hearsay::new(reports))),
+                .map(|reports| Box::new(LoadReports::new(reports))),
             sampler: RouterSampler::new(simulation, router),
-            diary: simulation
+            wait_tracker: simulation
                 .waits
-                .then(|| Box::new(Diary::new(network.model, ports.len(), vcs))),
+                .then(|| Box::new(WaitTracker::new(network.model, ports.len(), vcs))),
             delivered: AllCounts::new(),
         }
     }
@@ -121,25 +121,25 @@ impl RouterProcess {
         if let Switch::Packet(router) = &self.switch {
             router.prefetch();
         }
-        if self.wires.len() <= FEW_PORTS {
-            des::prefetch(&*self.wires);
+        if self.link_ends.len() <= FEW_PORTS {
+            des::prefetch(&*self.link_ends);
         }
     }
 
     /// Asks for the memory that this event will touch.
     #[inline]
-    pub fn prefetch_for(&self, simulation: &Simulation, fact: &Fact) {
+    pub fn prefetch_for(&self, simulation: &Simulation, event: &NetEvent) {
         let Switch::Packet(router) = &self.switch else {
             return;
         };
-        let few = self.wires.len() <= FEW_PORTS;
-        match fact {
-            Fact::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
-            Fact::CreditReturned { port, .. } => router.prefetch_output(*port),
-            Fact::PacketArrived { port, vc, packet } if !few => {
+        let few = self.link_ends.len() <= FEW_PORTS;
+        match event {
+            NetEvent::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
+            NetEvent::CreditReturned { port, .. } => router.prefetch_output(*port),
+            NetEvent::PacketArrived { port, vc, packet } if !few => {
                 router.prefetch_input(*port);
                 if simulation.credits.batch() == 0 {
-                    des::prefetch(&self.wires[usize::from(*port)]);
+                    des::prefetch(&self.link_ends[usize::from(*port)]);
                 }
                 let at = At {
                     router: router.id(),
@@ -148,9 +148,9 @@ impl RouterProcess {
                     source: packet.source,
                     destination: packet.destination,
                 };
-                if let Some(port) = simulation.network.routing.foreseen(at, packet.route) {
+                if let Some(port) = simulation.network.routing.predicted_port(at, packet.route) {
                     router.prefetch_output(port.0);
-                    des::prefetch(&self.wires[usize::from(port.0)]);
+                    des::prefetch(&self.link_ends[usize::from(port.0)]);
                 }
             }
             _ => {}
@@ -159,28 +159,33 @@ impl RouterProcess {
 
     /// Carries out one event.
     #[inline]
-    pub fn handle(&mut self, simulation: &Simulation, fact: &Fact, context: &mut impl Context<Simulation>) {
+    pub fn handle(
+        &mut self,
+        simulation: &Simulation,
+        event: &NetEvent,
+        context: &mut impl Context<Simulation>,
+    ) {
         if self.sampler.is_due(context.now()) {
             self.sample(simulation, context);
         }
-        if let Fact::PacketArrived { .. } = fact
+        if let NetEvent::PacketArrived { .. } = event
             && self.sampler.receive()
         {
             context.undo(Undo::RouterSampler(RouterSamplerUndo::Received));
         }
-        if self.hearsay.is_some() {
-            return self.handle_informed(simulation, fact, context);
+        if self.load_reports.is_some() {
+            return self.handle_informed(simulation, event, context);
         }
-        let cables = Cables {
-            wires: &self.wires,
+        let adapter = RouterLinkAdapter {
+            link_ends: &self.link_ends,
             simulation,
             sampler: &mut self.sampler,
-            diary: self.diary.as_deref_mut(),
+            wait_tracker: self.wait_tracker.as_deref_mut(),
             delivered: &mut self.delivered,
-            told: 0,
+            loads: 0,
             context,
         };
-        self.switch.handle(simulation, &[], fact, cables);
+        self.switch.handle(simulation, &[], event, adapter);
     }
 
     /// Notes what has been in the bins before the one that begins.
@@ -202,38 +207,38 @@ impl RouterProcess {
     fn handle_informed(
         &mut self,
         simulation: &Simulation,
-        fact: &Fact,
+        event: &NetEvent,
         context: &mut impl Context<Simulation>,
     ) {
-        let RouterProcess {
+        let RouterLp {
             switch,
-            wires,
-            hearsay,
+            link_ends,
+            load_reports,
             sampler,
-            diary,
+            wait_tracker,
             delivered,
         } = self;
-        let (Some(hearsay), Some(reports)) = (hearsay, simulation.network.routing.reports()) else {
+        let (Some(load_reports), Some(reports)) = (load_reports, simulation.network.routing.reports()) else {
             unreachable!("who has been told something is told by routing what")
         };
-        match *fact {
-            Fact::ReportDue => {
+        match *event {
+            NetEvent::ReportDue => {
                 let load = |port| switch.load(port);
-                hearsay.report(simulation, reports, switch.id(), load, context);
+                load_reports.report(simulation, reports, switch.id(), load, context);
             }
-            Fact::LoadsTold { slot, count, loads } => hearsay.heard(slot, count, loads, context),
+            NetEvent::LoadsTold { slot, count, loads } => load_reports.received(slot, count, loads, context),
             _ => {
-                let cables = Cables {
-                    wires,
+                let adapter = RouterLinkAdapter {
+                    link_ends,
                     simulation,
                     sampler,
-                    diary: diary.as_deref_mut(),
+                    wait_tracker: wait_tracker.as_deref_mut(),
                     delivered,
-                    told: 0,
+                    loads: 0,
                     context: &mut *context,
                 };
-                switch.handle(simulation, hearsay.told(), fact, cables);
-                hearsay.look(reports, switch.id(), |port| switch.load(port), context);
+                switch.handle(simulation, load_reports.loads(), event, adapter);
+                load_reports.look(reports, switch.id(), |port| switch.load(port), context);
             }
         }
     }
@@ -241,17 +246,17 @@ impl RouterProcess {
     /// Takes back one step.
     #[inline]
     pub fn undo(&mut self, simulation: &Simulation, step: Undo) {
-        match (step, &mut self.hearsay) {
+        match (step, &mut self.load_reports) {
             (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
-            (Undo::Hearsay(step), Some(hearsay)) => hearsay.undo(step),
-            (Undo::Diary(step), _) => {
-                if let Some(Diary::Packet(diary)) = self.diary.as_deref_mut() {
-                    diary.undo(step);
+            (Undo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
+            (Undo::WaitTracker(step), _) => {
+                if let Some(WaitTracker::Packet(wait_tracker)) = self.wait_tracker.as_deref_mut() {
+                    wait_tracker.undo(step);
                 }
             }
-            (Undo::InputQueuedDiary(step), _) => {
-                if let Some(Diary::InputQueued(diary)) = self.diary.as_deref_mut() {
-                    diary.undo(step);
+            (Undo::InputQueuedWaitTracker(step), _) => {
+                if let Some(WaitTracker::InputQueued(wait_tracker)) = self.wait_tracker.as_deref_mut() {
+                    wait_tracker.undo(step);
                 }
             }
             (step, _) => self.switch.undo(step),
@@ -266,15 +271,15 @@ impl RouterProcess {
     /// Appends its state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
         model::write(&self.delivered.to_vec(), bytes);
-        if let Some(hearsay) = &self.hearsay {
-            model::write(hearsay, bytes);
+        if let Some(load_reports) = &self.load_reports {
+            model::write(load_reports, bytes);
         }
         if let Some(samples) = self.sampler.state() {
             model::write(&samples, bytes);
         }
-        match self.diary.as_deref() {
-            Some(Diary::Packet(diary)) => model::write(diary, bytes),
-            Some(Diary::InputQueued(diary)) => model::write(diary, bytes),
+        match self.wait_tracker.as_deref() {
+            Some(WaitTracker::Packet(wait_tracker)) => model::write(wait_tracker, bytes),
+            Some(WaitTracker::InputQueued(wait_tracker)) => model::write(wait_tracker, bytes),
             None => {}
         }
         self.switch.save(bytes);
@@ -287,9 +292,9 @@ impl RouterProcess {
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
         let (delivered, mut bytes): (Vec<JobCounts>, _) = model::read_first(bytes)?;
         self.delivered = delivered.into();
-        if let Some(hearsay) = &mut self.hearsay {
-            let (saved, rest): (Hearsay, _) = model::read_first(bytes)?;
-            hearsay.restore(saved)?;
+        if let Some(load_reports) = &mut self.load_reports {
+            let (saved, rest): (LoadReports, _) = model::read_first(bytes)?;
+            load_reports.restore(saved)?;
             bytes = rest;
         }
         if self.sampler.samples() {
@@ -297,8 +302,8 @@ impl RouterProcess {
             self.sampler.restore(&simulation.plan, received, samples)?;
             bytes = rest;
         }
-        if let Some(diary) = &mut self.diary {
-            bytes = diary.restore(bytes)?;
+        if let Some(wait_tracker) = &mut self.wait_tracker {
+            bytes = wait_tracker.restore(bytes)?;
         }
         self.switch.restore(bytes)
     }
@@ -307,37 +312,37 @@ impl RouterProcess {
 #[inline]
 fn handle_packet<C: Context<Simulation>>(
     router: &mut packet::Router,
-    guide: &Guide<'_>,
-    fact: &Fact,
-    mut cables: Cables<'_, C>,
+    context: &RoutingContext<'_>,
+    event: &NetEvent,
+    mut adapter: RouterLinkAdapter<'_, C>,
 ) {
-    let now = cables.context.now();
-    match *fact {
-        Fact::PacketArrived { port, vc, packet } => {
-            let mut ready = Ready::arrived(packet, port, vc);
-            router.route(&mut ready, guide, &mut Draws(&mut *cables.context));
-            router.arrived(now, &ready, &mut cables);
+    let now = adapter.context.now();
+    match *event {
+        NetEvent::PacketArrived { port, vc, packet } => {
+            let mut routed = RoutedPacket::arrived(packet, port, vc);
+            router.route(&mut routed, context, &mut Draws(&mut *adapter.context));
+            router.arrived(now, &routed, &mut adapter);
         }
-        Fact::PacketReady {
+        NetEvent::PacketReady {
             input,
             output,
             input_vc,
             output_vc,
-            entry,
+            claim,
             packet,
         } => {
-            let ready = Ready {
+            let routed = RoutedPacket {
                 packet,
                 input,
                 output,
                 input_vc,
                 output_vc,
-                entry,
+                claim,
             };
-            router.ready(now, &ready, &mut cables);
+            router.ready(now, &routed, &mut adapter);
         }
-        Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
-        _ => unreachable!("{fact:?} does not happen to a router of the model packet"),
+        NetEvent::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut adapter),
+        _ => unreachable!("{event:?} does not happen to a router of the model packet"),
     }
 }
 
@@ -345,47 +350,49 @@ fn handle_packet<C: Context<Simulation>>(
 #[inline(never)]
 fn handle_input_queued<C: Context<Simulation>>(
     router: &mut input_queued::Router,
-    guide: Guide<'_>,
-    fact: &Fact,
-    mut cables: Cables<'_, C>,
+    context: RoutingContext<'_>,
+    event: &NetEvent,
+    mut adapter: RouterLinkAdapter<'_, C>,
 ) {
-    let now = cables.context.now();
-    match *fact {
-        Fact::PacketArrived { port, vc, packet } => {
+    let now = adapter.context.now();
+    match *event {
+        NetEvent::PacketArrived { port, vc, packet } => {
             let arrival = Arrival {
                 input: port,
                 vc,
                 packet,
             };
-            router.arrived(now, arrival, guide, &mut cables);
+            router.arrived(now, arrival, context, &mut adapter);
         }
-        Fact::SwitchDue => router.due(now, guide, &mut cables),
-        Fact::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut cables),
-        _ => unreachable!("{fact:?} does not happen to a router of the model input-queued"),
+        NetEvent::SwitchDue => router.due(now, context, &mut adapter),
+        NetEvent::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut adapter),
+        _ => unreachable!("{event:?} does not happen to a router of the model input-queued"),
     }
 }
 
-impl Diary {
-    fn new(model: RouterModel, ports: usize, vcs: u8) -> Diary {
+impl WaitTracker {
+    fn new(model: RouterModel, ports: usize, vcs: u8) -> WaitTracker {
         match model {
-            RouterModel::Packet => Diary::Packet(RouterDiary::new(ports, vcs)),
-            RouterModel::InputQueued { .. } => Diary::InputQueued(InputQueuedDiary::new(ports, vcs)),
+            RouterModel::Packet => WaitTracker::Packet(PacketWaitTracker::new(ports, vcs)),
+            RouterModel::InputQueued { .. } => {
+                WaitTracker::InputQueued(InputQueuedWaitTracker::new(ports, vcs))
+            }
         }
     }
 
     /// Takes over a saved one; gives the bytes behind it.
     fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
         let (fits, rest) = match self {
-            Diary::Packet(diary) => {
-                let (saved, rest): (RouterDiary, _) = model::read_first(bytes)?;
-                let fits = saved.fits(diary);
-                *diary = saved;
+            WaitTracker::Packet(wait_tracker) => {
+                let (saved, rest): (PacketWaitTracker, _) = model::read_first(bytes)?;
+                let fits = saved.fits(wait_tracker);
+                *wait_tracker = saved;
                 (fits, rest)
             }
-            Diary::InputQueued(diary) => {
-                let (saved, rest): (InputQueuedDiary, _) = model::read_first(bytes)?;
-                let fits = saved.fits(diary);
-                *diary = saved;
+            WaitTracker::InputQueued(wait_tracker) => {
+                let (saved, rest): (InputQueuedWaitTracker, _) = model::read_first(bytes)?;
+                let fits = saved.fits(wait_tracker);
+                *wait_tracker = saved;
                 (fits, rest)
             }
         };
@@ -399,17 +406,17 @@ impl Switch {
     fn handle<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
-        told: &[u16],
-        fact: &Fact,
-        cables: Cables<'_, C>,
+        loads: &[u16],
+        event: &NetEvent,
+        adapter: RouterLinkAdapter<'_, C>,
     ) {
-        let guide = Guide {
+        let context = RoutingContext {
             routing: simulation.network.routing.as_ref(),
-            told,
+            loads,
         };
         match self {
-            Switch::Packet(router) => handle_packet(router, &guide, fact, cables),
-            Switch::InputQueued(router) => handle_input_queued(router, guide, fact, cables),
+            Switch::Packet(router) => handle_packet(router, &context, event, adapter),
+            Switch::InputQueued(router) => handle_input_queued(router, context, event, adapter),
         }
     }
 
@@ -515,14 +522,14 @@ impl<C: Context<Simulation>> Random for Draws<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Cables<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
     #[inline]
-    fn wire(&self, port: u16) -> Wire {
-        self.wires[usize::from(port)].expect("routing uses wired ports only")
+    fn link_end(&self, port: u16) -> LinkEnd {
+        self.link_ends[usize::from(port)].expect("routing uses wired ports only")
     }
 }
 
-impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
+impl<C: Context<Simulation>> Journal<packet::Undo> for RouterLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
@@ -531,27 +538,27 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for Cables<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Cables<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
     #[inline(always)]
     fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         let start = self.context.now() + wait;
         if self.sampler.is_later(start) {
             self.note_later(port, start, packet.bytes);
         }
-        let wire = self.wire(port);
-        let delay = wait + wire.delay(serialization);
-        if !C::REVERSIBLE && wire.to_host && packet.alone {
+        let link_end = self.link_end(port);
+        let delay = wait + link_end.delay(serialization);
+        if !C::REVERSIBLE && link_end.to_host && packet.standalone {
             let arrival = self.context.now() + delay;
-            if self.simulation.horizon.covers(arrival) {
+            if self.simulation.early_commit.covers(arrival) {
                 return self.count_delivered(arrival, &packet);
             }
         }
-        let fact = Fact::PacketArrived {
-            port: wire.port,
+        let event = NetEvent::PacketArrived {
+            port: link_end.port,
             vc,
             packet,
         };
-        self.context.send(wire.lp, delay, fact);
+        self.context.send(link_end.lp, delay, event);
     }
 
     /// What the host would do with a packet whose tail comes at `arrival`.
@@ -574,57 +581,57 @@ impl<C: Context<Simulation>> Cables<'_, C> {
 
     #[inline]
     fn return_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        let wire = self.wire(port);
-        let fact = Fact::CreditReturned {
-            port: wire.port,
+        let link_end = self.link_end(port);
+        let event = NetEvent::CreditReturned {
+            port: link_end.port,
             vc,
             bytes,
         };
         // Only credits in batches can be due sooner, and these may come late.
-        let delay = (after + wire.credit).max(self.simulation.lookahead);
-        self.context.send(wire.lp, delay, fact);
+        let delay = (after + link_end.credit).max(self.simulation.lookahead);
+        self.context.send(link_end.lp, delay, event);
     }
 }
 
 /// The diary of a router, about one packet.
-struct Page<'a, C> {
+struct WaitSink<'a, C> {
     port: u16,
     vc: u8,
     packet: &'a Packet,
     /// Parts told of its wait.
-    told: &'a mut u8,
+    loads: &'a mut u8,
     context: &'a mut C,
 }
 
-impl<C: Context<Simulation>> Journal<RouterDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> Journal<PacketWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: RouterDiaryUndo) {
-        self.context.undo(Undo::Diary(step));
+    fn note(&mut self, step: PacketWaitTrackerUndo) {
+        self.context.undo(Undo::WaitTracker(step));
     }
 }
 
-impl<C: Context<Simulation>> Waits<RouterDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> WaitOutputs<PacketWaitTrackerUndo> for WaitSink<'_, C> {
     fn waited(&mut self, wait: Wait) {
         self.tell(wait);
     }
 }
 
-impl<C: Context<Simulation>> Journal<InputQueuedDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> Journal<InputQueuedWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: InputQueuedDiaryUndo) {
-        self.context.undo(Undo::InputQueuedDiary(step));
+    fn note(&mut self, step: InputQueuedWaitTrackerUndo) {
+        self.context.undo(Undo::InputQueuedWaitTracker(step));
     }
 }
 
-impl<C: Context<Simulation>> Waits<InputQueuedDiaryUndo> for Page<'_, C> {
+impl<C: Context<Simulation>> WaitOutputs<InputQueuedWaitTrackerUndo> for WaitSink<'_, C> {
     fn waited(&mut self, wait: Wait) {
         self.tell(wait);
     }
 }
 
-impl<C: Context<Simulation>> Page<'_, C> {
+impl<C: Context<Simulation>> WaitSink<'_, C> {
     fn tell(&mut self, wait: Wait) {
         let Packet {
             job,
@@ -633,7 +640,7 @@ impl<C: Context<Simulation>> Page<'_, C> {
             bytes,
             ..
         } = *self.packet;
-        self.context.emit(Record::Told(Told::Waited {
+        self.context.emit(Record::Trace(TraceRecord::Waited {
             job,
             source,
             number,
@@ -641,62 +648,64 @@ impl<C: Context<Simulation>> Page<'_, C> {
             port: self.port,
             vc: self.vc,
             bytes,
-            part: *self.told,
+            part: *self.loads,
             wait,
         }));
-        *self.told = self.told.saturating_add(1);
+        *self.loads = self.loads.saturating_add(1);
     }
 }
 
-impl<C: Context<Simulation>> Cables<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
     /// Writes about a packet for a port and VC into the diary, if there is one.
     #[inline(never)]
     fn write(
         &mut self,
         (port, vc): (u16, u8),
         packet: &Packet,
-        line: impl FnOnce(&mut Diary, Time, &mut Page<'_, C>),
+        line: impl FnOnce(&mut WaitTracker, Time, &mut WaitSink<'_, C>),
     ) {
-        let Some(diary) = &mut self.diary else { return };
+        let Some(wait_tracker) = &mut self.wait_tracker else {
+            return;
+        };
         let now = self.context.now();
-        let mut page = Page {
+        let mut sink = WaitSink {
             port,
             vc,
             packet,
-            told: &mut self.told,
+            loads: &mut self.loads,
             context: &mut *self.context,
         };
-        line(diary, now, &mut page);
+        line(wait_tracker, now, &mut sink);
     }
 }
 
-impl<C: Context<Simulation>> Cables<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
     /// Writes a departure into the diary. Takes the packet by value: who asks for its address keeps it in memory.
     #[cold]
     #[inline(never)]
     fn write_departure(&mut self, port: u16, vc: u8, packet: Packet, [wait, serialization]: [Time; 2]) {
-        self.write((port, vc), &packet, |diary, now, page| {
-            if let Diary::Packet(diary) = diary {
-                diary.sent(now, (port, vc, packet.job), wait, serialization, page);
+        self.write((port, vc), &packet, |wait_tracker, now, sink| {
+            if let WaitTracker::Packet(wait_tracker) = wait_tracker {
+                wait_tracker.sent(now, (port, vc, packet.job), wait, serialization, sink);
             }
         });
-        self.told = 0;
+        self.loads = 0;
     }
 }
 
-fn lane(ready: &Ready) -> Lane {
-    Lane {
-        output: ready.output,
-        vc: ready.output_vc,
-        entering: ready.entry == Entry::Bubble,
+fn vc_queue(routed: &RoutedPacket) -> VcQueue {
+    VcQueue {
+        output: routed.output,
+        vc: routed.output_vc,
+        entering: routed.claim == BufferClaim::Bubble,
     }
 }
 
-impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
+impl<C: Context<Simulation>> Outputs for RouterLinkAdapter<'_, C> {
     // Into its callers, or the packet would be written once more on the way.
     #[inline(always)]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
-        if self.diary.is_some() {
+        if self.wait_tracker.is_some() {
             self.write_departure(port, vc, packet, [wait, serialization]);
         }
         self.depart_after(port, vc, packet, wait, serialization);
@@ -708,47 +717,47 @@ impl<C: Context<Simulation>> Outputs for Cables<'_, C> {
     }
 
     #[inline]
-    fn ready(&mut self, ready: Ready, after: Time) {
-        let fact = Fact::PacketReady {
-            input: ready.input,
-            output: ready.output,
-            input_vc: ready.input_vc,
-            output_vc: ready.output_vc,
-            entry: ready.entry,
-            packet: ready.packet,
+    fn ready(&mut self, routed: RoutedPacket, after: Time) {
+        let event = NetEvent::PacketReady {
+            input: routed.input,
+            output: routed.output,
+            input_vc: routed.input_vc,
+            output_vc: routed.output_vc,
+            claim: routed.claim,
+            packet: routed.packet,
         };
-        self.context.send(self.context.lp(), after, fact);
+        self.context.send(self.context.lp(), after, event);
     }
 
     #[inline]
-    fn waits(&mut self, ready: &Ready) {
+    fn waits(&mut self, routed: &RoutedPacket) {
         if self.simulation.credits.batch() > 0 {
             self.context.fail(Error::ShortOfCredits);
         }
-        if self.diary.is_some() {
-            let place = (ready.output, ready.output_vc);
-            self.write(place, &ready.packet, |diary, now, page| {
-                if let Diary::Packet(diary) = diary {
-                    diary.queued(now, lane(ready), page);
+        if self.wait_tracker.is_some() {
+            let place = (routed.output, routed.output_vc);
+            self.write(place, &routed.packet, |wait_tracker, now, sink| {
+                if let WaitTracker::Packet(wait_tracker) = wait_tracker {
+                    wait_tracker.queued(now, vc_queue(routed), sink);
                 }
             });
         }
     }
 
     #[inline]
-    fn has_room(&mut self, ready: &Ready) {
-        if self.diary.is_some() {
-            let place = (ready.output, ready.output_vc);
-            self.write(place, &ready.packet, |diary, now, page| {
-                if let Diary::Packet(diary) = diary {
-                    diary.left(now, lane(ready), page);
+    fn has_room(&mut self, routed: &RoutedPacket) {
+        if self.wait_tracker.is_some() {
+            let place = (routed.output, routed.output_vc);
+            self.write(place, &routed.packet, |wait_tracker, now, sink| {
+                if let WaitTracker::Packet(wait_tracker) = wait_tracker {
+                    wait_tracker.left(now, vc_queue(routed), sink);
                 }
             });
         }
     }
 }
 
-impl<C: Context<Simulation>> Journal<input_queued::Undo> for Cables<'_, C> {
+impl<C: Context<Simulation>> Journal<input_queued::Undo> for RouterLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     fn note(&mut self, step: input_queued::Undo) {
@@ -756,13 +765,13 @@ impl<C: Context<Simulation>> Journal<input_queued::Undo> for Cables<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Random for Cables<'_, C> {
+impl<C: Context<Simulation>> Random for RouterLinkAdapter<'_, C> {
     fn below(&mut self, bound: u32) -> u32 {
         Draws(&mut *self.context).below(bound)
     }
 }
 
-impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
+impl<C: Context<Simulation>> input_queued::Outputs for RouterLinkAdapter<'_, C> {
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
         self.depart_after(port, vc, packet, Time::ZERO, serialization);
     }
@@ -772,28 +781,32 @@ impl<C: Context<Simulation>> input_queued::Outputs for Cables<'_, C> {
     }
 
     fn due(&mut self, after: Time) {
-        self.context.send(self.context.lp(), after, Fact::SwitchDue);
+        self.context.send(self.context.lp(), after, NetEvent::SwitchDue);
     }
 
     #[inline]
     fn keeps_diary(&self) -> bool {
-        self.diary.is_some()
+        self.wait_tracker.is_some()
     }
 
     fn came(&mut self, packet: &Packet) {
-        self.write((0, 0), packet, |diary, now, page| {
-            if let Diary::InputQueued(diary) = diary {
-                diary.arrived(now, page);
+        self.write((0, 0), packet, |wait_tracker, now, sink| {
+            if let WaitTracker::InputQueued(wait_tracker) = wait_tracker {
+                wait_tracker.arrived(now, sink);
             }
         });
     }
 
     fn passes(&mut self, packet: &Packet, passage: Passage) {
-        self.write((passage.output, passage.output_vc), packet, |diary, now, page| {
-            if let Diary::InputQueued(diary) = diary {
-                diary.sent(now, passage, page);
-            }
-        });
-        self.told = 0;
+        self.write(
+            (passage.output, passage.output_vc),
+            packet,
+            |wait_tracker, now, sink| {
+                if let WaitTracker::InputQueued(wait_tracker) = wait_tracker {
+                    wait_tracker.sent(now, passage, sink);
+                }
+            },
+        );
+        self.loads = 0;
     }
 }

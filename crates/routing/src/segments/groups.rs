@@ -1,4 +1,4 @@
-//! Legs in networks of groups, compiled for each topology: at most one global link in each.
+//! PathSegments in networks of groups, compiled for each topology: at most one global link in each.
 //!
 //! Intermediate places are in groups that are neither the source's nor the destination's: routers with
 //! hosts, or whole groups, which a packet leaves from whichever router it meets first. Traffic inside a group
@@ -28,10 +28,10 @@ use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
 
-use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, Legs, Start, TENTATIVE, UNDECIDED};
+use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, PathSegments, Start, TENTATIVE, UNDECIDED};
 
 /// Compiled with and without what it takes to leave minimal paths, too.
-pub(super) struct GroupLegs<T, const RETRACTABLE: bool> {
+pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
     network: GroupNetwork<T>,
     intermediate: Intermediate,
     groups: u32,
@@ -52,7 +52,7 @@ fn last_draw(via: u32, destination: HostId) -> u32 {
     spread(!via, destination.0)
 }
 
-impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
+impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE> {
     pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
         let groups = network.groups();
         let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
@@ -61,7 +61,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
             Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
             Intermediate::Group => (1, first_vc + 1),
         };
-        GroupLegs {
+        GroupSegments {
             intermediate,
             groups: groups.groups(),
             places,
@@ -237,7 +237,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
     }
 
     /// The chances of the hop down to a router with hosts, if the last leg has to begin at one
-    /// ([`GroupLegs::to_leaf`]).
+    /// ([`GroupSegments::to_leaf`]).
     fn chances_to_leaf(
         &self,
         router: RouterId,
@@ -281,7 +281,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupLegs<T, RETRACTABLE> {
     }
 }
 
-impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRACTABLE> {
+impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegments<T, RETRACTABLE> {
     /// The groups of source and destination.
     type Ends = (u32, u32);
 
@@ -380,7 +380,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> Legs for GroupLegs<T, RETRAC
     }
 
     #[inline(never)]
-    fn way_out(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+    fn global_link(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
         let groups = self.network.groups();
         let here = groups.group(at.router);
         let (there, link) = match (state.phase, self.intermediate) {

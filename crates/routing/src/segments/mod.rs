@@ -22,9 +22,9 @@ use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
 use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, Routing};
 
-use graph::GraphLegs;
-use groups::GroupLegs;
-use hyperx::DimensionLegs;
+use graph::GraphSegments;
+use groups::GroupSegments;
+use hyperx::DimensionSegments;
 
 /// Nothing decided yet.
 const UNDECIDED: u8 = 0;
@@ -57,7 +57,7 @@ pub(crate) enum Intermediate {
 pub(crate) type Start = (Hop, RouteState);
 
 /// The legs of one network.
-pub(crate) trait Legs: Send + Sync {
+pub(crate) trait PathSegments: Send + Sync {
     /// Two ends with intermediate places between them.
     type Ends: Copy;
 
@@ -91,7 +91,7 @@ pub(crate) trait Legs: Send + Sync {
 
     /// The first link to another group of a path that has been begun, as its router and port; none without
     /// groups.
-    fn way_out(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
+    fn global_link(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
         let _ = (at, target, start);
         None
     }
@@ -102,14 +102,14 @@ pub(crate) trait Legs: Send + Sync {
         None
     }
 
-    /// Links between routers on a path that [`Legs::minimal`] has begun.
+    /// Links between routers on a path that [`PathSegments::minimal`] has begun.
     fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
 
-    /// Links between routers on a path that [`Legs::through`] has begun.
+    /// Links between routers on a path that [`PathSegments::through`] has begun.
     fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
 
     /// The chances, times `share`, of the first hop of a path through an intermediate place. States are a
-    /// matter between this and [`Legs::chances`].
+    /// matter between this and [`PathSegments::chances`].
     fn chances_through(
         &self,
         router: RouterId,
@@ -132,8 +132,8 @@ pub(crate) trait Legs: Send + Sync {
 }
 
 /// A routing algorithm written over legs, yet to be compiled for those of a network.
-pub(crate) trait OverLegs {
-    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing>;
+pub(crate) trait OverSegments {
+    fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing>;
 }
 
 /// The parameter of all algorithms over legs.
@@ -161,7 +161,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
     section: &Section,
     topology: Arc<dyn Topology>,
     known: &[&str],
-    algorithm: impl OverLegs,
+    algorithm: impl OverSegments,
 ) -> Result<Box<dyn Routing>, Error> {
     let intermediate = match section.choice("intermediate", "router", known)? {
         "router" => Intermediate::Router,
@@ -183,8 +183,8 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         return Err(section.error("intermediate", text));
     }
     Ok(match topology.shape() {
-        Shape::HyperX(_) => algorithm.over(DimensionLegs::new(topology, RETRACTABLE)),
-        _ => algorithm.over(GraphLegs::new(section, topology, RETRACTABLE)?),
+        Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
+        _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
     })
 }
 
@@ -193,11 +193,11 @@ struct InGroups<A, const RETRACTABLE: bool> {
     algorithm: A,
 }
 
-impl<A: OverLegs, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRACTABLE> {
+impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRACTABLE> {
     type Built = Box<dyn Routing>;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
-        let legs = GroupLegs::<T, RETRACTABLE>::new(network, self.intermediate);
-        self.algorithm.over(legs)
+        let segments = GroupSegments::<T, RETRACTABLE>::new(network, self.intermediate);
+        self.algorithm.over(segments)
     }
 }

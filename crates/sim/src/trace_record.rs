@@ -3,7 +3,7 @@
 //!
 //! A record is told when its fact is certain in the LP that tells it, and holds nothing that another LP knows. What
 //! belongs together, as the parts of a message's life do, comes together where records are committed
-//! (`crates/sim/src/lives.rs`).
+//! (`crates/sim/src/message_history.rs`).
 
 use des::{LpId, Time};
 use fabric::Wait;
@@ -64,7 +64,7 @@ impl From<Doing> for Activity {
 
 /// A record; "now" is the time at which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Told {
+pub enum TraceRecord {
     /// A rank did something.
     Did {
         /// Job.
@@ -148,4 +148,4 @@ pub enum Told {
 }
 
 // Series have as many records, and more.
-const _: () = assert!(size_of::<Told>() <= 48);
+const _: () = assert!(size_of::<TraceRecord>() <= 48);

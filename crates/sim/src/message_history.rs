@@ -17,7 +17,7 @@ use crate::experiment::Network;
 use crate::job::{Job, JobKind};
 use crate::model::Simulation;
 use crate::rails::EndPoint;
-use crate::told::{Activity, MessageKey, Told};
+use crate::trace_record::{Activity, MessageKey, TraceRecord};
 use crate::wiring::{Identity, Numbering};
 
 /// A row of one of the tables.
@@ -33,8 +33,8 @@ pub enum Line {
 
 /// What is known of messages that are under way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lives {
-    under_way: BTreeMap<MessageKey, Life>,
+pub struct MessageHistory {
+    in_flight: BTreeMap<MessageKey, MessageTrace>,
     /// By host and number: messages whose last byte has not left.
     leaving: BTreeMap<(u32, u32), MessageKey>,
     /// By the request to send: when its rank came to it, and for which algorithm, for the data that follow.
@@ -43,7 +43,7 @@ pub struct Lives {
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Life {
+struct MessageTrace {
     bytes: u64,
     tag: Option<u32>,
     algorithm: Option<u16>,
@@ -55,12 +55,12 @@ struct Life {
 }
 
 /// Makes rows.
-pub struct Chronicler {
+pub struct TraceBuilder {
     network: Arc<Network>,
     numbering: Arc<Numbering>,
     jobs: Arc<[Job]>,
     names: Vec<JobNames>,
-    lives: Lives,
+    message_history: MessageHistory,
     /// By router: the number of its first link.
     links: Vec<u32>,
 }
@@ -91,9 +91,9 @@ fn is_matched(kind: u8) -> bool {
     [Kind::Eager as u8, Kind::RequestToSend as u8].contains(&kind)
 }
 
-impl Chronicler {
+impl TraceBuilder {
     /// Goes on with what is under way.
-    pub fn new(simulation: &Simulation, lives: Lives) -> Chronicler {
+    pub fn new(simulation: &Simulation, message_history: MessageHistory) -> TraceBuilder {
         let names = |job: &Job| JobNames {
             name: job.name.as_str().into(),
             regions: match &job.kind {
@@ -106,12 +106,12 @@ impl Chronicler {
                 JobKind::Traffic(_) => Vec::new(),
             },
         };
-        Chronicler {
+        TraceBuilder {
             network: simulation.network.clone(),
             numbering: simulation.numbering.clone(),
             jobs: simulation.jobs.clone(),
             names: simulation.jobs.iter().map(names).collect(),
-            lives,
+            message_history,
             links: if simulation.waits {
                 first_links(&simulation.network)
             } else {
@@ -121,14 +121,14 @@ impl Chronicler {
     }
 
     /// What is under way.
-    pub fn lives(&self) -> &Lives {
-        &self.lives
+    pub fn message_history(&self) -> &MessageHistory {
+        &self.message_history
     }
 
     /// Takes a record that was committed; gives a row if it is the last of what makes one.
-    pub fn tell(&mut self, now: Time, told: Told) -> Option<Line> {
-        match told {
-            Told::Did {
+    pub fn tell(&mut self, now: Time, record: TraceRecord) -> Option<Line> {
+        match record {
+            TraceRecord::Did {
                 job,
                 rank,
                 since,
@@ -139,8 +139,8 @@ impl Chronicler {
                 let row = self.timeline(job, rank, (since, until), what);
                 Some(Line::Timeline(TimelineRow { blocked, ..row }))
             }
-            Told::Asked { key, number, at } => {
-                let life = Life {
+            TraceRecord::Asked { key, number, at } => {
+                let message = MessageTrace {
                     bytes: 0,
                     tag: None,
                     algorithm: None,
@@ -152,54 +152,54 @@ impl Chronicler {
                 };
                 if let Some(number) = number {
                     let host = self.host_of_rank(key.job, key.from);
-                    self.lives.leaving.insert((host.0, number), key);
+                    self.message_history.leaving.insert((host.0, number), key);
                 }
-                self.lives.under_way.insert(key, life);
+                self.message_history.in_flight.insert(key, message);
                 None
             }
-            Told::Described {
+            TraceRecord::Described {
                 key,
                 bytes,
                 tag,
                 algorithm,
             } => {
-                let life = self.lives.under_way.get_mut(&key)?;
-                (life.bytes, life.tag, life.algorithm) = (bytes, tag, algorithm);
-                let life = *life;
-                self.shake_hands(key, life);
+                let message = self.message_history.in_flight.get_mut(&key)?;
+                (message.bytes, message.tag, message.algorithm) = (bytes, tag, algorithm);
+                let message = *message;
+                self.shake_hands(key, message);
                 None
             }
-            Told::Handed { key } => {
-                if let Some(life) = self.lives.under_way.get_mut(&key) {
-                    life.sent = now;
+            TraceRecord::Handed { key } => {
+                if let Some(message) = self.message_history.in_flight.get_mut(&key) {
+                    message.sent = now;
                 }
                 None
             }
-            Told::Injected { source, number, at } => {
+            TraceRecord::Injected { source, number, at } => {
                 let host = self.host_of(source);
-                if let Some(key) = self.lives.leaving.get(&(host, number))
-                    && let Some(life) = self.lives.under_way.get_mut(key)
+                if let Some(key) = self.message_history.leaving.get(&(host, number))
+                    && let Some(message) = self.message_history.in_flight.get_mut(key)
                 {
                     // Of several rails, the last.
-                    life.injected = life.injected.max(Some(at));
+                    message.injected = message.injected.max(Some(at));
                 }
                 None
             }
-            Told::Arrived { key } => {
-                let life = self.lives.under_way.get_mut(&key)?;
-                life.arrived = Some(now);
-                let number = life.number;
+            TraceRecord::Arrived { key } => {
+                let message = self.message_history.in_flight.get_mut(&key)?;
+                message.arrived = Some(now);
+                let number = message.number;
                 if let Some(number) = number {
                     let from = self.host_of_rank(key.job, key.from);
-                    self.lives.leaving.remove(&(from.0, number));
+                    self.message_history.leaving.remove(&(from.0, number));
                 }
                 if is_matched(key.kind) {
                     return None;
                 }
                 self.over(key, now)
             }
-            Told::Matched { key } => self.over(key, now),
-            Told::Waited {
+            TraceRecord::Matched { key } => self.over(key, now),
+            TraceRecord::Waited {
                 job,
                 source,
                 number,
@@ -265,7 +265,7 @@ impl Chronicler {
     }
 
     /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
-    fn shake_hands(&mut self, key: MessageKey, life: Life) {
+    fn shake_hands(&mut self, key: MessageKey, message: MessageTrace) {
         let request = |from, to| MessageKey {
             kind: Kind::RequestToSend as u8,
             from,
@@ -273,29 +273,31 @@ impl Chronicler {
             ..key
         };
         if key.kind == Kind::RequestToSend as u8 {
-            self.lives.handshakes.insert(key, (life.posted, life.algorithm));
+            self.message_history
+                .handshakes
+                .insert(key, (message.posted, message.algorithm));
             return;
         }
         let (posted, algorithm) = if key.kind == Kind::ClearToSend as u8 {
-            let of = self.lives.handshakes.get(&request(key.to, key.from));
-            (life.posted, of.and_then(|(_, algorithm)| *algorithm))
+            let of = self.message_history.handshakes.get(&request(key.to, key.from));
+            (message.posted, of.and_then(|(_, algorithm)| *algorithm))
         } else if key.kind == Kind::Data as u8
-            && let Some(of) = self.lives.handshakes.remove(&request(key.from, key.to))
+            && let Some(of) = self.message_history.handshakes.remove(&request(key.from, key.to))
         {
             of
         } else {
             return;
         };
-        if let Some(life) = self.lives.under_way.get_mut(&key) {
-            (life.posted, life.algorithm) = (posted, algorithm);
+        if let Some(message) = self.message_history.in_flight.get_mut(&key) {
+            (message.posted, message.algorithm) = (posted, algorithm);
         }
     }
 
     /// The life of a message is over.
     fn over(&mut self, key: MessageKey, matched: Time) -> Option<Line> {
-        let life = self.lives.under_way.remove(&key)?;
+        let message = self.message_history.in_flight.remove(&key)?;
         let host = |rank| self.host_of_rank(key.job, rank).0;
-        let algorithm = life
+        let algorithm = message
             .algorithm
             .and_then(|index| ALGORITHMS.get(usize::from(index)));
         Some(Line::Message(MessageRow {
@@ -303,17 +305,17 @@ impl Chronicler {
             from_rank: key.from,
             to_rank: key.to,
             sequence: key.sequence,
-            number: life.number,
+            number: message.number,
             from_host: host(key.from),
             to_host: host(key.to),
-            bytes: life.bytes,
-            tag: life.tag.map(|tag| tag as i32),
+            bytes: message.bytes,
+            tag: message.tag.map(|tag| tag as i32),
             collective: algorithm.map(|of| format!("{} {}", of.collective.name(), of.name).into()),
             protocol: protocol(key.kind).into(),
-            posted_ps: life.posted.ps(),
-            sent_ps: life.sent.ps(),
-            injected_ps: life.injected.map(Time::ps),
-            arrived_ps: life.arrived.unwrap_or(matched).ps(),
+            posted_ps: message.posted.ps(),
+            sent_ps: message.sent.ps(),
+            injected_ps: message.injected.map(Time::ps),
+            arrived_ps: message.arrived.unwrap_or(matched).ps(),
             matched_ps: matched.ps(),
         }))
     }
@@ -328,7 +330,7 @@ impl Chronicler {
                 let before = (0..port).filter(wired).count() as u32;
                 (self.links[router.0 as usize] + before, false)
             }
-            Identity::Overseer => unreachable!("the overseer has no links"),
+            Identity::TerminationDetector => unreachable!("the overseer has no links"),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::collect::Series;
 use crate::credits::Credits;
 use crate::experiment::{Experiment, Network};
 use crate::job::Job;
-use crate::run::Way;
+use crate::run::RunContext;
 
 /// Hosts make messages so many times the shortest cable ahead: enough for several, few enough to be near in memory
 /// when they are due.
@@ -20,30 +20,30 @@ const FORESIGHT: u64 = 16;
 
 /// What happens before this time may be noted ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Horizon(Time);
+pub struct EarlyCommit(Time);
 
-impl Horizon {
+impl EarlyCommit {
     /// Nothing is noted ahead of its time.
-    pub const NONE: Horizon = Horizon(Time::ZERO);
+    pub const NONE: EarlyCommit = EarlyCommit(Time::ZERO);
 
     /// The end of the run, if it is known and nobody looks at hosts before: no series, no timelines, no diaries, no
     /// checkpoints, and no ranks, which act upon what comes. Executors that take events back do without.
-    pub fn choose(experiment: &Experiment, way: &Way<'_>) -> Horizon {
+    pub fn choose(experiment: &Experiment, context: &RunContext<'_>) -> EarlyCommit {
         let collect = &experiment.collect;
         let unseen = collect.series == Series::Off
             && !collect.timeline
             && !collect.waits
-            && way.checkpoints.is_none()
-            && way.from.is_none();
+            && context.checkpoints.is_none()
+            && context.from.is_none();
         let keeps_steps = matches!(
             experiment.run.executor,
             Executor::Optimistic | Executor::ReverseCheck
         );
         match experiment.run.until {
             Some(until) if unseen && !keeps_steps && experiment.jobs.iter().all(Job::is_traffic) => {
-                Horizon(until)
+                EarlyCommit(until)
             }
-            _ => Horizon::NONE,
+            _ => EarlyCommit::NONE,
         }
     }
 
@@ -52,16 +52,16 @@ impl Horizon {
     pub fn lookahead(self, network: &Network, credits: Credits) -> Time {
         match credits {
             Credits::EACH => network.lookahead(),
-            _ if self == Horizon::NONE => network.lookahead(),
+            _ if self == EarlyCommit::NONE => network.lookahead(),
             _ => network.lookahead_of_packets(),
         }
     }
 
     /// How far ahead of their time hosts make messages; zero: they do not. With several rails, packets of one host
     /// can reach a router at one time, in the order in which they were sent, which is not to change.
-    pub fn foresight(self, network: &Network) -> Time {
+    pub fn send_ahead_window(self, network: &Network) -> Time {
         match network.rails.count() {
-            1 if self != Horizon::NONE => Time(network.lookahead().ps().saturating_mul(FORESIGHT)),
+            1 if self != EarlyCommit::NONE => Time(network.lookahead().ps().saturating_mul(FORESIGHT)),
             _ => Time::ZERO,
         }
     }

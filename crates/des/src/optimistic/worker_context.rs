@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::Message;
+use super::EventMessage;
 use super::pending::Pending;
-use crate::author::Author;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
+use crate::event_signer::EventSigner;
 use crate::slot::Slot;
 use crate::{Context, Event, LpId, Model, Partition, Settings, Time};
 
@@ -20,7 +20,7 @@ pub(super) const CERTAIN: u32 = 0;
 
 /// An event's place while this thread holds it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EventState {
     /// In the queue.
     Pending,
     /// In the queue, to be thrown away when it comes out.
@@ -30,16 +30,16 @@ enum State {
 }
 
 #[derive(Clone, Copy)]
-struct Held<P> {
+struct HeldEvent<P> {
     event: Event<P>,
     instance: u32,
-    state: State,
+    state: EventState,
 }
 
 /// One carrying out of an event: the event's place, that of its log, and a number that no other carrying
 /// out has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Deed {
+pub(super) struct ProcessedEvent {
     place: u32,
     log: u32,
     serial: u64,
@@ -47,7 +47,7 @@ pub(super) struct Deed {
 
 /// An event that was sent, for its cancellation.
 #[derive(Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct SentEvent {
     pub(super) target: LpId,
     sequence: u32,
     time: Time,
@@ -56,19 +56,19 @@ pub(super) struct Sent {
 }
 
 /// What carrying out an event has done.
-struct Log<M: Model> {
+struct EventLog<M: Model> {
     serial: u64,
     /// What the LP had carried out before.
-    before: Option<Deed>,
+    before: Option<ProcessedEvent>,
     draws: u64,
     steps: SmallVec<[M::Undo; 3]>,
-    sent: SmallVec<[Sent; 3]>,
+    sent: SmallVec<[SentEvent; 3]>,
     records: Vec<M::Record>,
 }
 
-impl<M: Model> Log<M> {
+impl<M: Model> EventLog<M> {
     fn new() -> Self {
-        Log {
+        EventLog {
             serial: 0,
             before: None,
             draws: 0,
@@ -80,20 +80,20 @@ impl<M: Model> Log<M> {
 }
 
 /// An LP with its past that is not yet certain.
-pub(super) struct Seat<L> {
+pub(super) struct LpHistory<L> {
     pub(super) slot: Slot<L>,
     /// Events sent so far, those that were cancelled included, and one more, modulo 2^32.
     instance: u32,
     /// Its latest event that is not yet certain.
-    pub(super) last: Option<Deed>,
+    pub(super) last: Option<ProcessedEvent>,
     /// The key of that event, or of one before.
     pub(super) last_key: Key,
     pub(super) rollbacks: u32,
 }
 
-impl<L> Seat<L> {
+impl<L> LpHistory<L> {
     pub(super) fn new(slot: Slot<L>) -> Self {
-        Seat {
+        LpHistory {
             slot,
             instance: CERTAIN + 1,
             last: None,
@@ -110,27 +110,27 @@ impl<L> Seat<L> {
 }
 
 /// The part of a worker that handlers reach through [`Context`].
-pub(super) struct Desk<'a, M: Model> {
+pub(super) struct WorkerContext<'a, M: Model> {
     pub(super) range: Range<u32>,
     partition: &'a Partition,
-    pub(super) author: Author,
+    pub(super) signer: EventSigner,
     /// The events that this thread holds, and their free places.
-    events: Vec<Held<M::Payload>>,
+    events: Vec<HeldEvent<M::Payload>>,
     free: Vec<u32>,
     /// Of the events that have been carried out: fewer than are held, so that they stay in the cache.
-    logs: Vec<Log<M>>,
+    logs: Vec<EventLog<M>>,
     free_logs: Vec<u32>,
     queue: Pending,
     /// Events of other threads (source and instance) to be thrown away when they come out of the queue.
-    doomed: HashSet<(LpId, u32)>,
+    cancelled: HashSet<(LpId, u32)>,
     /// What is not yet certain, in the order of its carrying out; some has been undone.
-    processed: VecDeque<Deed>,
+    processed: VecDeque<ProcessedEvent>,
     /// Whether it may be out of the total order, because an event came late.
     is_disordered: bool,
     /// The key that was last put in.
     newest: Key,
     serials: u64,
-    pub(super) outboxes: Vec<Vec<Message<M::Payload>>>,
+    pub(super) outboxes: Vec<Vec<EventMessage<M::Payload>>>,
     pub(super) records: Vec<Emitted<M::Record>>,
     /// Stops that models have asked for, by the event that did; few.
     stops: Vec<(Key, Time)>,
@@ -149,7 +149,7 @@ pub(super) struct Desk<'a, M: Model> {
     instance: u32,
 }
 
-impl<M: Model> Context<M> for Desk<'_, M> {
+impl<M: Model> Context<M> for WorkerContext<'_, M> {
     const REVERSIBLE: bool = true;
 
     #[inline]
@@ -158,11 +158,11 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn lp(&self) -> LpId {
-        self.author.lp()
+        self.signer.lp()
     }
     #[inline]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let event = self.author.write(self.key.time, target, delay, payload);
+        let event = self.signer.write(self.key.time, target, delay, payload);
         let instance = self.instance;
         self.instance = instance.wrapping_add(1);
         let mark = if self.range.contains(&target.0) {
@@ -170,12 +170,12 @@ impl<M: Model> Context<M> for Desk<'_, M> {
         } else {
             self.sent = self.sent.min(event.time);
             self.remote += 1;
-            self.outboxes[self.partition.owner(target)].push(Message::Event { event, instance });
+            self.outboxes[self.partition.owner(target)].push(EventMessage::Event { event, instance });
             instance
         };
         // What the model's start sends is certain.
-        if self.author.is_in_event() {
-            self.logs[self.log as usize].sent.push(Sent {
+        if self.signer.is_in_event() {
+            self.logs[self.log as usize].sent.push(SentEvent {
                 target,
                 sequence: event.sequence,
                 time: event.time,
@@ -185,27 +185,27 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn random(&mut self) -> u64 {
-        self.author.draw()
+        self.signer.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        self.author.may_emit();
+        self.signer.may_emit();
         self.logs[self.log as usize].records.push(record);
     }
     #[inline]
     fn undo(&mut self, step: M::Undo) {
-        if self.author.is_in_event() {
+        if self.signer.is_in_event() {
             self.logs[self.log as usize].steps.push(step);
         }
     }
     fn stop(&mut self) {
-        self.stops.push((self.key, self.author.stop(self.key.time)));
+        self.stops.push((self.key, self.signer.stop(self.key.time)));
     }
     fn fail(&mut self, error: M::Error) {
         self.failures.push((self.key, error));
     }
 }
 
-impl<'a, M: Model> Desk<'a, M> {
+impl<'a, M: Model> WorkerContext<'a, M> {
     pub(super) fn new(
         model: &M,
         partition: &'a Partition,
@@ -213,16 +213,16 @@ impl<'a, M: Model> Desk<'a, M> {
         settings: &Settings,
         (begin, stop): (Time, Time),
     ) -> Self {
-        Desk {
+        WorkerContext {
             range,
             partition,
-            author: Author::new(model.lookahead(), settings),
+            signer: EventSigner::new(model.lookahead(), settings),
             events: Vec::new(),
             free: Vec::new(),
             logs: Vec::new(),
             free_logs: Vec::new(),
             queue: Pending::new(Time(model.lookahead().0 / 64)),
-            doomed: HashSet::new(),
+            cancelled: HashSet::new(),
             processed: VecDeque::new(),
             is_disordered: false,
             newest: Key::FIRST,
@@ -246,10 +246,10 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// Takes an event of one of this thread's LPs; returns its place.
     pub(super) fn hold(&mut self, event: Event<M::Payload>, instance: u32) -> u32 {
-        let held = Held {
+        let held = HeldEvent {
             event,
             instance,
-            state: State::Pending,
+            state: EventState::Pending,
         };
         let place = match self.free.pop() {
             Some(place) => {
@@ -275,8 +275,8 @@ impl<'a, M: Model> Desk<'a, M> {
     pub(super) fn peek(&mut self) -> Option<Indexed> {
         while let Some(first) = self.queue.peek() {
             let held = &self.events[first.index as usize];
-            let is_cancelled = held.state == State::Cancelled
-                || (!self.doomed.is_empty() && self.doomed.remove(&(held.event.source, held.instance)));
+            let is_cancelled = held.state == EventState::Cancelled
+                || (!self.cancelled.is_empty() && self.cancelled.remove(&(held.event.source, held.instance)));
             if !is_cancelled {
                 let failed = self.failures.iter().any(|(failed, _)| *failed < first.key);
                 return (!failed).then_some(first);
@@ -287,7 +287,7 @@ impl<'a, M: Model> Desk<'a, M> {
         None
     }
 
-    /// Takes the event that [`Desk::peek`] has shown.
+    /// Takes the event that [`WorkerContext::peek`] has shown.
     #[inline]
     pub(super) fn pop(&mut self, place: u32) -> Event<M::Payload> {
         self.queue.pop();
@@ -296,9 +296,9 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// Before a handler: lends an LP's counters to the author.
     #[inline]
-    pub(super) fn open(&mut self, seat: &Seat<M::Lp>, lp: LpId) {
-        self.author.open(lp, &seat.slot);
-        self.instance = seat.instance;
+    pub(super) fn open(&mut self, history: &LpHistory<M::Lp>, lp: LpId) {
+        self.signer.open(lp, &history.slot);
+        self.instance = history.instance;
     }
 
     /// Begins the log of an event, which is carried out next.
@@ -307,72 +307,72 @@ impl<'a, M: Model> Desk<'a, M> {
         self.key = key;
         self.place = place;
         self.log = self.free_logs.pop().unwrap_or_else(|| {
-            self.logs.push(Log::new());
+            self.logs.push(EventLog::new());
             (self.logs.len() - 1) as u32
         });
     }
 
     #[inline]
-    pub(super) fn close(&self, seat: &mut Seat<M::Lp>) {
-        self.author.close(&mut seat.slot);
-        seat.instance = self.instance;
+    pub(super) fn close(&self, history: &mut LpHistory<M::Lp>) {
+        self.signer.close(&mut history.slot);
+        history.instance = self.instance;
     }
 
     /// After a handler: notes that the event at work has been carried out.
     #[inline]
-    pub(super) fn note(&mut self, seat: &mut Seat<M::Lp>) {
+    pub(super) fn note(&mut self, history: &mut LpHistory<M::Lp>) {
         self.serials += 1;
-        let deed = Deed {
+        let processed_event = ProcessedEvent {
             place: self.place,
             log: self.log,
             serial: self.serials,
         };
-        let (draws, _) = self.author.counters();
+        let (draws, _) = self.signer.counters();
         let log = &mut self.logs[self.log as usize];
-        log.serial = deed.serial;
-        log.before = seat.last;
-        log.draws = draws - seat.slot.draws;
-        self.close(seat);
-        seat.last = Some(deed);
-        seat.last_key = self.key;
-        self.events[self.place as usize].state = State::Processed;
+        log.serial = processed_event.serial;
+        log.before = history.last;
+        log.draws = draws - history.slot.draws;
+        self.close(history);
+        history.last = Some(processed_event);
+        history.last_key = self.key;
+        self.events[self.place as usize].state = EventState::Processed;
         self.is_disordered |= self.key < self.newest;
         self.newest = self.key;
-        self.processed.push_back(deed);
+        self.processed.push_back(processed_event);
     }
 
     /// Undoes an LP's latest event, which is pending again; what it had sent goes to `cancelled`.
     pub(super) fn take_back(
         &mut self,
         model: &M,
-        seat: &mut Seat<M::Lp>,
-        deed: Deed,
-        cancelled: &mut Vec<(LpId, Sent)>,
+        history: &mut LpHistory<M::Lp>,
+        processed_event: ProcessedEvent,
+        cancelled: &mut Vec<(LpId, SentEvent)>,
     ) {
-        let held = &mut self.events[deed.place as usize];
-        held.state = State::Pending;
+        let held = &mut self.events[processed_event.place as usize];
+        held.state = EventState::Pending;
         let (key, source) = (held.event.key(), held.event.target);
-        let log = &mut self.logs[deed.log as usize];
+        let log = &mut self.logs[processed_event.log as usize];
         while let Some(step) = log.steps.pop() {
-            model.undo(&mut seat.slot.lp, step);
+            model.undo(&mut history.slot.lp, step);
         }
-        seat.slot.draws -= log.draws;
-        seat.slot.sequence = seat.slot.sequence.wrapping_sub(log.sent.len() as u32);
+        history.slot.draws -= log.draws;
+        history.slot.sequence = history.slot.sequence.wrapping_sub(log.sent.len() as u32);
         cancelled.extend(log.sent.drain(..).map(|sent| (source, sent)));
         log.records.clear();
         log.serial = 0;
-        self.free_logs.push(deed.log);
+        self.free_logs.push(processed_event.log);
         // What is certain is gone, and its log may be another's.
         let before = log
             .before
             .filter(|b| self.logs[b.log as usize].serial == b.serial);
-        seat.last = before;
-        seat.last_key = before.map_or(Key::FIRST, |b| self.events[b.place as usize].event.key());
+        history.last = before;
+        history.last_key = before.map_or(Key::FIRST, |b| self.events[b.place as usize].event.key());
         self.stops.retain(|(by, _)| *by != key);
         self.failures.retain(|(by, _)| *by != key);
         self.queue.push(Indexed {
             key,
-            index: deed.place,
+            index: processed_event.place,
         });
     }
 
@@ -382,20 +382,20 @@ impl<'a, M: Model> Desk<'a, M> {
     }
 
     /// Whether an event that was sent to an LP of this thread has been carried out.
-    pub(super) fn is_processed(&self, sent: &Sent) -> bool {
-        self.events[sent.mark as usize].state == State::Processed
+    pub(super) fn is_processed(&self, sent: &SentEvent) -> bool {
+        self.events[sent.mark as usize].state == EventState::Processed
     }
 
     /// Cancels a pending event that was sent to an LP of this thread.
-    pub(super) fn cancel(&mut self, sent: &Sent) {
-        self.events[sent.mark as usize].state = State::Cancelled;
+    pub(super) fn cancel(&mut self, sent: &SentEvent) {
+        self.events[sent.mark as usize].state = EventState::Cancelled;
     }
 
     /// Sends an anti-message.
-    pub(super) fn cancel_remote(&mut self, source: LpId, sent: &Sent) {
+    pub(super) fn cancel_remote(&mut self, source: LpId, sent: &SentEvent) {
         self.sent = self.sent.min(sent.time);
         self.anti_messages += 1;
-        self.outboxes[self.partition.owner(sent.target)].push(Message::Cancelled {
+        self.outboxes[self.partition.owner(sent.target)].push(EventMessage::Cancelled {
             target: sent.target,
             key: sent.key(source),
             instance: sent.mark,
@@ -403,8 +403,8 @@ impl<'a, M: Model> Desk<'a, M> {
     }
 
     /// Throws away a pending event of another thread when it comes out of the queue.
-    pub(super) fn doom(&mut self, source: LpId, instance: u32) {
-        self.doomed.insert((source, instance));
+    pub(super) fn mark_cancelled(&mut self, source: LpId, instance: u32) {
+        self.cancelled.insert((source, instance));
     }
 
     /// A time before which no event is left here.
@@ -437,28 +437,28 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// Memory of the events carried out that are not certain; some of them have been undone since.
     pub(super) fn uncertain_bytes(&self) -> usize {
-        self.processed.len() * (size_of::<Held<M::Payload>>() + size_of::<Log<M>>())
+        self.processed.len() * (size_of::<HeldEvent<M::Payload>>() + size_of::<EventLog<M>>())
     }
 
     /// What has been carried out at `time` or later, latest first.
     pub(super) fn processed_since(&self, time: Time) -> Vec<Event<M::Payload>> {
-        let since = self.processed.iter().rev().filter_map(|deed| {
-            let stands = self.logs[deed.log as usize].serial == deed.serial;
-            stands.then(|| self.events[deed.place as usize].event)
+        let since = self.processed.iter().rev().filter_map(|processed_event| {
+            let stands = self.logs[processed_event.log as usize].serial == processed_event.serial;
+            stands.then(|| self.events[processed_event.place as usize].event)
         });
         since.filter(|event| event.time >= time).collect()
     }
 
     /// What lies before `bound` is certain: commits its records and drops its undo steps.
     pub(super) fn commit_before(&mut self, bound: Time) {
-        while let Some(deed) = self.processed.front().copied()
-            && self.commit_if_before(deed, bound)
+        while let Some(processed_event) = self.processed.front().copied()
+            && self.commit_if_before(processed_event, bound)
         {
             self.processed.pop_front();
         }
         if std::mem::take(&mut self.is_disordered) {
             let mut rest = std::mem::take(&mut self.processed);
-            rest.retain(|deed| !self.commit_if_before(*deed, bound));
+            rest.retain(|processed_event| !self.commit_if_before(*processed_event, bound));
             self.is_disordered = !rest.is_empty();
             self.processed = rest;
         }
@@ -466,12 +466,12 @@ impl<'a, M: Model> Desk<'a, M> {
 
     /// Returns false if the deed stands, and is not before `bound`.
     #[inline]
-    fn commit_if_before(&mut self, deed: Deed, bound: Time) -> bool {
-        let log = &mut self.logs[deed.log as usize];
-        if log.serial != deed.serial {
+    fn commit_if_before(&mut self, processed_event: ProcessedEvent, bound: Time) -> bool {
+        let log = &mut self.logs[processed_event.log as usize];
+        if log.serial != processed_event.serial {
             return true;
         }
-        let event = &self.events[deed.place as usize].event;
+        let event = &self.events[processed_event.place as usize].event;
         if event.time >= bound {
             return false;
         }
@@ -487,8 +487,8 @@ impl<'a, M: Model> Desk<'a, M> {
         }
         self.committed += 1;
         self.last_committed = self.last_committed.max(event.time);
-        self.free.push(deed.place);
-        self.free_logs.push(deed.log);
+        self.free.push(processed_event.place);
+        self.free_logs.push(processed_event.log);
         true
     }
 
@@ -499,13 +499,13 @@ impl<'a, M: Model> Desk<'a, M> {
             .iter()
             .map(|queued| &self.events[queued.index as usize]);
         held.filter(|held| {
-            held.state == State::Pending && !self.doomed.contains(&(held.event.source, held.instance))
+            held.state == EventState::Pending && !self.cancelled.contains(&(held.event.source, held.instance))
         })
         .map(|held| held.event)
     }
 }
 
-impl Sent {
+impl SentEvent {
     /// Place of the event in the total order.
     pub(super) fn key(&self, source: LpId) -> Key {
         Key::new(self.time, source, self.sequence)

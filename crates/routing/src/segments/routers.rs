@@ -1,4 +1,4 @@
-//! Legs through routers, where there are no groups: what is the same in all such networks.
+//! PathSegments through routers, where there are no groups: what is the same in all such networks.
 //!
 //! State: on the first leg `via` is the intermediate router; on a last leg what is left to draw from.
 
@@ -7,15 +7,15 @@ use topology::{HostId, Port, RouterId, Topology};
 use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
 
 use super::places::{Ends, Places};
-use super::{FIRST_LEG, LAST_LEG, Legs, Start};
+use super::{FIRST_LEG, LAST_LEG, PathSegments, Start};
 
-/// What a network without groups says of its legs; all of [`Legs`] follows from it.
-pub(super) trait RouterLegs: Send + Sync {
+/// What a network without groups says of its legs; all of [`PathSegments`] follows from it.
+pub(super) trait RouterSegments: Send + Sync {
     fn topology(&self) -> &dyn Topology;
 
     fn all_places(&self) -> &Places;
 
-    /// See [`Legs::vcs`].
+    /// See [`PathSegments::vcs`].
     fn vcs(&self) -> u8;
 
     /// One hop towards the intermediate router, another one.
@@ -24,7 +24,7 @@ pub(super) trait RouterLegs: Send + Sync {
     /// One hop towards the destination's router, with `via` to draw from.
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
 
-    /// See [`Legs::minimal`].
+    /// See [`PathSegments::minimal`].
     fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
 
     /// The chances, times `share`, of one hop towards another router, with `state` behind it: draws are used up
@@ -39,13 +39,13 @@ pub(super) trait RouterLegs: Send + Sync {
     );
 }
 
-impl<L: RouterLegs> Legs for L {
+impl<L: RouterSegments> PathSegments for L {
     type Ends = Ends;
 
     const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
 
     fn vcs(&self) -> u8 {
-        RouterLegs::vcs(self)
+        RouterSegments::vcs(self)
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {
@@ -65,7 +65,7 @@ impl<L: RouterLegs> Legs for L {
     }
 
     fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start {
-        RouterLegs::minimal(self, at, target, state)
+        RouterSegments::minimal(self, at, target, state)
     }
 
     fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<Start> {
