@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
 use crate::collect::CollectorState;
-use crate::experiment::Source;
-use crate::net_event::NetEvent;
+use crate::lp::net_event::NetEvent;
+use crate::setup::experiment::Source;
 use crate::{Error, Experiment};
 
 /// What every file begins with; the version is that of the layout.

@@ -7,9 +7,9 @@ use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
 use crate::collect::{CollectSetting, Series};
-use crate::experiment::Experiment;
-use crate::job::{Job, JobKind};
 use crate::run::{Control, RunContext, run_in};
+use crate::setup::experiment::Experiment;
+use crate::setup::job::{Job, JobKind};
 
 /// Runs an experiment, and then each of its jobs of ranks alone. The result is that of the whole experiment,
 /// and says how much slower each job was in company.

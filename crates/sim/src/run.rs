@@ -11,20 +11,20 @@ use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
 
 use crate::Error;
-use crate::audit::audit;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::collect::Collector;
-use crate::credits::Credits;
-use crate::early_commit::EarlyCommit;
-use crate::experiment::Experiment;
-use crate::inventory;
-use crate::job::JobKind;
-use crate::model::{NetworkLp, Simulation};
-use crate::net_event::{NetEvent, Record};
-use crate::outcome::FinalState;
-use crate::wait_cycles;
-use crate::wiring::Identity;
+use crate::lp::credits::Credits;
+use crate::lp::early_commit::EarlyCommit;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::wiring::Identity;
+use crate::outcome::audit::audit;
+use crate::outcome::final_state::FinalState;
+use crate::outcome::inventory;
+use crate::outcome::wait_cycles;
+use crate::setup::experiment::Experiment;
+use crate::setup::job::JobKind;
 
 /// Ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;

@@ -97,7 +97,7 @@ fn detours_in_a_hyperx_are_taken_by_load_times_links() {
     };
     assert_eq!(hop("doal", &room), Hop::new(Port(4), 1));
     assert_eq!(
-        (hop("dal", &room).port, hop("dal", &room).entry),
+        (hop("dal", &room).port, hop("dal", &room).claim),
         (Port(8), BufferClaim::Reserved)
     );
     // Nowhere is room: the escape in dimension order, which waits.

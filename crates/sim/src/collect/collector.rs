@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::Error;
-use crate::message_history::{Line, MessageHistory, TraceBuilder};
-use crate::model::{NetworkLp, Simulation};
-use crate::net_event::{BriefFlow, Record};
-use crate::outcome::NotBegun;
+use crate::collect::message_history::{Line, MessageHistory, TraceBuilder};
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::{BriefFlow, Record};
+use crate::outcome::final_state::NotBegun;
 
 /// Records between two looks at the clock.
 const UNSEEN: u32 = 4096;

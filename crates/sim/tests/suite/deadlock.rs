@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use des::Time;
-use routing::{At, Congestion, BufferClaim, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free};
+use routing::{
+    At, BufferClaim, Congestion, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free,
+};
 use sim::{Experiment, Network, Plane};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};

@@ -13,12 +13,12 @@ use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::experiment::Network;
-use crate::job::{Job, JobKind};
-use crate::model::Simulation;
-use crate::rails::EndPoint;
-use crate::trace_record::{Activity, MessageKey, TraceRecord};
-use crate::wiring::{Identity, Numbering};
+use crate::lp::model::Simulation;
+use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
+use crate::lp::wiring::{Identity, Numbering};
+use crate::setup::experiment::Network;
+use crate::setup::job::{Job, JobKind};
+use crate::setup::rails::EndPoint;
 
 /// A row of one of the tables.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use std::path::Path;
 use config::{Error, Section};
 use des::RandomStream;
 
-use crate::named::{self, Described};
+use crate::setup::named::{self, Described};
 
 /// Most ranks that a host can have.
 const MAX_RANKS_PER_HOST: u32 = 4096;

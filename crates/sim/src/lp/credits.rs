@@ -7,9 +7,9 @@
 //! the run begins anew, with each credit by itself. Either way the results are the same, to the last bit.
 
 use crate::collect::Series;
-use crate::experiment::{Experiment, RouterModel};
-use crate::job::Job;
 use crate::run::RunContext;
+use crate::setup::experiment::{Experiment, RouterModel};
+use crate::setup::job::Job;
 
 /// Batches are this part of a buffer: small enough that what is kept is seldom missed.
 const PART: u32 = 8;

@@ -1,7 +1,7 @@
 //! The network as tables: its routers, hosts and links, which are known before anything happens.
 //!
 //! They are written when a run begins, so that one that is under way or was killed can be drawn. What links have
-//! carried, and their ends in words, are added at the end ([`crate::outcome`]).
+//! carried, and their ends in words, are added at the end ([`crate::outcome::final_state`]).
 
 use std::io;
 
@@ -9,8 +9,8 @@ use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
 use results::{Shelf, Table};
 use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
 
-use crate::experiment::Network;
-use crate::rails::EndPoint;
+use crate::setup::experiment::Network;
+use crate::setup::rails::EndPoint;
 
 /// Tables that are there from the beginning of a run.
 pub const KNOWN_BEFORE: &[&str] = &["hosts", "links", "routers"];

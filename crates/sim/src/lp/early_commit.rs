@@ -9,10 +9,10 @@
 use des::{Executor, Time};
 
 use crate::collect::Series;
-use crate::credits::Credits;
-use crate::experiment::{Experiment, Network};
-use crate::job::Job;
+use crate::lp::credits::Credits;
 use crate::run::RunContext;
+use crate::setup::experiment::{Experiment, Network};
+use crate::setup::job::Job;
 
 /// Hosts make messages so many times the shortest cable ahead: enough for several, few enough to be near in memory
 /// when they are due.

@@ -4,8 +4,8 @@ use fabric::Packet;
 use routing::BufferClaim;
 use serde::{Deserialize, Serialize};
 
-use crate::load_reports::Loads;
-use crate::trace_record::TraceRecord;
+use crate::lp::load_reports::Loads;
+use crate::lp::trace_record::TraceRecord;
 
 /// A fact that a router, a host or the overseer learns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

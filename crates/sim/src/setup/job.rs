@@ -1,7 +1,7 @@
 //! Jobs: what runs on the network, on which hosts, and who sits on a host.
 //!
-//! In which order a job takes hosts is said by its [placement](crate::placement), and which rank sits on which
-//! of them by its [mapping](crate::mapping).
+//! In which order a job takes hosts is said by its [placement](crate::setup::placement), and which rank sits on which
+//! of them by its [mapping](crate::setup::mapping).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,10 +15,10 @@ use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
 use workload::{Interpreters, Workload};
 
 use crate::Error;
-use crate::experiment::{Network, read_start};
-use crate::geometry::HostGeometry;
-use crate::mapping;
-use crate::placement::{self, Order, Site};
+use crate::setup::experiment::{Network, read_start};
+use crate::setup::geometry::HostGeometry;
+use crate::setup::mapping;
+use crate::setup::placement::{self, Order, Site};
 
 /// Most repetitions of a job: more would not end.
 const MAX_REPETITIONS: u64 = 1_000_000_000;

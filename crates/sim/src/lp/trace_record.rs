@@ -3,7 +3,7 @@
 //!
 //! A record is told when its fact is certain in the LP that tells it, and holds nothing that another LP knows. What
 //! belongs together, as the parts of a message's life do, comes together where records are committed
-//! (`crates/sim/src/message_history.rs`).
+//! (`crates/sim/src/collect/message_history.rs`).
 
 use des::{LpId, Time};
 use fabric::Wait;

@@ -3,8 +3,8 @@
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology, Tree};
 use workload::traffic::{Geometry, Grid, GridKind};
 
-use crate::experiment::Network;
-use crate::rails::Rails;
+use crate::setup::experiment::Network;
+use crate::setup::rails::Rails;
 
 /// A topology, or one of several planes of it. A host is where its first rail is. What the numbers of hosts have in
 /// common is found out when it is asked for, by a look at all of them.

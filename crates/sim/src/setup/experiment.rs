@@ -15,9 +15,9 @@ use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
-use crate::credits::CreditSetting;
-use crate::job::{self, Job, JobKind};
-use crate::rails::Rails;
+use crate::lp::credits::CreditSetting;
+use crate::setup::job::{self, Job, JobKind};
+use crate::setup::rails::Rails;
 
 /// Everything that a run needs, built and checked.
 ///

@@ -11,8 +11,8 @@ use topology::RouterId;
 use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::collect::{Plan, bytes_of_samples};
-use crate::experiment::{Experiment, RouterModel};
-use crate::job::JobKind;
+use crate::setup::experiment::{Experiment, RouterModel};
+use crate::setup::job::JobKind;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
@@ -117,16 +117,16 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         RouterModel::Packet => packet::bytes_per_port(vcs, experiment.network.slot() > 0),
         RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
     };
-    let link_end = size_of::<Option<crate::wiring::LinkEnd>>() as u64;
+    let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);
     let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
         .map(|ports| ports * (port(ports) + link_end) + samples(true, ports))
         .sum();
-    let router = size_of::<crate::router_lp::RouterLp>() as u64;
+    let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
-    let host = crate::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
+    let host = crate::lp::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
     let host = host + samples(false, u64::from(rails));
     // The kernel's own: identity, numbering, list heads, counters.
     let process = 64;

@@ -2,7 +2,7 @@
 //! follows a `#`, are skipped.
 
 use super::Placement;
-use crate::named::numbers;
+use crate::setup::named::numbers;
 
 pub(super) const KIND: Placement = Placement {
     name: "file",

@@ -13,8 +13,8 @@ use routing::BufferClaim;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
-use crate::model::{NetworkLp, Simulation};
-use crate::net_event::NetEvent;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::NetEvent;
 
 /// What is still in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,12 +76,12 @@ fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u6
 fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut InFlight, held: &mut Held) {
     let processes = &simulation.numbering;
     match (processes.identity(event.target), event.payload) {
-        (crate::wiring::Identity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
+        (crate::lp::wiring::Identity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
             flight.add(packet.bytes);
             *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
         }
         (
-            crate::wiring::Identity::Router(router),
+            crate::lp::wiring::Identity::Router(router),
             NetEvent::PacketReady {
                 input,
                 output,
@@ -101,15 +101,15 @@ fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut I
             *held.entry((router, input, input_vc)).or_default() +=
                 room(simulation, router, input, packet.bytes);
         }
-        (crate::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
+        (crate::lp::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
             flight.add(packet.bytes)
         }
-        (crate::wiring::Identity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
+        (crate::lp::wiring::Identity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
             if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
                 *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
             }
         }
-        (crate::wiring::Identity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
+        (crate::lp::wiring::Identity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
             let (router, port) = simulation.network.attachment(host, u32::from(port));
             *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
         }

@@ -4,7 +4,7 @@
 use config::{Error, Section};
 
 use super::{MAX_RANKS_PER_HOST, Mapping, MappingRequest, RankMapping};
-use crate::named::numbers;
+use crate::setup::named::numbers;
 
 pub(super) const KIND: Mapping = Mapping {
     name: "file",

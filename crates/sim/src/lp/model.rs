@@ -10,17 +10,17 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
-use crate::counts::JobCounts;
-use crate::credits::Credits;
-use crate::early_commit::EarlyCommit;
-use crate::experiment::{Experiment, Network};
-use crate::host::{Host, HostUndo};
-use crate::job::{HostOccupants, Job, JobKind};
-use crate::load_reports::LoadReportsUndo;
-use crate::net_event::{NetEvent, Record};
-use crate::router_lp::RouterLp;
-use crate::termination_detector::TerminationDetector;
-use crate::wiring::{Identity, Numbering};
+use crate::lp::counts::JobCounts;
+use crate::lp::credits::Credits;
+use crate::lp::early_commit::EarlyCommit;
+use crate::lp::host::{Host, HostUndo};
+use crate::lp::load_reports::LoadReportsUndo;
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::router_lp::RouterLp;
+use crate::lp::termination_detector::TerminationDetector;
+use crate::lp::wiring::{Identity, Numbering};
+use crate::setup::experiment::{Experiment, Network};
+use crate::setup::job::{HostOccupants, Job, JobKind};
 
 /// A network with its jobs; read only while it runs.
 pub struct Simulation {

@@ -10,13 +10,13 @@ use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::host::Host;
-use crate::inventory::{self, End};
-use crate::job::JobKind;
-use crate::model::{NetworkLp, Simulation};
-use crate::net_event::NetEvent;
-use crate::router_lp::Switch;
-use crate::wiring::Identity;
+use crate::lp::host::Host;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::NetEvent;
+use crate::lp::router_lp::Switch;
+use crate::lp::wiring::Identity;
+use crate::outcome::inventory::{self, End};
+use crate::setup::job::JobKind;
 
 /// The final state of a run, to be read out.
 pub struct FinalState<'a> {
@@ -277,7 +277,13 @@ impl FinalState<'_> {
         (rank_rows, call_rows)
     }
 
-    fn rank_row(&self, job: &Arc<str>, seat: &crate::host::RankSlot, host: HostId, start: Time) -> RankRow {
+    fn rank_row(
+        &self,
+        job: &Arc<str>,
+        seat: &crate::lp::host::RankSlot,
+        host: HostId,
+        start: Time,
+    ) -> RankRow {
         let stats = seat
             .state
             .as_ref()

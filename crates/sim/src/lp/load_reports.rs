@@ -9,8 +9,8 @@ use routing::Reports;
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use crate::model::{Simulation, Undo};
-use crate::net_event::NetEvent;
+use crate::lp::model::{Simulation, Undo};
+use crate::lp::net_event::NetEvent;
 
 /// Loads in one event.
 pub const LOADS_PER_EVENT: usize = 8;

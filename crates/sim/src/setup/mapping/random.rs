@@ -1,7 +1,7 @@
 //! Ranks in random order, with as many on each host as `linear` puts there.
 
 use super::Mapping;
-use crate::placement::shuffle;
+use crate::setup::placement::shuffle;
 
 pub(super) const KIND: Mapping = Mapping {
     name: "random",

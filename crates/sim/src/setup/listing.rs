@@ -86,11 +86,11 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
             .collect(),
-        "placements" => crate::placement::PLACEMENTS
+        "placements" => crate::setup::placement::PLACEMENTS
             .iter()
             .map(|p| part(p.name, p.summary, p.parameters))
             .collect(),
-        "mappings" => crate::mapping::MAPPINGS
+        "mappings" => crate::setup::mapping::MAPPINGS
             .iter()
             .map(|m| part(m.name, m.summary, m.parameters))
             .collect(),

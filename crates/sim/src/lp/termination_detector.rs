@@ -14,8 +14,8 @@
 use des::{Context, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Simulation, Undo};
-use crate::net_event::NetEvent;
+use crate::lp::model::{Simulation, Undo};
+use crate::lp::net_event::NetEvent;
 
 /// The state of the overseer.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -25,8 +25,8 @@ use des::RandomStream;
 use topology::HostId;
 use workload::traffic::Geometry;
 
-use crate::geometry::HostGeometry;
-use crate::named::{self, Described};
+use crate::setup::geometry::HostGeometry;
+use crate::setup::named::{self, Described};
 
 /// A kind of placement.
 pub struct Placement {

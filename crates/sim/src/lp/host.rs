@@ -16,13 +16,13 @@ use workload::{Operation, Program, TraceError};
 
 use crate::Error;
 use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
-use crate::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
-use crate::job::{JobKind, RankJob, TrafficJob};
-use crate::model::{Simulation, Undo};
-use crate::net_event::{NetEvent, Record};
-use crate::rails::{Choice, EndPoint, MAX_RAILS};
-use crate::trace_record::{MessageKey, TraceRecord};
-use crate::wiring::LinkEnd;
+use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
+use crate::lp::model::{Simulation, Undo};
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::trace_record::{MessageKey, TraceRecord};
+use crate::lp::wiring::LinkEnd;
+use crate::setup::job::{JobKind, RankJob, TrafficJob};
+use crate::setup::rails::{Choice, EndPoint, MAX_RAILS};
 
 /// What the NIC gives back when a message has left: the rank's place on the host and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

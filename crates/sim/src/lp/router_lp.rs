@@ -13,13 +13,13 @@ use topology::{Peer, Port, RouterId};
 
 use crate::Error;
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
-use crate::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
-use crate::experiment::RouterModel;
-use crate::load_reports::LoadReports;
-use crate::model::{self, Simulation, Undo};
-use crate::net_event::{NetEvent, Record};
-use crate::trace_record::TraceRecord;
-use crate::wiring::LinkEnd;
+use crate::lp::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
+use crate::lp::load_reports::LoadReports;
+use crate::lp::model::{self, Simulation, Undo};
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::trace_record::TraceRecord;
+use crate::lp::wiring::LinkEnd;
+use crate::setup::experiment::RouterModel;
 
 /// A router and what its ports are wired to.
 pub struct RouterLp {

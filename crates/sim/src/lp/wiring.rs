@@ -6,8 +6,8 @@
 use des::{LpId, Partition, Time};
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
 
-use crate::experiment::Network;
-use crate::rails::EndPoint;
+use crate::setup::experiment::Network;
+use crate::setup::rails::EndPoint;
 
 /// What an LP is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
