@@ -3,9 +3,7 @@
 
 use std::cmp::Ordering;
 
-use topology::{
-    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
-};
+use topology::{Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick};
 
 use crate::{Chance, Hop};
 
@@ -27,15 +25,14 @@ pub(crate) fn compiled<P: PerTopology>(topology: &dyn Topology, what: P) -> P::B
     let Shape::Groups(groups) = topology.shape() else {
         unreachable!("the registry checks the shape")
     };
-    macro_rules! first_of {
+    macro_rules! build_for {
         ($($kind:ty),*) => {
             $(if let Some(concrete) = groups.as_any().downcast_ref::<$kind>() {
                 return what.build(GroupNetwork::new(concrete.clone()));
             })*
         };
     }
-    // Every topology of groups.
-    first_of!(Dragonfly, Dragonfly2d, DragonflyPlus);
+    topology::for_topologies_of_groups!(build_for);
     unreachable!("every topology of groups is in the list")
 }
 

@@ -55,7 +55,7 @@ const SYMMETRIC: &str = "extra links lead both ways";
 
 /// The global ports of groups. A router is counted within its group, without those that have none.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrangement {
+pub(crate) struct GlobalLinks {
     groups: u32,
     /// Other groups, groups - 1; 1 where there are none, to divide by.
     others: Divisor,
@@ -87,13 +87,13 @@ enum Order {
 
 /// A group and one of its routers that have global ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct GroupMember {
     pub(crate) group: u32,
     pub(crate) router: u32,
 }
 
 /// How the routers with global ports are called in experiments and messages.
-pub(crate) struct Names {
+pub(crate) struct RouterNames {
     /// `"routers"`.
     pub(crate) routers: &'static str,
     /// `"global_links_per_router"`.
@@ -112,9 +112,9 @@ struct Links {
     extra: Option<(bool, bool)>,
 }
 
-impl Arrangement {
+impl GlobalLinks {
     /// Reads how groups with this many routers with global ports are linked.
-    pub(crate) fn read(section: &Section, routers: u32, names: &Names) -> Result<Arrangement, Error> {
+    pub(crate) fn read(section: &Section, routers: u32, names: &RouterNames) -> Result<GlobalLinks, Error> {
         let per_router = section.optional::<u32>(names.per_router)?;
         let between = section.optional::<u32>(LINKS_BETWEEN_GROUPS.0)?;
         let (ports, groups, rounds, extra) = match (per_router, between) {
@@ -133,7 +133,7 @@ impl Arrangement {
             (left, each) => (left, each + 1),
         };
         let order = read_order(section, ports)?;
-        Ok(Arrangement {
+        Ok(GlobalLinks {
             groups,
             others: Divisor::new((groups - 1).max(1)),
             rounds,
@@ -192,7 +192,7 @@ impl Arrangement {
     }
 
     /// Where the `k`-th global port of a router leads: group, router there, and which of its global ports.
-    pub(crate) fn across(&self, at: Place, k: u32) -> Option<(Place, u32)> {
+    pub(crate) fn across(&self, at: GroupMember, k: u32) -> Option<(GroupMember, u32)> {
         let ports = self.ports_at(at.router);
         if k >= ports.end - ports.start {
             return None;
@@ -203,7 +203,7 @@ impl Arrangement {
         };
         let (group, index) = self.lead(at.group, port)?;
         let (router, k) = self.gateway(group, at.group, index);
-        Some((Place { group, router }, k))
+        Some((GroupMember { group, router }, k))
     }
 
     /// Position of group `of` among the groups other than `seen_from`, in the order of a round.
@@ -322,7 +322,7 @@ impl Arrangement {
         first.min(self.rounds)..end.min(self.rounds)
     }
 
-    fn links(&self, from: Place, to: Place) -> Links {
+    fn links(&self, from: GroupMember, to: GroupMember) -> Links {
         Links {
             at_from: self.rounds_at(from.router, self.position(from.group, to.group)),
             at_to: self.rounds_at(to.router, self.position(to.group, from.group)),
@@ -340,7 +340,7 @@ impl Arrangement {
     /// Where all routers of a group are linked to each other: of the links between the groups of two routers
     /// one with the fewest local links beside it, and how many links the path through it has.
     #[inline]
-    pub(crate) fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
+    pub(crate) fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
         let differ = |a: u32, b: u32| u8::from(a != b);
         let (index, local) = match self.order {
             Order::Random(_) => self.nearest_by(from.group, to.group, draw, |here, there| {
@@ -411,7 +411,11 @@ impl Arrangement {
 }
 
 /// Ports, groups, rounds and extra links where the ports of a router are given.
-fn read_per_router(section: &Section, routers: u32, names: &Names) -> Result<(u32, u32, u32, u32), Error> {
+fn read_per_router(
+    section: &Section,
+    routers: u32,
+    names: &RouterNames,
+) -> Result<(u32, u32, u32, u32), Error> {
     let per_router = positive(section, names.per_router, None)?;
     let ports = count(
         section,
@@ -513,13 +517,13 @@ fn pick(draw: u32, first: Range<u32>, second: Range<u32>, single: Option<u32>) -
 mod tests {
     use super::*;
 
-    const NAMES: Names = Names {
+    const NAMES: RouterNames = RouterNames {
         routers: "routers",
         per_router: "global_links_per_router",
     };
 
-    fn built(routers: u32, parameters: &str) -> Arrangement {
-        Arrangement::read(
+    fn built(routers: u32, parameters: &str) -> GlobalLinks {
+        GlobalLinks::read(
             &Section::from_toml(parameters, "x.toml").unwrap(),
             routers,
             &NAMES,
@@ -537,12 +541,12 @@ mod tests {
         for (group, router, k) in [(0, 0, 0), (5, 3, 1), (2, 1, 1), (8, 2, 0)] {
             let port = router * h + k;
             let to = (group + 9 - (port + 1)) % 9;
-            let expected = Place {
+            let expected = GroupMember {
                 group: to,
                 router: a - 1 - router,
             };
             assert_eq!(
-                wires.across(Place { group, router }, k),
+                wires.across(GroupMember { group, router }, k),
                 Some((expected, h - 1 - k))
             );
         }
@@ -553,14 +557,14 @@ mod tests {
         let wires = |seed: u32| {
             let text = format!("global_links_per_router = 2\narrangement = \"random\"\nseed = {seed}");
             let wires = built(8, &text);
-            let ends = (0..17).flat_map(|group| (0..8).map(move |router| Place { group, router }));
+            let ends = (0..17).flat_map(|group| (0..8).map(move |router| GroupMember { group, router }));
             ends.map(|at| wires.across(at, 0)).collect::<Vec<_>>()
         };
         assert_eq!(wires(3), wires(3));
         assert_ne!(wires(3), wires(4));
         assert_ne!(wires(3), {
             let wires = built(8, "global_links_per_router = 2");
-            let ends = (0..17).flat_map(|group| (0..8).map(move |router| Place { group, router }));
+            let ends = (0..17).flat_map(|group| (0..8).map(move |router| GroupMember { group, router }));
             ends.map(|at| wires.across(at, 0)).collect::<Vec<_>>()
         });
     }
@@ -570,7 +574,7 @@ mod tests {
     fn routers_share_the_links_between_groups() {
         let wires = built(8, "links_between_groups = 3\ngroups = 8");
         let of_router = |router| {
-            let wired = |k: &u32| wires.across(Place { group: 2, router }, *k).is_some();
+            let wired = |k: &u32| wires.across(GroupMember { group: 2, router }, *k).is_some();
             (0..9).filter(wired).count()
         };
         assert_eq!(

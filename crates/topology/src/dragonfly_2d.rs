@@ -12,17 +12,15 @@
 //! Inside a group paths go along the row first, then along the column: row links wait for column links only,
 //! and no column link for another.
 
-use std::any::Any;
-
 use config::{Error, Section};
 
-use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Place, SEED};
+use crate::arrangement::{ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, SEED};
 use crate::dragonfly::NAMES;
+use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
 use crate::{
-    Divisor, Groups, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology,
-    search,
+    Divisor, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -68,7 +66,7 @@ pub struct Dragonfly2d {
     rows: Line,
     columns: Line,
     local_paths: u16,
-    global: Arrangement,
+    global: GlobalLinks,
     first_global_port: u16,
     ports: u16,
 }
@@ -126,7 +124,7 @@ impl Dragonfly2d {
             );
             section.error("column_links", text)
         })?;
-        let global = Arrangement::read(section, routers_per_group, &NAMES)?;
+        let global = GlobalLinks::read(section, routers_per_group, &NAMES)?;
         let (groups, h) = (global.groups(), global.ports_of_router());
         let row_ports = count(section, "columns", "links", &[columns - 1, row_links])?;
         let column_ports = count(section, "rows", "links", &[rows - 1, column_links])?;
@@ -146,12 +144,6 @@ impl Dragonfly2d {
         })
     }
 
-    #[inline]
-    fn place(&self, router: RouterId) -> Place {
-        let (group, router) = self.routers_per_group.divide(router.0);
-        Place { group, router }
-    }
-
     /// Row and column of a router, by its number in the group.
     #[inline]
     fn spot(&self, router: u32) -> (u32, u32) {
@@ -163,23 +155,6 @@ impl Dragonfly2d {
     fn local_distance(&self, from: (u32, u32), to: u32) -> u8 {
         let to = self.spot(to);
         u8::from(from.0 != to.0) + u8::from(from.1 != to.1)
-    }
-
-    #[inline]
-    fn global_port(&self, at: Place, k: u32) -> (RouterId, Port) {
-        (
-            RouterId(at.group * self.routers_per_group.get() + at.router),
-            Port(self.first_global_port + k as u16),
-        )
-    }
-
-    /// A link between the groups of two routers with the fewest local links beside it, and how many these
-    /// are.
-    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
-        let (near, far) = (self.spot(from.router), self.spot(to.router));
-        self.global.nearest_by(from.group, to.group, draw, |here, there| {
-            self.local_distance(near, here) + self.local_distance(far, there)
-        })
     }
 }
 
@@ -200,16 +175,10 @@ impl Topology for Dragonfly2d {
         if let Some(host) = self.host_ports.peer(router.0, port) {
             return host;
         }
-        let at = self.place(router);
+        let at = self.member(router);
         if port.0 >= self.first_global_port {
             let k = u32::from(port.0 - self.first_global_port);
-            return match self.global.across(at, k) {
-                Some((to, k)) => {
-                    let (router, port) = self.global_port(to, k);
-                    Peer::Router(router, port)
-                }
-                None => Peer::Unwired,
-            };
+            return self.global_peer(at, k);
         }
         let (row, column) = self.spot(at.router);
         let first = router.0 - at.router;
@@ -231,7 +200,7 @@ impl Topology for Dragonfly2d {
     /// Several global links can be shorter than one with the local links beside it, so this may be less than
     /// minimal routing takes, which crosses one. Where that is possible the way is searched.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        let (here, there) = (self.place(from), self.place(to));
+        let (here, there) = (self.member(from), self.member(to));
         if here.group == there.group {
             return u32::from(self.local_distance(self.spot(here.router), there.router));
         }
@@ -257,7 +226,7 @@ impl Topology for Dragonfly2d {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let at = self.place(router);
+        let at = self.member(router);
         let (row, column) = self.spot(at.router);
         format!("group {}, row {row}, column {column}", at.group)
     }
@@ -296,61 +265,42 @@ impl Topology for Dragonfly2d {
     }
 }
 
-impl Groups for Dragonfly2d {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Grouped for Dragonfly2d {
+    #[inline]
+    fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     #[inline]
-    fn groups(&self) -> u32 {
-        self.global.groups()
+    fn group_size(&self) -> Divisor {
+        self.routers_per_group
     }
 
     #[inline]
-    fn group(&self, router: RouterId) -> u32 {
-        self.routers_per_group.quotient(router.0)
-    }
-
-    fn routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
-    }
-
-    fn host_routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
+    fn first_global_port(&self) -> u16 {
+        self.first_global_port
     }
 
     #[inline]
-    fn links_between(&self, from: u32, to: u32) -> u32 {
-        self.global.links_between(from, to)
+    fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
+        let (near, far) = (self.spot(from.router), self.spot(to.router));
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.local_distance(near, here) + self.local_distance(far, there)
+        })
     }
 
-    #[inline]
-    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
-        let (router, k) = self.global.gateway(from, to, index);
-        self.global_port(Place { group: from, router }, k)
-    }
-
-    /// Looks at every link between the two groups.
-    #[inline]
-    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
-        if self.global.is_single() {
-            return 0;
-        }
-        self.nearest(self.place(from), self.place(to), draw).0
-    }
-
-    fn local_diameter(&self) -> u32 {
+    fn group_diameter(&self) -> u32 {
         let wide = |line: Line| u32::from(line.size.get() > 1);
         (wide(self.rows) + wide(self.columns)).max(1)
     }
 
     #[inline]
-    fn local_paths(&self) -> u16 {
+    fn group_paths(&self) -> u16 {
         self.local_paths
     }
 
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+    fn group_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
         let from = self.spot(self.routers_per_group.remainder(from.0));
         let to = self.spot(self.routers_per_group.remainder(to.0));
         let (column_cable, row_cable) = self.rows.cables.divide(u32::from(path));
@@ -365,6 +315,7 @@ impl Groups for Dragonfly2d {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Groups;
 
     fn built(parameters: &str) -> Dragonfly2d {
         Dragonfly2d::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()

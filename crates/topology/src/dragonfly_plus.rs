@@ -14,16 +14,15 @@
 //! links down wait for links up; on one VC the two kinds would close a circle, so routing has to keep them
 //! on different ones.
 
-use std::any::Any;
-
 use config::{Error, Section};
 
-use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Names, Place, SEED};
+use crate::arrangement::{
+    ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
+};
+use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
-use crate::{
-    Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
-};
+use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-plus",
@@ -45,7 +44,7 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(DragonflyPlus::read(section)?)),
 };
 
-const NAMES: Names = Names {
+const NAMES: RouterNames = RouterNames {
     routers: "spines",
     per_router: "global_links_per_spine",
 };
@@ -64,7 +63,7 @@ pub struct DragonflyPlus {
     /// Leaves and spines.
     routers_per_group: Divisor,
     local_paths: u16,
-    global: Arrangement,
+    global: GlobalLinks,
     leaf_ports: u16,
     spine_ports: u16,
 }
@@ -74,7 +73,7 @@ impl DragonflyPlus {
         let host_ports = HostPorts::read(section, "hosts_per_leaf", None)?;
         let leaves = positive(section, "leaves_per_group", None)?;
         let spines = positive(section, "spines_per_group", Some(leaves))?;
-        let global = Arrangement::read(section, spines, &NAMES)?;
+        let global = GlobalLinks::read(section, spines, &NAMES)?;
         let routers = leaves.checked_add(spines).ok_or_else(|| {
             let text = format!("{leaves} leaves and {spines} spines of a group are too many");
             section.error("spines_per_group", text)
@@ -94,26 +93,9 @@ impl DragonflyPlus {
         })
     }
 
-    /// The group of a router and its number in it, leaves first.
-    #[inline]
-    fn place(&self, router: RouterId) -> Place {
-        let (group, router) = self.routers_per_group.divide(router.0);
-        Place { group, router }
-    }
-
     #[inline]
     fn is_leaf(&self, router: u32) -> bool {
         router < self.leaves.get()
-    }
-
-    /// The router of a group by the number of its spine, and a global port of it.
-    #[inline]
-    fn global_port(&self, group: u32, spine: u32, k: u32) -> (RouterId, Port) {
-        let leaves = self.leaves.get();
-        (
-            RouterId(group * self.routers_per_group.get() + leaves + spine),
-            Port((leaves + k) as u16),
-        )
     }
 
     /// Local links between a router, by its number in the group, and a spine of it.
@@ -124,18 +106,6 @@ impl DragonflyPlus {
             Some(own) if own == spine => 0,
             Some(_) => 2,
         }
-    }
-
-    /// A link between the groups of two routers with the fewest local links beside it, and how many these
-    /// are.
-    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
-        if self.is_leaf(from.router) && self.is_leaf(to.router) {
-            let links = self.global.links_between(from.group, to.group);
-            return (crate::pick(draw, links).0, 2);
-        }
-        self.global.nearest_by(from.group, to.group, draw, |here, there| {
-            self.to_spine(from.router, here) + self.to_spine(to.router, there)
-        })
     }
 }
 
@@ -157,7 +127,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn ports(&self, router: RouterId) -> u16 {
-        if self.is_leaf(self.place(router).router) {
+        if self.is_leaf(self.member(router).router) {
             self.leaf_ports
         } else {
             self.spine_ports
@@ -165,7 +135,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
-        let at = self.place(router);
+        let at = self.member(router);
         let (first, leaves) = (router.0 - at.router, self.leaves.get());
         if self.is_leaf(at.router) {
             let leaf = at.group * leaves + at.router;
@@ -180,14 +150,8 @@ impl Topology for DragonflyPlus {
             let up = (self.host_ports.count() + spine) as u16;
             return Peer::Router(RouterId(first + u32::from(port.0)), Port(up));
         };
-        let at = Place { router: spine, ..at };
-        match self.global.across(at, k) {
-            Some((to, k)) => {
-                let (router, port) = self.global_port(to.group, to.router, k);
-                Peer::Router(router, port)
-            }
-            None => Peer::Unwired,
-        }
+        let at = GroupMember { router: spine, ..at };
+        self.global_peer(at, k)
     }
 
     #[inline]
@@ -203,7 +167,7 @@ impl Topology for DragonflyPlus {
         if from == to {
             return 0;
         }
-        let (here, there) = (self.place(from), self.place(to));
+        let (here, there) = (self.member(from), self.member(to));
         let leaves = u32::from(self.is_leaf(here.router)) + u32::from(self.is_leaf(there.router));
         if here.group == there.group {
             return if leaves == 1 { 1 } else { 2 };
@@ -219,7 +183,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass {
-        let leaf = self.is_leaf(self.place(router).router);
+        let leaf = self.is_leaf(self.member(router).router);
         if leaf && self.host_ports.has(port) {
             HOST_LINK
         } else if leaf || u32::from(port.0) < self.leaves.get() {
@@ -230,7 +194,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let at = self.place(router);
+        let at = self.member(router);
         match at.router.checked_sub(self.leaves.get()) {
             None => format!("group {}, leaf {}", at.group, at.router),
             Some(spine) => format!("group {}, spine {spine}", at.group),
@@ -261,62 +225,56 @@ impl Topology for DragonflyPlus {
     }
 }
 
-impl Groups for DragonflyPlus {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Grouped for DragonflyPlus {
+    #[inline]
+    fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     #[inline]
-    fn groups(&self) -> u32 {
-        self.global.groups()
+    fn group_size(&self) -> Divisor {
+        self.routers_per_group
     }
 
     #[inline]
-    fn group(&self, router: RouterId) -> u32 {
-        self.routers_per_group.quotient(router.0)
-    }
-
-    fn routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
-    }
-
-    fn host_routers_per_group(&self) -> u32 {
+    fn first_global_router(&self) -> u32 {
         self.leaves.get()
     }
 
     #[inline]
-    fn links_between(&self, from: u32, to: u32) -> u32 {
-        self.global.links_between(from, to)
+    fn first_global_port(&self) -> u16 {
+        self.leaves.get() as u16
     }
 
     #[inline]
-    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
-        let (spine, k) = self.global.gateway(from, to, index);
-        self.global_port(from, spine, k)
-    }
-
-    #[inline]
-    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
-        if self.global.is_single() {
-            return 0;
+    fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
+        if self.is_leaf(from.router) && self.is_leaf(to.router) {
+            let links = self.global.links_between(from.group, to.group);
+            return (crate::pick(draw, links).0, 2);
         }
-        self.nearest(self.place(from), self.place(to), draw).0
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.to_spine(from.router, here) + self.to_spine(to.router, there)
+        })
     }
 
-    fn local_diameter(&self) -> u32 {
+    fn routers_with_hosts(&self) -> u32 {
+        self.leaves.get()
+    }
+
+    fn group_diameter(&self) -> u32 {
         if self.routers_per_group.get() > 2 { 2 } else { 1 }
     }
 
     /// Over each spine or, between spines, over each leaf; several numbers stand for one path, so that all
     /// are drawn equally often.
     #[inline]
-    fn local_paths(&self) -> u16 {
+    fn group_paths(&self) -> u16 {
         self.local_paths
     }
 
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
-        let (from, to) = (self.place(from).router, self.place(to).router);
+    fn group_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+        let (from, to) = (self.member(from).router, self.member(to).router);
         let leaves = self.leaves.get();
         let spine = to.checked_sub(leaves);
         if self.is_leaf(from) {

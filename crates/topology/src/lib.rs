@@ -17,6 +17,7 @@ mod express_mesh;
 mod fat_tree;
 mod galois;
 mod graph;
+mod grouped;
 mod host_ports;
 mod hyperx;
 mod mesh;
