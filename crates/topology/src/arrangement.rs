@@ -47,19 +47,19 @@ pub(crate) const ARRANGEMENT: (&str, &str) = (
 );
 pub(crate) const SEED: (&str, &str) = ("seed", "of arrangement random (default: 1)");
 
-/// Links between two groups whose costs are kept while the least is looked for: more than there are between
-/// two of ten groups of a Cray XC.
+/// Number of link costs that [`GlobalLinks::nearest_by`] keeps: more than the links between two of ten groups of a
+/// Cray XC.
 const REMEMBERED: u32 = 128;
 
 const SYMMETRIC: &str = "extra links lead both ways";
 
-/// The global ports of groups. A router is counted within its group, without those that have none.
+/// The global links of all groups. A router number counts the routers of its group that have global ports.
 #[derive(Clone, Debug)]
 pub(crate) struct GlobalLinks {
     groups: u32,
-    /// Other groups, groups - 1; 1 where there are none, to divide by.
+    /// The number of other groups, groups - 1, but at least 1.
     others: Divisor,
-    /// Links that every pair of groups has at least.
+    /// Number of links that every pair of groups has at least.
     rounds: u32,
     /// Ports of a group that lead to nearby groups beyond the even rounds.
     extra: u32,
@@ -68,13 +68,13 @@ pub(crate) struct GlobalLinks {
     is_plain: bool,
     /// Global ports of a group.
     ports: u32,
-    /// Global ports of the first routers of a group.
+    /// Global ports of each of the first routers of a group.
     most: Divisor,
-    /// The first port of the routers that have one less.
+    /// The first port of the routers that have one port less.
     border: u32,
-    /// The first of these routers.
+    /// The first router that has one port less.
     full: u32,
-    /// Global ports of these routers.
+    /// Global ports of each router from `full` on.
     fewer: Divisor,
 }
 
@@ -85,35 +85,35 @@ enum Order {
     Random(Shuffle),
 }
 
-/// A group and one of its routers that have global ports.
+/// A router with global ports, by its group and its number in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GroupMember {
     pub(crate) group: u32,
     pub(crate) router: u32,
 }
 
-/// How the routers with global ports are called in experiments and messages.
+/// Names of the routers with global ports in experiments and messages.
 pub(crate) struct RouterNames {
-    /// `"routers"`.
+    /// Plural of the routers, for example `"routers"`.
     pub(crate) routers: &'static str,
-    /// `"global_links_per_router"`.
+    /// Key of their number of ports, for example `"global_links_per_router"`.
     pub(crate) per_router: &'static str,
 }
 
 /// The links between two groups, seen from one router in each.
 struct Links {
-    /// Even links at the router of the first group.
+    /// Rounds that start at the router of the first group.
     at_from: Range<u32>,
-    /// Even links at the router of the second group.
+    /// Rounds that end at the router of the second group.
     at_to: Range<u32>,
-    /// Even links in all.
+    /// Number of rounds.
     rounds: u32,
-    /// Whether there is an extra link, with the index `rounds`: is it at the first, at the second router?
+    /// The extra link, with index `rounds`, if there is one: whether it is at the first and at the second router.
     extra: Option<(bool, bool)>,
 }
 
 impl GlobalLinks {
-    /// Reads how groups with this many routers with global ports are linked.
+    /// Reads the links of groups that have `routers` routers with global ports each.
     pub(crate) fn read(section: &Section, routers: u32, names: &RouterNames) -> Result<GlobalLinks, Error> {
         let per_router = section.optional::<u32>(names.per_router)?;
         let between = section.optional::<u32>(LINKS_BETWEEN_GROUPS.0)?;
@@ -153,7 +153,7 @@ impl GlobalLinks {
         self.groups
     }
 
-    /// Most global ports of a router.
+    /// The largest number of global ports of a router.
     pub(crate) fn ports_of_router(&self) -> u32 {
         if self.ports == 0 { 0 } else { self.most.get() }
     }
@@ -178,7 +178,7 @@ impl GlobalLinks {
     /// is.
     #[inline]
     pub(crate) fn gateway(&self, from: u32, to: u32, index: u32) -> (u32, u32) {
-        // What every packet asks for, in most networks; the rest would cost it a fifth more.
+        // Most packets of most networks take this branch. The general case costs a fifth more.
         if self.is_plain && index < self.rounds {
             let position = if to < from { to } else { to - 1 };
             return self.most.divide(index * self.others.get() + position);
@@ -191,7 +191,7 @@ impl GlobalLinks {
         self.router_of(self.port(from, to, index))
     }
 
-    /// Where the `k`-th global port of a router leads: group, router there, and which of its global ports.
+    /// Destination of the `k`-th global port of a router: group, router in it, and its global port.
     pub(crate) fn across(&self, at: GroupMember, k: u32) -> Option<(GroupMember, u32)> {
         let ports = self.ports_at(at.router);
         if k >= ports.end - ports.start {
@@ -274,7 +274,7 @@ impl GlobalLinks {
             return None;
         }
         let (step, backwards) = (extra / 2 + 1, !extra.is_multiple_of(2));
-        // The last one of an odd number joins opposite groups; forwards and backwards are the same there.
+        // The last port of an odd number joins opposite groups, where both directions are the same.
         let opposite = extra == self.extra - 1 && !self.extra.is_multiple_of(2);
         let ahead = match (opposite, backwards) {
             (true, _) => self.groups / 2,
@@ -307,7 +307,7 @@ impl GlobalLinks {
             let first = router * self.most.get();
             return first.min(self.ports)..(first + self.most.get()).min(self.ports);
         }
-        // Where the first routers have one port each, these have none.
+        // These routers have no port where the first routers have one.
         let each = self.most.get() - 1;
         let first = self.border + (router - self.full) * each;
         first..first + each
@@ -337,8 +337,8 @@ impl GlobalLinks {
         }
     }
 
-    /// Where all routers of a group are linked to each other: of the links between the groups of two routers
-    /// one with the fewest local links beside it, and how many links the path through it has.
+    /// For groups with all-to-all local links: a link between the groups of two routers with the fewest local links
+    /// beside it, and the number of links of the path through it.
     #[inline]
     pub(crate) fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
         let differ = |a: u32, b: u32| u8::from(a != b);
@@ -351,8 +351,8 @@ impl GlobalLinks {
         (index, local + 1)
     }
 
-    /// Of the links between two groups one with the least cost and that cost, which the routers at both ends
-    /// decide. Looks at every link once, and again at those beyond the first [`REMEMBERED`].
+    /// A link between two groups with the least cost, and that cost. The routers at both ends define the cost. Visits
+    /// every link once, and the links beyond the first [`REMEMBERED`] twice.
     #[inline]
     pub(crate) fn nearest_by(
         &self,
@@ -387,7 +387,7 @@ impl GlobalLinks {
         )
     }
 
-    /// What is worth saying about the links between groups, with a comma before it.
+    /// Description of the links between groups, with a leading comma.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         let (least, most) = (self.rounds, self.rounds + u32::from(self.extra > 0));
@@ -410,7 +410,7 @@ impl GlobalLinks {
     }
 }
 
-/// Ports, groups, rounds and extra links where the ports of a router are given.
+/// Ports, groups, rounds and extra links for given ports of a router.
 fn read_per_router(
     section: &Section,
     routers: u32,
@@ -444,7 +444,7 @@ fn read_per_router(
     Ok((ports, groups, rounds, extra))
 }
 
-/// Ports, groups, rounds and extra links where the links between two groups are given.
+/// Ports, groups, rounds and extra links for a given number of links between two groups.
 fn read_between(section: &Section) -> Result<(u32, u32, u32, u32), Error> {
     let between = positive(section, LINKS_BETWEEN_GROUPS.0, None)?;
     let groups = section.optional::<u32>(GROUPS.0)?.ok_or_else(|| {
@@ -482,7 +482,7 @@ fn read_order(section: &Section, ports: u32) -> Result<Order, Error> {
 }
 
 impl Links {
-    /// The `draw`-th link with the fewest local links beside it, and how many these are.
+    /// The `draw`-th link with the fewest local links beside it, and the number of these.
     fn choose(&self, draw: u32) -> (u32, u32) {
         let both = self.at_from.start.max(self.at_to.start)..self.at_from.end.min(self.at_to.end);
         let none = 0..0;

@@ -37,7 +37,7 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(Dragonfly::read(section)?)),
 };
 
-/// What a router with global ports is called.
+/// Names of the routers with global ports.
 pub(crate) const NAMES: RouterNames = RouterNames {
     routers: "routers",
     per_router: "global_links_per_router",
@@ -46,15 +46,15 @@ pub(crate) const NAMES: RouterNames = RouterNames {
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);
 
-/// A dragonfly; see the module. Public so that routing can be compiled for it: asking through
-/// [`Groups`] costs a routing decision more than making it.
+/// A dragonfly. Public so that routing can be compiled for it: a query through [`Groups`] costs more than a routing
+/// decision.
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
     hosts: u32,
     routers: u32,
-    /// p.
+    /// Hosts per router (p).
     host_ports: HostPorts,
-    /// a.
+    /// Routers per group (a).
     routers_per_group: Divisor,
     global: GlobalLinks,
     first_global_port: u16,
@@ -79,13 +79,13 @@ impl Dragonfly {
         })
     }
 
-    /// Position of router `of` of a group among those other than `seen_from`.
+    /// Index of router `of` among the routers of its group other than `seen_from`.
     #[inline]
     fn position(seen_from: u32, of: u32) -> u32 {
         if of < seen_from { of } else { of - 1 }
     }
 
-    /// Links on a shortest path with one global link, between routers of different groups.
+    /// Number of links of a shortest path with one global link, between routers of different groups.
     fn direct_distance(&self, from: RouterId, to: RouterId) -> u32 {
         self.global.nearest(self.member(from), self.member(to), 0).1
     }
@@ -127,8 +127,8 @@ impl Topology for Dragonfly {
         self.host_ports.attachment(host)
     }
 
-    /// Two global links through a third group can be shorter than a local, a global and a local one, so
-    /// this may be less than minimal routing takes, which crosses one global link.
+    /// Two global links through a third group can be shorter than a local, a global and a local link. So this
+    /// distance can be less than that of minimal routing, which takes one global link.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         if from == to {
             return 0;

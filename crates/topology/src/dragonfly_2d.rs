@@ -56,7 +56,7 @@ const ROW_LINK: LinkClass = LinkClass(1);
 const COLUMN_LINK: LinkClass = LinkClass(2);
 const GLOBAL_LINK: LinkClass = LinkClass(3);
 
-/// A dragonfly with grids for groups; see the module. Public so that routing can be compiled for it.
+/// A dragonfly whose groups are grids. Public so that routing can be compiled for it.
 #[derive(Clone, Debug)]
 pub struct Dragonfly2d {
     hosts: u32,
@@ -71,14 +71,14 @@ pub struct Dragonfly2d {
     ports: u16,
 }
 
-/// How a router is linked to the others of its row or column.
+/// The links of a router to the other routers of its row or column.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Routers of a row or column.
+    /// Number of routers of a row or column.
     size: Divisor,
-    /// The others, size - 1; 1 where there are none, to divide by.
+    /// Number of other routers, size - 1, but at least 1.
     others: Divisor,
-    /// Parallel links between two of them.
+    /// Parallel links between two routers.
     cables: Divisor,
     first_port: u32,
 }
@@ -134,7 +134,7 @@ impl Dragonfly2d {
             hosts: count(section, "groups", "hosts", &[groups, routers_per_group, p])?,
             host_ports,
             routers_per_group: Divisor::new(routers_per_group),
-            // A row is as long as there are columns.
+            // The length of a row is the number of columns.
             rows: Line::new(columns, row_links, p),
             columns: Line::new(rows, column_links, p + row_ports),
             local_paths,
@@ -144,13 +144,13 @@ impl Dragonfly2d {
         })
     }
 
-    /// Row and column of a router, by its number in the group.
+    /// Row and column of a router, from its number in the group.
     #[inline]
     fn spot(&self, router: u32) -> (u32, u32) {
         self.rows.size.divide(router)
     }
 
-    /// Local links between two routers of one group, by their numbers in it.
+    /// Number of local links between two routers of one group. `to` is a number in the group.
     #[inline]
     fn local_distance(&self, from: (u32, u32), to: u32) -> u8 {
         let to = self.spot(to);
@@ -197,15 +197,15 @@ impl Topology for Dragonfly2d {
         self.host_ports.attachment(host)
     }
 
-    /// Several global links can be shorter than one with the local links beside it, so this may be less than
-    /// minimal routing takes, which crosses one. Where that is possible the way is searched.
+    /// Several global links can be shorter than one with its local links, so this distance can be less than that of
+    /// minimal routing. A search finds it in those cases.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (here, there) = (self.member(from), self.member(to));
         if here.group == there.group {
             return u32::from(self.local_distance(self.spot(here.router), there.router));
         }
         let direct = self.nearest(here, there, 0).1 + 1;
-        // One link would be a direct one.
+        // A path with one link is a direct one.
         search::distance(self, from, to, 2, direct)
     }
 
@@ -250,7 +250,7 @@ impl Topology for Dragonfly2d {
         Shape::Groups(self)
     }
 
-    /// A group is a grid.
+    /// A group is drawn as a grid.
     fn layout(&self) -> Layout<'_> {
         Layout::Ring {
             groups: self,
@@ -321,7 +321,7 @@ mod tests {
         Dragonfly2d::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()
     }
 
-    /// The group of the white paper: 96 routers, 384 hosts, 15 links in the row and 15 in the column.
+    /// The group of the white paper has 96 routers and 384 hosts, 15 links in the row and 15 in the column.
     #[test]
     fn a_group_is_that_of_the_cray_xc() {
         let network = built("global_links_per_router = 10\ngroups = 3");
@@ -339,14 +339,14 @@ mod tests {
     #[test]
     fn paths_go_along_the_row_first() {
         let network = built("rows = 3\ncolumns = 4\nhosts_per_router = 2\nglobal_links_per_router = 1");
-        // From row 0, column 1 to row 2, column 3.
+        // The path leads from row 0, column 1 to row 2, column 3.
         let (from, to) = (RouterId(1), RouterId(11));
         let port = network.local_port(from, to, 2);
         let Peer::Router(next, _) = network.peer(from, port) else {
             panic!("not a link between routers")
         };
         assert_eq!(next, RouterId(3));
-        // Three links to each of two routers of the column; the third one to row 2.
+        // Each of two routers of the column has three links; this is the third link to row 2.
         assert_eq!(network.local_port(next, to, 2), Port(2 + 3 + 2 * 2 + 1));
     }
 }

@@ -52,7 +52,7 @@ const NAMES: RouterNames = RouterNames {
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);
 
-/// A Dragonfly+; see the module. Public so that routing can be compiled for it.
+/// A Dragonfly+. Public so that routing can be compiled for it.
 #[derive(Clone, Debug)]
 pub struct DragonflyPlus {
     hosts: u32,
@@ -60,7 +60,7 @@ pub struct DragonflyPlus {
     host_ports: HostPorts,
     leaves: Divisor,
     spines: Divisor,
-    /// Leaves and spines.
+    /// Number of leaves and spines of a group.
     routers_per_group: Divisor,
     local_paths: u16,
     global: GlobalLinks,
@@ -98,7 +98,7 @@ impl DragonflyPlus {
         router < self.leaves.get()
     }
 
-    /// Local links between a router, by its number in the group, and a spine of it.
+    /// Number of local links between a router, by its number in the group, and a spine of the group.
     #[inline]
     fn to_spine(&self, router: u32, spine: u32) -> u8 {
         match router.checked_sub(self.leaves.get()) {
@@ -109,7 +109,7 @@ impl DragonflyPlus {
     }
 }
 
-/// The least number that leaves and spines divide; the greater of both if that is too large for a path.
+/// The least common multiple of leaves and spines; the greater of both if the multiple does not fit a path number.
 fn local_paths(leaves: u32, spines: u32) -> u16 {
     let most = leaves.max(spines);
     let mut multiples = (1..=u32::from(u16::MAX) / most).map(|times| times * most);
@@ -161,8 +161,8 @@ impl Topology for DragonflyPlus {
         (RouterId(leaf.0 + group * self.spines.get()), port)
     }
 
-    /// Between leaves as minimal routing goes. From and to spines several global links can be shorter than
-    /// one with the local links beside it; where that is possible the way is searched.
+    /// Between leaves this is the distance of minimal routing. From and to spines several global links can be shorter
+    /// than one with its local links; a search finds these cases.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         if from == to {
             return 0;
@@ -173,7 +173,8 @@ impl Topology for DragonflyPlus {
             return if leaves == 1 { 1 } else { 2 };
         }
         let direct = self.nearest(here, there, 0).1 + 1;
-        // A link between spines, and one from each leaf to a spine; one global link would be a direct one.
+        // The shortest indirect path has a link between spines and one from each leaf to a spine. A path with one
+        // global link is a direct one.
         let least = if leaves == 0 { 2 } else { 1 + leaves };
         search::distance(self, from, to, least, direct)
     }
@@ -265,8 +266,8 @@ impl Grouped for DragonflyPlus {
         if self.routers_per_group.get() > 2 { 2 } else { 1 }
     }
 
-    /// Over each spine or, between spines, over each leaf; several numbers stand for one path, so that all
-    /// are drawn equally often.
+    /// A path leads over each spine or, between spines, over each leaf. Several path numbers stand for one path, so
+    /// that all paths are drawn equally often.
     #[inline]
     fn group_paths(&self) -> u16 {
         self.local_paths

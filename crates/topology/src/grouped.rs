@@ -9,7 +9,7 @@ use crate::{Divisor, Groups, Peer, Port, RouterId, Topology};
 pub(crate) trait Grouped: Topology + Sized + 'static {
     /// The links between the groups.
     fn global(&self) -> &GlobalLinks;
-    /// Routers of a group, to divide by.
+    /// Number of routers of a group.
     fn group_size(&self) -> Divisor;
     /// Number of the first router of a group that has global ports.
     #[inline]

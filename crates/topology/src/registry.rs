@@ -48,8 +48,8 @@ pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
     (kind.build)(section)
 }
 
-/// Calls a macro with the type of every topology of groups: routing is compiled for each of them, since asking
-/// through [`Groups`](crate::Groups) costs a routing decision more than making it.
+/// Calls a macro with the type of every topology of groups. Routing is compiled for each of them, since a query
+/// through [`Groups`](crate::Groups) costs more than a routing decision.
 #[macro_export]
 macro_rules! for_topologies_of_groups {
     ($apply:ident) => {

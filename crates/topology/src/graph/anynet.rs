@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::plan::{Fault, Place, Plan, ROUTER, Role};
 
-/// `ignore_latencies`: otherwise a latency is refused, because links of a topology have none.
+/// `ignore_latencies` accepts latencies. Otherwise a latency is an error, because links of a topology have none.
 pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
     let mut plan = Plan::default();
     let mut seen = HashSet::new();
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
     Ok(plan)
 }
 
-/// A router or node, which have numbers of their own each.
+/// A router or a node. Each kind has numbers of its own.
 fn end(plan: &mut Plan, kind: &str, number: Option<&str>, place: Place) -> Result<usize, Fault> {
     let kind = kind.to_ascii_lowercase();
     if kind != "router" && kind != "node" {

@@ -10,11 +10,11 @@ use roxmltree::{Document, Node};
 
 use super::plan::{Fault, Place, Plan, Role};
 
-/// What a `key` declares, by its id.
+/// Declarations of `key` elements by id.
 #[derive(Clone, Copy)]
 struct Key<'a> {
     name: &'a str,
-    /// `node`, `edge`, `all`, ...
+    /// The `for` attribute: `node`, `edge`, `all`, ...
     domain: &'a str,
     default: Option<&'a str>,
 }
@@ -71,7 +71,7 @@ fn place(node: Node<'_, '_>) -> Place {
     Place::Offset(node.range().start)
 }
 
-/// Children of that name, in whatever XML namespace.
+/// Children of that name in any XML namespace.
 fn elements<'a, 'd: 'a>(parent: Node<'a, 'd>, name: &'a str) -> impl Iterator<Item = Node<'a, 'd>> {
     let children = parent.children().filter(Node::is_element);
     children.filter(move |child| child.tag_name().name() == name)
@@ -112,7 +112,7 @@ fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, Fault> {
     Ok(keys)
 }
 
-/// What a node or an edge says under a name: its own data, or the default that the key gives to all.
+/// The value of a node or an edge under a name: its own data, or the default of the key.
 fn data<'a>(node: Node<'a, 'a>, keys: &Keys<'a>, name: &str) -> Result<Option<&'a str>, Fault> {
     let of_this =
         |key: &&Key<'a>| key.name == name && (key.domain == "all" || key.domain == node.tag_name().name());

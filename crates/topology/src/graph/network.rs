@@ -11,7 +11,7 @@ use super::searches::Searches;
 use crate::size::counted;
 use crate::{Graph, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology, pick};
 
-/// As many as cables can connect; what is kept of searches has room for one.
+/// The largest number of routers that cables can connect within the memory of one search block.
 pub(super) const MOST_ROUTERS: u64 = 1 << 24;
 const MOST_HOSTS: u64 = 1 << 24;
 const MOST_CABLES: u64 = 1 << 24;
@@ -19,29 +19,29 @@ const MOST_CABLES: u64 = 1 << 24;
 const ROUTER_LINK: LinkClass = LinkClass(1);
 
 pub(super) struct Network {
-    /// Of the routers.
+    /// Links between routers.
     names: Vec<String>,
     adjacency: Adjacency,
-    /// Number of the first host of each router, and behind the last of all.
+    /// Number of the first host of each router, and the number of all hosts at the end.
     first_host: Vec<u32>,
-    /// Of each host.
+    /// Router of each host.
     router: Vec<u32>,
     searches: Searches,
     diameter: OnceLock<u32>,
 }
 
-/// What the cables of a plan join.
+/// The cables of a plan by kind.
 struct Wiring {
-    /// Hosts of each router.
+    /// Number of hosts of each router.
     hosts: Vec<u32>,
-    /// Two routers and a number each.
+    /// Two routers and the number of cables between them.
     cables: Vec<([u32; 2], u32)>,
-    /// All ports of each router.
+    /// Number of all ports of each router.
     ports: Vec<u64>,
 }
 
 impl Wiring {
-    /// `order`: nodes that are routers. `hosts_per_router`: where the plan names no hosts.
+    /// `order` lists the nodes that are routers. `hosts_per_router` holds where the plan names no hosts.
     fn new(plan: &Plan, order: &[usize], hosts_per_router: Option<u32>) -> Result<Wiring, Fault> {
         let mut numbers = vec![0; plan.nodes.len()];
         let mut hosts = Vec::with_capacity(order.len());
@@ -92,7 +92,7 @@ impl Wiring {
                 return fail(format!("host '{name}' has {} cables; expected one", cables.count));
             }
             let number = numbers[router] as usize;
-            // A router has at most as many hosts as its ports, which are checked.
+            // The hosts of a router are at most its ports, which are checked.
             wiring.hosts[number] = wiring.hosts[number].saturating_add(1);
             wiring.ports[number] += 1;
         }
@@ -112,7 +112,7 @@ impl Wiring {
         }
     }
 
-    /// Whether all of it fits.
+    /// Checks that all numbers fit their types.
     fn check(&self, plan: &Plan, order: &[usize]) -> Result<(), Fault> {
         let cables: u64 = self.cables.iter().map(|(_, count)| u64::from(*count)).sum();
         let hosts: u64 = self.hosts.iter().map(|hosts| u64::from(*hosts)).sum();
@@ -147,7 +147,7 @@ fn at_most(most: u64, number: u64, what: &str) -> Result<(), Fault> {
 }
 
 impl Network {
-    /// Gives routers, hosts and cables of a plan their numbers and ports. `hosts_per_router`: where the plan
+    /// Assigns numbers and ports to the routers, hosts and cables of a plan. `hosts_per_router` holds where the plan
     /// names no hosts.
     pub(super) fn new(plan: Plan, hosts_per_router: Option<u32>) -> Result<Network, Fault> {
         let order = plan.routers();
@@ -275,7 +275,7 @@ impl Topology for Network {
 }
 
 impl Graph for Network {
-    /// From searches from all routers, of which nothing else is kept.
+    /// Searches from all routers without keeping the results.
     fn diameter(&self) -> u32 {
         *self.diameter.get_or_init(|| {
             let blocks = 0..self.routers().div_ceil(BLOCK);
@@ -307,7 +307,7 @@ impl Graph for Network {
         });
     }
 
-    /// Nothing is known of what stands together.
+    /// A graph from a file declares no neighbourhoods.
     fn neighbourhood(&self) -> u32 {
         1
     }

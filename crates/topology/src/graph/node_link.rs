@@ -34,7 +34,7 @@ struct Link {
     count: Option<u32>,
 }
 
-/// Nodes of networkx are anything: numbers, text, coordinates in a list.
+/// Node ids of networkx can be numbers, text or lists.
 fn name(id: Value) -> String {
     match id {
         Value::String(text) => text,

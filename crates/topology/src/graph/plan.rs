@@ -1,25 +1,25 @@
-//! What a file or a list of edges says: routers, hosts and cables in its order, and where each of them stands.
-//! Knows no ports, and not which format it came from.
+//! The content of a file or a list of edges: routers, hosts and cables in file order, with their positions in the
+//! text. Independent of ports and of the file format.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use config::nearest;
 
-/// Where something stands.
+/// A position in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     /// Line, counted from 1.
     Line(u32),
-    /// Byte of the text: its line is counted only for a message.
+    /// Byte offset in the text. Its line is computed only for a message.
     Offset(usize),
-    /// Item of a list, counted from 0: such files are often a single line.
+    /// Item of a list, counted from 0. Such files often have a single line.
     Item(&'static str, usize),
-    /// In the file as a whole.
+    /// The file as a whole.
     Whole,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Debug)]
 pub(super) struct Fault {
     place: Place,
@@ -34,7 +34,7 @@ impl Fault {
         }
     }
 
-    /// The message with its place in `text`, to write behind the file's name.
+    /// The message with its position in `text`, to follow the file's name.
     pub(super) fn within(&self, text: &str) -> String {
         let message = &self.message;
         match self.place.with_line(text) {
@@ -68,16 +68,16 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a node of a file is.
+/// The role of a node of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A router, with this number of hosts beside those that the file names, if it says so.
+    /// A router, with its number of hosts beside those that the file names, if given.
     Router { hosts: Option<u32> },
     /// A host.
     Host,
 }
 
-/// A router of which the file says nothing more.
+/// A router without further data.
 pub(super) const ROUTER: Role = Role::Router { hosts: None };
 
 impl Role {
@@ -117,15 +117,15 @@ pub(super) struct Cables {
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// In the order in which the file names them first.
+    /// Nodes in the order of their first occurrence.
     pub(super) nodes: Vec<Node>,
     pub(super) cables: Vec<Cables>,
-    /// To look names up; never iterated over.
+    /// Index of a node by name; never iterated over.
     by_name: HashMap<String, usize>,
 }
 
 impl Plan {
-    /// A node that the file lists, once.
+    /// Adds a node that the file lists once.
     pub(super) fn declare(&mut self, name: String, role: Role, place: Place) -> Result<(), Fault> {
         if let Some(index) = self.by_name.get(&name) {
             let first = self.nodes[*index].place;
@@ -139,7 +139,7 @@ impl Plan {
         Ok(())
     }
 
-    /// A node that the file may have named before.
+    /// Finds or adds a node.
     pub(super) fn mention(&mut self, name: &str, role: Role, place: Place) -> usize {
         match self.by_name.get(name) {
             Some(index) => *index,
@@ -154,7 +154,7 @@ impl Plan {
         index
     }
 
-    /// A node that the file must have listed.
+    /// Finds a node that the file must have listed.
     pub(super) fn find(&self, name: &str, place: Place) -> Result<usize, Fault> {
         let found = self.by_name.get(name).copied();
         found.ok_or_else(|| Fault::new(place, format!("there is no node '{name}'")))
@@ -173,12 +173,12 @@ impl Plan {
         self.nodes.iter().any(|node| node.role != ROUTER)
     }
 
-    /// The nodes that are routers in the order in which they get their numbers: that of their names if all
-    /// are whole numbers, else that of the file.
+    /// Indices of the routers in the order of their numbers: by name if all names are whole numbers, otherwise by
+    /// file order.
     pub(super) fn routers(&self) -> Vec<usize> {
         let is_router = |index: &usize| matches!(self.nodes[*index].role, Role::Router { .. });
         let mut routers: Vec<usize> = (0..self.nodes.len()).filter(is_router).collect();
-        // "01" is a name, not a number: two of them could be the same.
+        // "01" is a name, not a number, since two names could otherwise be the same number.
         let number = |index: &usize| {
             let name = &self.nodes[*index].name;
             name.parse::<u64>().ok().filter(|n| n.to_string() == *name)
