@@ -1,28 +1,26 @@
-//! UGAL: the minimal path, or a path through a random place if the minimal one is congested.
+//! UGAL: the minimal path, or a path through a random intermediate place if the minimal one is congested.
 //!
-//! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim
-//! et al., ISCA 2008 (UGAL-L: congestion as the source router sees it, at its own ports); for Slim Fly
-//! M. Besta, T. Hoefler, SC 2014, and G. Kathareios et al., "Cost-effective diameter-two topologies: analysis
-//! and evaluation", SC 2015.
+//! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim et al.,
+//! ISCA 2008 (UGAL-L: congestion at the source router's own ports); for Slim Fly M. Besta, T. Hoefler, SC 2014, and
+//! G. Kathareios et al., "Cost-effective diameter-two topologies: analysis and evaluation", SC 2015.
 //!
-//! The decision is taken once, at the source router. Of `candidates` random places that with the cheapest path
-//! is compared with the minimal path, whose cost is
+//! The source router decides once. The cheapest of `candidates` random paths is compared with the minimal path, which
+//! is taken if
 //!
 //! ```text
 //! cost = "load"        load(minimal port) <= weight * load(other port) + bias
 //! cost = "load-hops"   load(minimal port) <= weight * load(other port) * L(other) / L(minimal) + bias
 //! ```
 //!
-//! for the minimal path to be taken; L is the number of links between routers on a path. The first is the rule
-//! of BookSim 2 for its dragonfly, the second Singh's, and with `weight` c_SF and `candidates` n_i that of
-//! Kathareios et al.
+//! L is the number of links between routers on a path. The first rule is that of BookSim 2 for its dragonfly, the
+//! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
 //!
-//! UGAL-L takes for the load of a path that of its first port. With `information = "group"` (UGAL-G of Kim et
-//! al.) the source router knows the loads of all links that leave its group, as far as they were told
-//! ([`Reports`]), and takes the load of the path's first such link, if that is greater.
+//! UGAL-L uses the load of a path's first port. With `information = "group"` (UGAL-G of Kim et al.) the source router
+//! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
+//! such link if that is greater.
 //!
-//! Packets that have no place to go through are routed minimally: those that stay in a group, and all where
-//! there are fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+//! Packets without an intermediate place are routed minimally: those that stay in a group, and all packets if there
+//! are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
 
 use config::{Bytes, Duration, Error, Section};
 use topology::{Port, RouterId, Topology};
@@ -66,7 +64,7 @@ const PARAMETERS_AND_INFORMATION: &[(&str, &str)] = &[
     PERIOD,
 ];
 
-/// The parameter of algorithms that want to be told loads.
+/// The parameter of algorithms with load reports.
 pub(crate) const PERIOD: (&str, &str) = (
     "period",
     "time between two reports of a router to its group, where loads are told (default: 100 ns)",
@@ -106,7 +104,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     INTERMEDIATE,
 ];
 
-/// How the minimal path is compared with others.
+/// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     bias: u64,
@@ -115,17 +113,17 @@ pub(crate) struct Rule {
     candidates: u32,
     /// Whether one random path is compared by load alone.
     simple: bool,
-    /// What is told, and how often, in ps.
+    /// The use of reported loads, and the period of reports in ps.
     reported: Option<(Remote, u64)>,
 }
 
-/// How a decision uses loads that other routers have told.
+/// The use of loads that other routers report.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remote {
-    /// The load of a path is that of its link to another group, if it is greater than that of its first port.
+    /// The load of a path is that of its link to another group, if that is greater than the load of its first port.
     Loads,
-    /// A path whose link to another group is congested gives way to one whose link is not. So many bytes
-    /// above twice the mean of its router's links to other groups, a link is congested.
+    /// A path whose link to another group is congested loses against one whose link is not. A link is congested if
+    /// its load is this many bytes above twice the mean of its router's links to other groups.
     Congestion(u64),
 }
 
@@ -166,7 +164,7 @@ impl Rule {
         })
     }
 
-    /// The same rule with loads told so often.
+    /// The same rule with reported loads at this period.
     pub(crate) fn informed(self, reported: Remote, period_ps: u64) -> Rule {
         Rule {
             simple: false,
@@ -189,25 +187,25 @@ impl OverSegments for Rule {
     }
 }
 
-/// UGAL, and on legs that can be left progressive adaptive routing: it decides as long as nothing is decided.
+/// UGAL, and progressive adaptive routing over segments that can be left: it decides until the path is decided.
 struct Ugal<L> {
     segments: L,
     rule: Rule,
-    /// What routers are to tell each other.
+    /// The load reports between routers.
     reports: Option<Reports>,
 }
 
-/// How loaded a path is, as far as its first router can tell: what its first port holds.
+/// The load of a path from the view of its first router: the load of its first port.
 #[inline]
 fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
     congestion.load(start.0.port)
 }
 
-/// Where a packet is, the router it goes to, and the ends between which it may take a detour.
+/// A packet's position, the router it goes to, and the ends of a possible detour.
 type Between<E> = (At, RouterId, E);
 
 impl<L: PathSegments> Ugal<L> {
-    /// A random intermediate place, and the path through it; no path if it cannot begin here.
+    /// A random intermediate place, and the path through it. `None` if it cannot begin here.
     #[inline(always)]
     fn draw(
         &self,
@@ -221,8 +219,7 @@ impl<L: PathSegments> Ugal<L> {
         (via, self.segments.through(at, via, state))
     }
 
-    /// The better one of the minimal path and one random path, by load alone: [`Ugal::weigh`] where there is
-    /// the least to weigh.
+    /// The better of the minimal path and one random path, by load alone: [`Ugal::weigh`] for its simplest case.
     #[inline(always)]
     fn compare(
         &self,
@@ -246,7 +243,7 @@ impl<L: PathSegments> Ugal<L> {
         }
     }
 
-    /// How loaded a path is, as far as its first router can tell and has been told.
+    /// The load of a path from the view of its first router, with reported loads.
     fn load(&self, at: At, target: RouterId, start: &Start, congestion: &dyn Congestion) -> u64 {
         let first = load(start, congestion);
         match (&self.reports, self.rule.reported) {
@@ -260,7 +257,7 @@ impl<L: PathSegments> Ugal<L> {
         }
     }
 
-    /// Whether the link of a path to another group is congested, by what its router has told.
+    /// Whether the reported load of a path's link to another group means congestion.
     fn is_congested(
         &self,
         (at, target, start): (At, RouterId, &Start),
@@ -272,14 +269,14 @@ impl<L: PathSegments> Ugal<L> {
         else {
             return false;
         };
-        // A router sees its own ports as they are.
+        // A router reads the loads of its own ports directly.
         let load = |port: Port| match gateway == at.router {
             true => congestion.load(port),
             false => congestion.reported_load(reports.slot(gateway, port)),
         };
         let ports = reports.ports(gateway);
         let count = ports.len() as u64;
-        // What a timeline that is taken back has made of a load can be any number.
+        // A load can have any value in a timeline that is rolled back later.
         let all = ports.fold(0u64, |all, port| all.saturating_add(load(Port(port))));
         load(port).saturating_mul(count)
             > all
@@ -287,7 +284,7 @@ impl<L: PathSegments> Ugal<L> {
                 .saturating_add(threshold.saturating_mul(count))
     }
 
-    /// The better one of the minimal path and the cheapest of some random paths.
+    /// The better of the minimal path and the cheapest of some random paths.
     #[inline(never)]
     fn weigh(
         &self,

@@ -1,15 +1,14 @@
-//! Valiant's routing: every packet through a random place, on a minimal path there and on one from there.
+//! Valiant's routing: every packet takes a minimal path to a random intermediate place and a minimal path from there.
 //!
-//! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in
-//! dragonflies J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through
-//! a group).
+//! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in dragonflies
+//! J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through a group).
 //!
-//! The place is drawn once, where the packet enters the network, evenly from all that there are between its
-//! two ends. Packets that have none are routed minimally: those that stay in a group, and all where there are
-//! fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+//! The place is drawn once, where the packet enters the network, evenly from all places between its two ends. Packets
+//! without such a place are routed minimally: those that stay in a group, and all packets if there are fewer than
+//! three groups or routers with hosts. The path segments define paths, VCs and state.
 //!
-//! With `intermediate = "any-router"` (Valiant's own scheme) it is drawn from all routers with hosts, wherever
-//! packets come from and go to; the path is minimal if it is one of the two ends.
+//! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
+//! independent of source and destination. The path is minimal if the place is one of the two ends.
 
 use topology::{HostId, Port, RouterId};
 
@@ -50,7 +49,7 @@ impl<L: PathSegments> Valiant<L> {
         start.unwrap_or_else(|| self.segments.minimal(at, target, state))
     }
 
-    /// The path of a packet that has nothing left to draw.
+    /// The path of a packet after its draw.
     fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
         if is_decided(&state) {
             (self.segments.go_on(at, target, &mut state), state)
@@ -59,7 +58,7 @@ impl<L: PathSegments> Valiant<L> {
         }
     }
 
-    /// Between what to draw a place.
+    /// The ends between which a place is drawn.
     fn ends(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<L::Ends> {
         if is_decided(&state) {
             return None;

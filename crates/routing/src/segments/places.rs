@@ -1,20 +1,20 @@
-//! Routers that a path can go through where there are no groups: all that have hosts.
+//! Intermediate routers in networks without groups: all routers with hosts.
 
 use topology::{RouterId, Topology};
 
 pub(super) struct Places {
-    /// Their numbers in ascending order; none if all routers have hosts.
+    /// Their numbers in ascending order. `None` if all routers have hosts.
     some: Option<Vec<u32>>,
     count: u32,
 }
 
-/// All places but one or two.
+/// All places except one or two.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
-    /// Positions of the ends among the places in ascending order; a router that is none has `NOWHERE`.
+    /// Positions of the ends among the places in ascending order. A router without hosts has `NOWHERE`.
     low: u32,
     high: u32,
-    /// Places left.
+    /// Number of remaining places.
     left: u32,
 }
 
@@ -34,7 +34,7 @@ impl Places {
         }
     }
 
-    /// Whether there are any between two of them.
+    /// Whether any place remains between two routers.
     pub(super) fn any(&self) -> bool {
         self.count > 2
     }
@@ -50,7 +50,7 @@ impl Places {
         }
     }
 
-    /// What is left without two different routers.
+    /// The places without two different routers.
     #[inline]
     pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<Ends> {
         let (a, b) = (self.position(here), self.position(target));
@@ -65,7 +65,7 @@ impl Places {
         ends.left
     }
 
-    /// The `index`-th router of what is left.
+    /// The `index`-th remaining router.
     #[inline]
     pub(super) fn nth(&self, index: u32, ends: Ends) -> u32 {
         let without_high = if index >= ends.low { index + 1 } else { index };

@@ -1,6 +1,6 @@
-//! PathSegments through routers, where there are no groups: what is the same in all such networks.
+//! Path segments through routers, for networks without groups.
 //!
-//! State: on the first leg `via` is the intermediate router; on a last leg what is left to draw from.
+//! State: on the first segment `via` is the intermediate router; on a last segment the remainder of the draw.
 
 use topology::{HostId, Port, RouterId, Topology};
 
@@ -9,7 +9,7 @@ use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
 use super::places::{Ends, Places};
 use super::{FIRST_LEG, LAST_LEG, PathSegments, Start};
 
-/// What a network without groups says of its legs; all of [`PathSegments`] follows from it.
+/// The definition of the segments of a network without groups. [`PathSegments`] follows from it.
 pub(super) trait RouterSegments: Send + Sync {
     fn topology(&self) -> &dyn Topology;
 
@@ -18,7 +18,7 @@ pub(super) trait RouterSegments: Send + Sync {
     /// See [`PathSegments::vcs`].
     fn vcs(&self) -> u8;
 
-    /// One hop towards the intermediate router, another one.
+    /// One hop towards the intermediate router, which is another one.
     fn first_leg(&self, at: At, state: &mut RouteState) -> Hop;
 
     /// One hop towards the destination's router, with `via` to draw from.
@@ -27,8 +27,8 @@ pub(super) trait RouterSegments: Send + Sync {
     /// See [`PathSegments::minimal`].
     fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
 
-    /// The chances, times `share`, of one hop towards another router, with `state` behind it: draws are used up
-    /// hop by hop, so every router picks as if by a draw of its own.
+    /// The chances, times `share`, of one hop towards another router, with `state` behind it. Each router consumes
+    /// part of the draw, as if it had a draw of its own.
     fn chances_to(
         &self,
         router: RouterId,
