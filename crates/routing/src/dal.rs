@@ -24,7 +24,7 @@ use topology::{Port, Shape, Topology};
 
 use crate::choice::{Choice, kept};
 use crate::dimension_order::hyperx;
-use crate::doal::{BIAS, Cost, read_bias};
+use crate::doal::{BIAS, LinkCost, read_bias};
 use crate::minimal_adaptive::Vcs;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -57,7 +57,7 @@ struct Dal {
 
 /// The kind of a link, for a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
+enum LinkKind {
     /// To the destination's coordinate in the first remaining dimension.
     First,
     /// To the destination's coordinate in another dimension.
@@ -67,10 +67,10 @@ enum Link {
 
 impl Dal {
     /// All links that a packet may take, with the flags behind them. Empty at the destination's router.
-    fn links(&self, at: At, state: RouteState, mut each: impl FnMut(Port, Link, u8)) {
+    fn links(&self, at: At, state: RouteState, mut each: impl FnMut(Port, LinkKind, u8)) {
         let (target, _) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
-        let mut straight = Link::First;
+        let mut straight = LinkKind::First;
         for dimension in 0..network.dimensions() {
             let (here, there) = (
                 network.coordinate(at.router, dimension),
@@ -86,10 +86,10 @@ impl Dal {
                 each(port(there), straight, state.flags & !bit);
                 let elsewhere = |c: &u32| may_detour && *c != here && *c != there;
                 for coordinate in (0..network.size(dimension)).filter(elsewhere) {
-                    each(port(coordinate), Link::Detour, state.flags | bit);
+                    each(port(coordinate), LinkKind::Detour, state.flags | bit);
                 }
             }
-            straight = Link::Straight;
+            straight = LinkKind::Straight;
         }
     }
 }
@@ -117,17 +117,17 @@ impl Routing for Dal {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
                 let load = congestion.load(port);
                 let cost = match link {
-                    Link::First | Link::Straight => Cost::straight(load, links),
-                    Link::Detour => Cost::detour(load, links, self.bias),
+                    LinkKind::First | LinkKind::Straight => LinkCost::straight(load, links),
+                    LinkKind::Detour => LinkCost::detour(load, links, self.bias),
                 };
-                straight_has_room |= link != Link::Detour;
+                straight_has_room |= link != LinkKind::Detour;
                 choice.offer(cost, kept(port, vc), flags);
             }
         });
         if !straight_has_room {
             self.links(at, *state, |port, link, flags| {
-                if link == Link::First {
-                    let cost = Cost::straight(congestion.load(port), links);
+                if link == LinkKind::First {
+                    let cost = LinkCost::straight(congestion.load(port), links);
                     choice.offer(cost, Hop::new(port, 0), flags);
                 }
             });
@@ -144,7 +144,7 @@ impl Routing for Dal {
         }
         self.links(at, state, |port, link, flags| {
             let state = RouteState { flags, ..state };
-            if link == Link::First {
+            if link == LinkKind::First {
                 out.push((Hop::new(port, 0), state));
             }
             out.extend(self.vcs.adaptive().map(|vc| (kept(port, vc), state)));

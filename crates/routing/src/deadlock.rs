@@ -43,7 +43,7 @@ use std::fmt;
 
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use crate::rings::{BUBBLE, ROOM, Waits, bubble_rings};
+use crate::rings::{BUBBLE, Dependencies, ROOM, bubble_rings};
 use crate::{At, BufferClaim, Hop, RouteState, Routing};
 
 /// The statistics of a completed proof.
@@ -301,7 +301,7 @@ struct Walk<'a> {
     /// Index of the first channel of each router.
     first_channel: Vec<u32>,
     /// Channels that each channel depends on.
-    waits: Waits,
+    waits: Dependencies,
     /// Flags by channel, such as [`KEPT`].
     uses: Vec<u8>,
     longest_route: u32,

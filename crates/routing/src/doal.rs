@@ -50,25 +50,25 @@ pub(crate) fn read_bias(section: &Section) -> Result<u64, Error> {
 
 /// The cost of a link, for `doal` and `dal`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Cost {
+pub(crate) struct LinkCost {
     bytes: u64,
     /// A straight link wins against an equally expensive detour.
     is_detour: bool,
 }
 
-impl Cost {
+impl LinkCost {
     /// The cost of a straight link, with this number of remaining links, itself included.
-    pub(crate) fn straight(load: u64, links: u32) -> Cost {
-        Cost {
+    pub(crate) fn straight(load: u64, links: u32) -> LinkCost {
+        LinkCost {
             bytes: load.saturating_mul(u64::from(links)),
             is_detour: false,
         }
     }
 
     /// The cost of a detour, where a straight link would leave this number of links.
-    pub(crate) fn detour(load: u64, links: u32, bias: u64) -> Cost {
+    pub(crate) fn detour(load: u64, links: u32, bias: u64) -> LinkCost {
         let bytes = load.saturating_mul(u64::from(links) + 1);
-        Cost {
+        LinkCost {
             bytes: bytes.saturating_add(bias),
             is_detour: true,
         }
@@ -129,9 +129,9 @@ impl Routing for Doal {
         self.hops(at, *state, |hop, phase| {
             let load = congestion.load(hop.port);
             let cost = if hop.vc == STRAIGHT_VC {
-                Cost::straight(load, links)
+                LinkCost::straight(load, links)
             } else {
-                Cost::detour(load, links, self.bias)
+                LinkCost::detour(load, links, self.bias)
             };
             choice.offer(cost, hop, phase);
         });

@@ -11,7 +11,7 @@
 
 use crate::Algorithm;
 use crate::segments::{self, ROUTER_OR_GROUP};
-use crate::ugal::{PARAMETERS, Rule};
+use crate::ugal::{PARAMETERS, UgalRule};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "par",
@@ -20,7 +20,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: PARAMETERS,
     routes: segments::routes,
     build: |section, topology| {
-        let rule = Rule::read(section, &*topology)?;
+        let rule = UgalRule::read(section, &*topology)?;
         segments::build::<true>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

@@ -18,7 +18,7 @@ use config::Bytes;
 use crate::Algorithm;
 use crate::registry::is_groups;
 use crate::segments::{self, ROUTER_OR_GROUP};
-use crate::ugal::{PARAMETERS, PERIOD, Remote, Rule, read_period};
+use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
@@ -39,9 +39,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ],
     routes: is_groups,
     build: |section, topology| {
-        let rule = Rule::read(section, &*topology)?;
+        let rule = UgalRule::read(section, &*topology)?;
         let threshold = section.or("threshold", Bytes { bytes: 1280 })?.bytes;
-        let rule = rule.informed(Remote::Congestion(threshold), read_period(section)?);
+        let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
         segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

@@ -7,11 +7,11 @@ pub(crate) const ROOM: u8 = 1;
 pub(crate) const BUBBLE: u8 = 2;
 
 /// For each channel, the channels that its packets wait for, with flags.
-pub(crate) type Waits = Vec<Vec<(u32, u8)>>;
+pub(crate) type Dependencies = Vec<Vec<(u32, u8)>>;
 
 /// Marks the channels of all bubble rings, and counts these rings. `guarded` says whether all packets that enter a
 /// channel from a host leave a bubble, and none enters with reserved space.
-pub(crate) fn bubble_rings(waits: &Waits, guarded: impl Fn(u32) -> bool) -> (Vec<bool>, u64) {
+pub(crate) fn bubble_rings(waits: &Dependencies, guarded: impl Fn(u32) -> bool) -> (Vec<bool>, u64) {
     let mut in_ring = vec![false; waits.len()];
     let mut waited_by = vec![0u32; waits.len()];
     for (next, how) in waits.iter().flatten() {
@@ -52,7 +52,7 @@ struct Reached {
 
 /// The strongly connected components of two vertices or more (R. Tarjan, "Depth-first search and linear graph
 /// algorithms", SIAM J. Computing 1(2), 1972), without recursion.
-fn components(waits: &Waits) -> Vec<Vec<u32>> {
+fn components(waits: &Dependencies) -> Vec<Vec<u32>> {
     let untouched = Reached {
         index: 0,
         low: 0,
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn rings(waits: &[&[(u32, u8)]]) -> u64 {
-        let waits: Waits = waits.iter().map(|edges| edges.to_vec()).collect();
+        let waits: Dependencies = waits.iter().map(|edges| edges.to_vec()).collect();
         bubble_rings(&waits, |_| true).1
     }
 
@@ -130,7 +130,7 @@ mod tests {
             vec![],
             vec![6],
         ];
-        let waits: Waits = edges
+        let waits: Dependencies = edges
             .iter()
             .map(|next| next.iter().map(|n| (*n, ROOM)).collect())
             .collect();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_ring_that_is_entered_unguarded_is_none() {
-        let waits: Waits = vec![vec![(1, ROOM)], vec![(0, ROOM)]];
+        let waits: Dependencies = vec![vec![(1, ROOM)], vec![(0, ROOM)]];
         assert_eq!(bubble_rings(&waits, |_| true), (vec![true, true], 1));
         assert_eq!(
             bubble_rings(&waits, |channel| channel != 1),

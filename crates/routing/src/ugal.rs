@@ -2,7 +2,7 @@
 //!
 //! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim et al.,
 //! ISCA 2008 (UGAL-L: congestion at the source router's own ports); for Slim Fly M. Besta, T. Hoefler, SC 2014, and
-//! G. Kathareios et al., "Cost-effective diameter-two topologies: analysis and evaluation", SC 2015.
+//! G. Kathareios et al., "CostRule-effective diameter-two topologies: analysis and evaluation", SC 2015.
 //!
 //! The source router decides once. The cheapest of `candidates` random paths is compared with the minimal path, which
 //! is taken if
@@ -26,7 +26,9 @@ use config::{Bytes, Duration, Error, Section};
 use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
-use crate::segments::{self, INTERMEDIATE, OverSegments, PathSegments, ROUTER_OR_GROUP, Start, is_decided};
+use crate::segments::{
+    self, INTERMEDIATE, OverSegments, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
+};
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -36,7 +38,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: PARAMETERS_AND_INFORMATION,
     routes: segments::routes,
     build: |section, topology| {
-        let mut rule = Rule::read(section, &*topology)?;
+        let mut rule = UgalRule::read(section, &*topology)?;
         let information = section.choice("information", "router", &["router", "group"])?;
         let period = read_period(section)?;
         if information == "group" {
@@ -44,7 +46,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(Remote::Loads, period);
+            rule = rule.informed(ReportUse::Loads, period);
         }
         segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
@@ -106,20 +108,20 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
 
 /// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]
-pub(crate) struct Rule {
+pub(crate) struct UgalRule {
     bias: u64,
     weight: u64,
-    cost: Cost,
+    cost: CostRule,
     candidates: u32,
     /// Whether one random path is compared by load alone.
     simple: bool,
     /// The use of reported loads, and the period of reports in ps.
-    reported: Option<(Remote, u64)>,
+    reported: Option<(ReportUse, u64)>,
 }
 
 /// The use of loads that other routers report.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remote {
+pub(crate) enum ReportUse {
     /// The load of a path is that of its link to another group, if that is greater than the load of its first port.
     Loads,
     /// A path whose link to another group is congested loses against one whose link is not. A link is congested if
@@ -128,13 +130,13 @@ pub(crate) enum Remote {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cost {
+enum CostRule {
     Load,
     LoadHops,
 }
 
-impl Rule {
-    pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<Rule, Error> {
+impl UgalRule {
+    pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<UgalRule, Error> {
         let shape = topology.shape();
         let (bias, weight, cost) = match is_groups(&shape) {
             true => (7680, 2, "load"),
@@ -147,26 +149,26 @@ impl Rule {
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
         let weight: u32 = section.or("weight", weight)?;
         let cost = match section.choice("cost", cost, &["load", "load-hops"])? {
-            "load" => Cost::Load,
-            _ => Cost::LoadHops,
+            "load" => CostRule::Load,
+            _ => CostRule::LoadHops,
         };
         let candidates = section.or("candidates", candidates)?;
         if candidates == 0 {
             return Err(section.error("candidates", "0 is not possible; expected at least 1"));
         }
-        Ok(Rule {
+        Ok(UgalRule {
             bias,
             weight: u64::from(weight),
             cost,
             candidates,
-            simple: cost == Cost::Load && candidates == 1,
+            simple: cost == CostRule::Load && candidates == 1,
             reported: None,
         })
     }
 
     /// The same rule with reported loads at this period.
-    pub(crate) fn informed(self, reported: Remote, period_ps: u64) -> Rule {
-        Rule {
+    pub(crate) fn informed(self, reported: ReportUse, period_ps: u64) -> UgalRule {
+        UgalRule {
             simple: false,
             reported: Some((reported, period_ps)),
             ..self
@@ -174,7 +176,7 @@ impl Rule {
     }
 }
 
-impl OverSegments for Rule {
+impl OverSegments for UgalRule {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
         let reports = self
             .reported
@@ -190,14 +192,14 @@ impl OverSegments for Rule {
 /// UGAL, and progressive adaptive routing over segments that can be left: it decides until the path is decided.
 struct Ugal<L> {
     segments: L,
-    rule: Rule,
+    rule: UgalRule,
     /// The load reports between routers.
     reports: Option<Reports>,
 }
 
 /// The load of a path from the view of its first router: the load of its first port.
 #[inline]
-fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
+fn load(start: &PathStart, congestion: &dyn Congestion) -> u64 {
     congestion.load(start.0.port)
 }
 
@@ -212,7 +214,7 @@ impl<L: PathSegments> Ugal<L> {
         (at, _, ends): Between<L::Ends>,
         state: RouteState,
         random: &mut dyn Random,
-    ) -> (u32, Option<Start>) {
+    ) -> (u32, Option<PathStart>) {
         let via = self
             .segments
             .place(random.below(self.segments.places(ends)), ends);
@@ -225,11 +227,11 @@ impl<L: PathSegments> Ugal<L> {
         &self,
         between: Between<L::Ends>,
         state: RouteState,
-        minimal: Start,
+        minimal: PathStart,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Start {
-        let Rule { bias, weight, .. } = self.rule;
+    ) -> PathStart {
+        let UgalRule { bias, weight, .. } = self.rule;
         let Some(other) = self.draw(between, state, random).1 else {
             return minimal;
         };
@@ -244,15 +246,17 @@ impl<L: PathSegments> Ugal<L> {
     }
 
     /// The load of a path from the view of its first router, with reported loads.
-    fn load(&self, at: At, target: RouterId, start: &Start, congestion: &dyn Congestion) -> u64 {
+    fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
         let first = load(start, congestion);
         match (&self.reports, self.rule.reported) {
-            (Some(reports), Some((Remote::Loads, _))) => match self.segments.global_link(at, target, start) {
-                Some((gateway, port)) if gateway != at.router => {
-                    first.max(congestion.reported_load(reports.slot(gateway, port)))
+            (Some(reports), Some((ReportUse::Loads, _))) => {
+                match self.segments.global_link(at, target, start) {
+                    Some((gateway, port)) if gateway != at.router => {
+                        first.max(congestion.reported_load(reports.slot(gateway, port)))
+                    }
+                    _ => first,
                 }
-                _ => first,
-            },
+            }
             _ => first,
         }
     }
@@ -260,7 +264,7 @@ impl<L: PathSegments> Ugal<L> {
     /// Whether the reported load of a path's link to another group means congestion.
     fn is_congested(
         &self,
-        (at, target, start): (At, RouterId, &Start),
+        (at, target, start): (At, RouterId, &PathStart),
         threshold: u64,
         congestion: &dyn Congestion,
     ) -> bool {
@@ -290,20 +294,20 @@ impl<L: PathSegments> Ugal<L> {
         &self,
         between: Between<L::Ends>,
         state: RouteState,
-        minimal: Start,
+        minimal: PathStart,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Start {
+    ) -> PathStart {
         let (at, target, _) = between;
-        let Rule { bias, weight, .. } = self.rule;
-        let mut best: Option<(u64, Start)> = None;
+        let UgalRule { bias, weight, .. } = self.rule;
+        let mut best: Option<(u64, PathStart)> = None;
         for _ in 0..self.rule.candidates {
             let (via, Some(other)) = self.draw(between, state, random) else {
                 continue;
             };
             let links = match self.rule.cost {
-                Cost::Load => 1,
-                Cost::LoadHops => self.segments.links_through(at, target, via, &other),
+                CostRule::Load => 1,
+                CostRule::LoadHops => self.segments.links_through(at, target, via, &other),
             };
             let cost = self
                 .load(at, target, &other, congestion)
@@ -316,10 +320,10 @@ impl<L: PathSegments> Ugal<L> {
             return minimal;
         };
         let links = match self.rule.cost {
-            Cost::Load => 1,
-            Cost::LoadHops => self.segments.minimal_links(at, target, &minimal),
+            CostRule::Load => 1,
+            CostRule::LoadHops => self.segments.minimal_links(at, target, &minimal),
         };
-        if let Some((Remote::Congestion(threshold), _)) = self.rule.reported {
+        if let Some((ReportUse::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
             match (congested(&minimal), congested(&other)) {
                 (true, false) => return other,

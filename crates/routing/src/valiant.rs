@@ -12,7 +12,7 @@
 
 use topology::{HostId, Port, RouterId};
 
-use crate::segments::{self, OverSegments, PathSegments, Start, is_decided};
+use crate::segments::{self, OverSegments, PathSegments, PathStart, is_decided};
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -43,14 +43,14 @@ struct Valiant<L> {
 }
 
 impl<L: PathSegments> Valiant<L> {
-    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> Start {
+    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> PathStart {
         let via = self.segments.place(index, ends);
         let start = self.segments.through(at, via, state);
         start.unwrap_or_else(|| self.segments.minimal(at, target, state))
     }
 
     /// The path of a packet after its draw.
-    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         if is_decided(&state) {
             (self.segments.go_on(at, target, &mut state), state)
         } else {

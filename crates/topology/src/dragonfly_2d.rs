@@ -63,8 +63,8 @@ pub struct Dragonfly2d {
     routers: u32,
     host_ports: HostPorts,
     routers_per_group: Divisor,
-    rows: Line,
-    columns: Line,
+    rows: GridAxis,
+    columns: GridAxis,
     local_paths: u16,
     global: GlobalLinks,
     first_global_port: u16,
@@ -73,7 +73,7 @@ pub struct Dragonfly2d {
 
 /// The links of a router to the other routers of its row or column.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct GridAxis {
     /// Number of routers of a row or column.
     size: Divisor,
     /// Number of other routers, size - 1, but at least 1.
@@ -83,9 +83,9 @@ struct Line {
     first_port: u32,
 }
 
-impl Line {
-    fn new(size: u32, cables: u32, first_port: u32) -> Line {
-        Line {
+impl GridAxis {
+    fn new(size: u32, cables: u32, first_port: u32) -> GridAxis {
+        GridAxis {
             size: Divisor::new(size),
             others: Divisor::new((size - 1).max(1)),
             cables: Divisor::new(cables),
@@ -135,8 +135,8 @@ impl Dragonfly2d {
             host_ports,
             routers_per_group: Divisor::new(routers_per_group),
             // The length of a row is the number of columns.
-            rows: Line::new(columns, row_links, p),
-            columns: Line::new(rows, column_links, p + row_ports),
+            rows: GridAxis::new(columns, row_links, p),
+            columns: GridAxis::new(rows, column_links, p + row_ports),
             local_paths,
             global,
             first_global_port: ports - h as u16,
@@ -290,7 +290,7 @@ impl Grouped for Dragonfly2d {
     }
 
     fn group_diameter(&self) -> u32 {
-        let wide = |line: Line| u32::from(line.size.get() > 1);
+        let wide = |line: GridAxis| u32::from(line.size.get() > 1);
         (wide(self.rows) + wide(self.columns)).max(1)
     }
 

@@ -11,7 +11,7 @@ pub(crate) fn distance(topology: &dyn Topology, from: RouterId, to: RouterId, le
     if known <= least {
         return known;
     }
-    let (mut near, mut far) = (Ball::around(from), Ball::around(to));
+    let (mut near, mut far) = (Neighbourhood::around(from), Neighbourhood::around(to));
     for length in 1..known {
         // Expanding the smaller set is cheaper.
         let (smaller, larger) = match near.rim.len() <= far.rim.len() {
@@ -27,15 +27,15 @@ pub(crate) fn distance(topology: &dyn Topology, from: RouterId, to: RouterId, le
 }
 
 /// The routers within a distance of one router.
-struct Ball {
+struct Neighbourhood {
     seen: BTreeSet<RouterId>,
     /// The routers at exactly that distance.
     rim: Vec<RouterId>,
 }
 
-impl Ball {
-    fn around(router: RouterId) -> Ball {
-        Ball {
+impl Neighbourhood {
+    fn around(router: RouterId) -> Neighbourhood {
+        Neighbourhood {
             seen: BTreeSet::from([router]),
             rim: vec![router],
         }

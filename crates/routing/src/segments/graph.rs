@@ -19,13 +19,13 @@ use topology::{Graph, RouterId, Topology};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::Places;
+use super::places::IntermediateRouters;
 use super::routers::RouterSegments;
-use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct GraphSegments {
     topology: Arc<dyn Topology>,
-    places: Places,
+    places: IntermediateRouters,
     retractable: bool,
     vcs: u8,
 }
@@ -36,7 +36,7 @@ impl GraphSegments {
         topology: Arc<dyn Topology>,
         retractable: bool,
     ) -> Result<GraphSegments, Error> {
-        let places = Places::new(&*topology);
+        let places = IntermediateRouters::new(&*topology);
         let graph = topology.shape().graph().expect("the registry checks the shape");
         // Hosts of a single router exchange packets without any link.
         let diameter = graph.diameter().max(1);
@@ -80,7 +80,7 @@ impl RouterSegments for GraphSegments {
         &*self.topology
     }
 
-    fn all_places(&self) -> &Places {
+    fn all_places(&self) -> &IntermediateRouters {
         &self.places
     }
 
@@ -101,11 +101,11 @@ impl RouterSegments for GraphSegments {
         hop
     }
 
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         if state.phase == UNDECIDED {
             state.via = spread(at.source.0, at.destination.0);
         }
-        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
+        state.phase = if self.retractable { TENTATIVE } else { LAST_SEGMENT };
         (self.last_leg(at, target, &mut state), state)
     }
 

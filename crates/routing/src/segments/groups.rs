@@ -27,7 +27,9 @@ use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
 
-use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, PathSegments, Start, TENTATIVE, UNDECIDED};
+use super::{
+    ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE, UNDECIDED,
+};
 
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
@@ -151,7 +153,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         self.network
             .towards(at.router, target, self.last_vc, |groups, to_other_group| {
-                if state.phase < LAST_LEG {
+                if state.phase < LAST_SEGMENT {
                     let draw = match state.phase {
                         UNDECIDED => spread(at.source.0, at.destination.0),
                         _ => last_draw(state.via, at.destination),
@@ -162,7 +164,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                             false => 0,
                         },
                         path: self.network.local_path(draw),
-                        phase: LAST_LEG,
+                        phase: LAST_SEGMENT,
                         flags: 0,
                     };
                 }
@@ -201,7 +203,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 } else {
                     0
                 },
-                phase: FIRST_LEG,
+                phase: FIRST_SEGMENT,
                 flags: 0,
             }
         };
@@ -333,21 +335,21 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         let mut hop = self.last_leg(at, target, &mut state);
         if RETRACTABLE {
             let in_source_group = hop.vc == self.last_vc;
-            state.phase = if in_source_group { TENTATIVE } else { LAST_LEG };
+            state.phase = if in_source_group { TENTATIVE } else { LAST_SEGMENT };
             hop.vc = if in_source_group { 0 } else { hop.vc };
         }
         (hop, state)
     }
 
     #[inline(always)]
-    fn through(&self, at: At, via: u32, _: RouteState) -> Option<Start> {
+    fn through(&self, at: At, via: u32, _: RouteState) -> Option<PathStart> {
         let mut state = RouteState {
             via,
-            phase: FIRST_LEG,
+            phase: FIRST_SEGMENT,
             ..RouteState::default()
         };
         if !self.all_to_all() && self.leaves_group(at.router, via) {
@@ -364,7 +366,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        if state.phase == FIRST_LEG {
+        if state.phase == FIRST_SEGMENT {
             if let Some(hop) = self.first_leg(at, state.via, state.path) {
                 return hop;
             }
@@ -379,18 +381,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn global_link(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+    fn global_link(&self, at: At, target: RouterId, (_, state): &PathStart) -> Option<(RouterId, Port)> {
         let groups = self.network.groups();
         let here = groups.group(at.router);
         let (there, link) = match (state.phase, self.intermediate) {
-            (FIRST_LEG, Intermediate::Router | Intermediate::AnyRouter) => {
+            (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter) => {
                 let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
                 (
                     groups.group(via),
                     self.first_link(at.router, via, draw, state.path),
                 )
             }
-            (FIRST_LEG, Intermediate::Group) => {
+            (FIRST_SEGMENT, Intermediate::Group) => {
                 let draw = spread(state.via, at.destination.0);
                 (state.via, self.link_to_group(here, state.via, draw))
             }
@@ -404,12 +406,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32 {
+    fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32 {
         self.links(at.router, target, start.1.via)
     }
 
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
         let groups = self.network.groups();
         let draw = spread(via, at.destination.0);
         let (met, before) = match self.intermediate {
@@ -453,7 +455,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        if state.phase == FIRST_LEG {
+        if state.phase == FIRST_SEGMENT {
             let here = match self.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,
                 Intermediate::Group => self.network.groups().group(router),
@@ -468,13 +470,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 return;
             }
         }
-        let chosen = (state.phase == LAST_LEG).then_some((state.via, state.path));
+        let chosen = (state.phase == LAST_SEGMENT).then_some((state.via, state.path));
         self.network
             .minimal_chances(router, target, chosen, |port, (via, path), chance| {
                 let last = RouteState {
                     via,
                     path,
-                    phase: LAST_LEG,
+                    phase: LAST_SEGMENT,
                     flags: 0,
                 };
                 add(out, (port, last, share * chance));

@@ -18,13 +18,13 @@ use topology::{HyperX, RouterId, Shape, Topology, pick};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::Places;
+use super::places::IntermediateRouters;
 use super::routers::RouterSegments;
-use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct DimensionSegments {
     topology: Arc<dyn Topology>,
-    places: Places,
+    places: IntermediateRouters,
     /// Whether there are parallel links.
     parallel: bool,
     retractable: bool,
@@ -37,7 +37,7 @@ impl DimensionSegments {
         let network = hyperx(&*topology);
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
         DimensionSegments {
-            places: Places::new(&*topology),
+            places: IntermediateRouters::new(&*topology),
             parallel,
             retractable,
             first_vc: u8::from(retractable),
@@ -71,7 +71,7 @@ impl RouterSegments for DimensionSegments {
         &*self.topology
     }
 
-    fn all_places(&self) -> &Places {
+    fn all_places(&self) -> &IntermediateRouters {
         &self.places
     }
 
@@ -95,14 +95,14 @@ impl RouterSegments for DimensionSegments {
         hop
     }
 
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         let draw = || match state.phase {
             UNDECIDED => spread(at.source.0, at.destination.0),
             _ => state.via,
         };
         let (phase, vc) = match self.retractable {
             true => (TENTATIVE, 0),
-            false => (LAST_LEG, self.vcs() - 1),
+            false => (LAST_SEGMENT, self.vcs() - 1),
         };
         let (hop, left) = self.step(at.router, target, draw, vc);
         (state.phase, state.via) = (phase, left);

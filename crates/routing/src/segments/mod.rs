@@ -29,11 +29,11 @@ use hyperx::DimensionSegments;
 /// Phase: undecided.
 const UNDECIDED: u8 = 0;
 /// Phase: on the path to the intermediate place.
-const FIRST_LEG: u8 = 1;
+const FIRST_SEGMENT: u8 = 1;
 /// Phase: at or behind the intermediate place, before the choice of the path to the destination.
 const ARRIVED: u8 = 2;
 /// Phase: on a minimal path to the destination.
-const LAST_LEG: u8 = 3;
+const LAST_SEGMENT: u8 = 3;
 /// Phase: on a minimal path to the destination that may still be left.
 const TENTATIVE: u8 = 4;
 
@@ -54,7 +54,7 @@ pub(crate) enum Intermediate {
 }
 
 /// The start of a path: the next hop, and the packet's state behind it.
-pub(crate) type Start = (Hop, RouteState);
+pub(crate) type PathStart = (Hop, RouteState);
 
 /// The path segments of one network.
 pub(crate) trait PathSegments: Send + Sync {
@@ -80,17 +80,17 @@ pub(crate) trait PathSegments: Send + Sync {
     fn place(&self, index: u32, ends: Self::Ends) -> u32;
 
     /// The minimal path of a packet without a decision ([`is_decided`]).
-    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
+    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> PathStart;
 
     /// A path through an intermediate place, for a packet without a decision. `None` if it cannot begin at this
     /// router. Where a packet enters the network, that holds only if the place is this router.
-    fn through(&self, at: At, via: u32, state: RouteState) -> Option<Start>;
+    fn through(&self, at: At, via: u32, state: RouteState) -> Option<PathStart>;
 
     /// The next hop of a decided path.
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
 
     /// The first link to another group of a path that has begun, as its router and port. `None` without groups.
-    fn global_link(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
+    fn global_link(&self, at: At, target: RouterId, start: &PathStart) -> Option<(RouterId, Port)> {
         let _ = (at, target, start);
         None
     }
@@ -102,10 +102,10 @@ pub(crate) trait PathSegments: Send + Sync {
     }
 
     /// Number of links between routers on a path from [`PathSegments::minimal`].
-    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
+    fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32;
 
     /// Number of links between routers on a path from [`PathSegments::through`].
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32;
 
     /// The chances, times `share`, of the first hop of a path through an intermediate place. States are private to
     /// this method and [`PathSegments::chances`].

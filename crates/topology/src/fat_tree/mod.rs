@@ -29,7 +29,7 @@ use config::{Error, Section};
 use crate::host_ports::HostPorts;
 use crate::size::count;
 use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, Tree};
-use ports::Step;
+use ports::LevelConnection;
 
 pub(crate) const KIND: Kind = Kind {
     name: "fat-tree",
@@ -101,7 +101,7 @@ impl FatTree {
         };
         let mut levels = vec![bottom];
         let (mut routers, mut leaves, mut tops, mut uplinks) = (u64::from(plan.leaves), 1u32, 1u32, 1u32);
-        for Step {
+        for LevelConnection {
             below,
             spread,
             cables,

@@ -49,7 +49,7 @@ pub(super) struct Plan {
     pub(super) hosts_per_leaf: u32,
     pub(super) leaves: u32,
     /// The connection from each level to the next.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<LevelConnection>,
     /// Ports of every router, if all routers have the same number.
     pub(super) radix: Option<u16>,
     /// The parameter that an error names if the tree is too large.
@@ -57,7 +57,7 @@ pub(super) struct Plan {
 }
 
 /// The connection between two levels.
-pub(super) struct Step {
+pub(super) struct LevelConnection {
     /// Number of subtrees that make one of the next level (m).
     pub(super) below: u32,
     /// Number of tops of the next level above each top (w).
@@ -136,7 +136,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
                 return Err(section.error(key, text));
             }
         }
-        all.push(Step {
+        all.push(LevelConnection {
             below: down[level + 1] / cables,
             spread: up[level] / cables,
             cables: *cables,
@@ -184,7 +184,7 @@ fn from_radix(section: &Section) -> Result<Plan, Error> {
             false => (radix / 2, radix / 2),
         };
         let cables = most_cables(uplinks, below, radix - own_uplinks);
-        steps.push(Step {
+        steps.push(LevelConnection {
             below,
             spread: uplinks / cables,
             cables,

@@ -1,7 +1,7 @@
 //! Any network, from a file or a list of edges.
 //!
 //! The cables are stored. `distances` searches for the links on shortest paths, and `searches` keeps the last results
-//! in memory that does not grow with the network. Each format is one file here that reads a text into a [`Plan`].
+//! in memory that does not grow with the network. Each format is one file here that reads a text into a [`NetworkPlan`].
 //! [`Network`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
 //!
 //! Routers are numbered in the order of their names if these are whole numbers, otherwise in the order of the file.
@@ -27,7 +27,7 @@ use serde_json::{Value as Json, json};
 use crate::Kind;
 use crate::size::positive;
 use network::Network;
-use plan::{Fault, Place, Plan, ROUTER};
+use plan::{NetworkPlan, PlanError, Position, ROUTER};
 
 pub(crate) const KIND: Kind = Kind {
     name: "graph",
@@ -62,7 +62,7 @@ pub(crate) const KIND: Kind = Kind {
 struct Format {
     name: &'static str,
     endings: &'static [&'static str],
-    read: fn(text: &str, ignore_latencies: bool) -> Result<Plan, Fault>,
+    read: fn(text: &str, ignore_latencies: bool) -> Result<NetworkPlan, PlanError>,
 }
 
 const FORMATS: &[Format] = &[
@@ -129,7 +129,7 @@ fn read(section: &Section) -> Result<Network, Error> {
             return Err(section.error("", message));
         }
     };
-    let fail = |fault: Fault| {
+    let fail = |fault: PlanError| {
         let message = fault.within(&text);
         section.error(key, format!("{name}{message}").trim_start_matches(": "))
     };
@@ -215,10 +215,10 @@ impl Parameter for Edge {
     }
 }
 
-fn listed(edges: Vec<Edge>) -> Result<Plan, Fault> {
-    let mut plan = Plan::default();
+fn listed(edges: Vec<Edge>) -> Result<NetworkPlan, PlanError> {
+    let mut plan = NetworkPlan::default();
     for (index, edge) in edges.iter().enumerate() {
-        let place = Place::Item("edges", index);
+        let place = Position::Item("edges", index);
         let ends = edge
             .routers
             .each_ref()
@@ -271,7 +271,7 @@ mod tests {
             .expect("a format")
     }
 
-    fn built(format: &Format, text: &str) -> Result<Network, Fault> {
+    fn built(format: &Format, text: &str) -> Result<Network, PlanError> {
         let plan = (format.read)(text, true)?;
         let hosts_per_router = (!plan.names_hosts()).then_some(1);
         Network::new(plan, hosts_per_router)
