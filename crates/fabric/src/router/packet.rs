@@ -24,14 +24,8 @@
 //! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
 //! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
 //!
-//! Credits need not go back one by one ([`Router::batch_credits`]): while no packet finds too little room, nothing
-//! that happens depends on when a credit comes, as long as it does not come too early. So a router may keep them
-//! until a batch of them is worth an event, and a hop costs hardly more than the event of its packet. The first
-//! packet that finds too little room ends this: it might have found enough, had each credit come by itself. Whoever
-//! asks for batches has to begin anew without them when [`Outputs::waits`] is called.
-//!
-//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and two
-//! [`VcState`]s; packets without room wait in one pool per router, chained by index.
+//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one word of
+//! credits; packets without room wait in one pool per router, chained by index.
 //!
 //! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
@@ -56,12 +50,11 @@ pub trait Outputs: Journal<Undo> {
     /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
     /// `serialization` later.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
-    /// After this span packets of `bytes` bytes, one unless credits come in batches, have left the buffer of input
-    /// `port`, VC `vc`.
+    /// After this span a packet of `bytes` bytes has left the buffer of input `port`, VC `vc`.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
     /// [`Router::routed`] is to be called with this packet after this span.
     fn ready(&mut self, routed: RoutedPacket, after: Time);
-    /// A packet waits for room from now on. For those who write a diary, or let credits come in batches.
+    /// A packet waits for credits from now on.
     #[inline]
     fn waits(&mut self, routed: &RoutedPacket) {
         let _ = routed;
@@ -122,17 +115,6 @@ pub enum Undo {
         busy_until: Time,
         /// Since when it had idled for lack of room.
         idle_since: Time,
-    },
-    /// The credit of a packet was kept for a batch, or sent with one.
-    Owed {
-        /// Input port.
-        input: u16,
-        /// VC of the input buffer.
-        vc: u8,
-        /// Bytes that were kept before.
-        owed: u32,
-        /// When the last tail was to leave before.
-        last_tail: Time,
     },
     /// An output's first packet without room began to wait.
     StallCounters {
@@ -235,8 +217,8 @@ impl RoutedPacket {
 /// Memory of one port with so many virtual channels, in bytes.
 pub fn bytes_per_port(vcs: u64, bubbles: bool) -> u64 {
     let queue = if bubbles { size_of::<Queue>() } else { 0 };
-    let vc_index = size_of::<VcState>() + size_of::<Queue>() + queue;
-    (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * vc_index as u64
+    let per_vc = size_of::<u32>() + size_of::<Queue>() + queue;
+    (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * per_vc as u64
 }
 
 /// What a port of a router is wired to, as far as the router needs to know.
@@ -275,15 +257,6 @@ struct Queue {
     tail: u32,
 }
 
-/// One VC of one port, both ways.
-#[derive(Clone, Copy, Debug)]
-struct VcState {
-    /// Of the output: the room at the far end, in bytes.
-    credits: u32,
-    /// Of the input: room that is free again and whose credits are kept for a batch.
-    owed: u32,
-}
-
 /// A place in the pool.
 #[derive(Clone, Debug)]
 struct PoolEntry {
@@ -305,12 +278,8 @@ pub struct Router {
     outputs: Vec<Output>,
     /// By output; none before the first is needed, which may be never.
     held: Vec<StallCounters>,
-    /// By port, then VC.
-    vc_states: Vec<VcState>,
-    /// Credits of a lane go back when they are so many; 0: each by itself.
-    batch: u32,
-    /// When the last of the tails leaves whose credits were kept.
-    last_tail: Time,
+    /// Free bytes at the far end, by output, then VC.
+    credits: Vec<u32>,
     /// By output, then VC: packets that wait for room.
     queues: Vec<Queue>,
     /// By output, then VC: packets that wait for a bubble; empty without bubble flow control.
@@ -325,7 +294,6 @@ pub struct RouterState {
     outputs: Vec<OutputState>,
     /// By port, then VC.
     vc_states: Vec<SavedVcState>,
-    last_tail: Time,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -341,7 +309,6 @@ struct OutputState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedVcState {
     credits: u32,
-    owed: u32,
     waiting: Vec<RoutedPacket>,
     /// Those that wait for a bubble.
     entering: Vec<RoutedPacket>,
@@ -368,7 +335,7 @@ impl Congestion for LocalCongestion<'_> {
         let LocalCongestion { router, bytes, .. } = *self;
         let vc_index = router.vc_index(port.0, vc);
         if router.has_room(vc_index, bytes.max(router.slot)) {
-            u64::from(router.vc_states[vc_index].credits)
+            u64::from(router.credits[vc_index])
         } else {
             0
         }
@@ -395,12 +362,8 @@ impl Router {
             idle_since: Time::ZERO,
             counters: LinkCounters::default(),
         };
-        let vc_index = |p: &PortSetting| VcState {
-            credits: p.credits,
-            owed: 0,
-        };
-        let vc_states = ports.len() * usize::from(vcs);
-        let entrances = if slot > 0 { vc_states } else { 0 };
+        let queues = ports.len() * usize::from(vcs);
+        let entrances = if slot > 0 { queues } else { 0 };
         Router {
             id,
             vcs,
@@ -409,27 +372,15 @@ impl Router {
             warmup,
             held: Vec::new(),
             outputs: ports.iter().map(output).collect(),
-            vc_states: ports
+            credits: ports
                 .iter()
-                .flat_map(|p| (0..vcs).map(move |_| vc_index(p)))
+                .flat_map(|p| std::iter::repeat_n(p.credits, usize::from(vcs)))
                 .collect(),
-            batch: 0,
-            last_tail: Time::ZERO,
-            queues: vec![Queue::EMPTY; vc_states],
+            queues: vec![Queue::EMPTY; queues],
             entrances: vec![Queue::EMPTY; entrances],
             pool: Vec::new(),
             free: NONE,
         }
-    }
-
-    /// Lets credits of an input buffer's VC go back when they are so many bytes, instead of each by itself. What the
-    /// router does is the same until [`Outputs::waits`] is called, and nothing is certain from there on.
-    ///
-    /// # Panics
-    /// Under bubble flow control, where a credit counts slots.
-    pub fn batch_credits(&mut self, bytes: u32) {
-        assert!(bytes == 0 || self.slot == 0, "credits of slots come one by one");
-        self.batch = bytes;
     }
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
@@ -481,7 +432,7 @@ impl Router {
         if self.outputs[usize::from(output)].to_host || !self.has_room(vc_index, room) {
             routed.claim = BufferClaim::Credit;
         } else {
-            self.vc_states[vc_index].credits -= room;
+            self.credits[vc_index] -= room;
             if O::KEPT {
                 out.note(Undo::Kept { output, vc, room });
             }
@@ -511,12 +462,12 @@ impl Router {
             self.send(now, routed, out);
             return;
         }
-        let there = &mut self.vc_states[vc_index];
+        let credits = &mut self.credits[vc_index];
         let room = routed.packet.bytes.max(self.slot);
         let first =
             self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].head == NONE;
-        if routed.claim == BufferClaim::Credit && first && there.credits >= room {
-            there.credits -= room;
+        if routed.claim == BufferClaim::Credit && first && *credits >= room {
+            *credits -= room;
             self.send(now, routed, out);
             return;
         }
@@ -542,7 +493,7 @@ impl Router {
             }),
             BufferClaim::Reserved => {}
             BufferClaim::Bubble if self.has_room(vc_index, room.saturating_add(self.slot)) => {
-                self.vc_states[vc_index].credits -= room;
+                self.credits[vc_index] -= room;
             }
             BufferClaim::Credit | BufferClaim::Bubble => {
                 self.wait(now, vc_index, routed, out);
@@ -574,18 +525,17 @@ impl Router {
             .entrances
             .get(vc_index)
             .map_or(NONE, |entrance| entrance.head);
-        self.queues[vc_index].head == NONE && entrance == NONE && self.vc_states[vc_index].credits >= room
+        self.queues[vc_index].head == NONE && entrance == NONE && self.credits[vc_index] >= room
     }
 
-    /// At the far end of `port` packets of so many bytes have left the buffer of `vc`: one packet, unless credits
-    /// come in batches.
+    /// At the far end of `port` packets of so many bytes in all, usually one, have left the buffer of `vc`.
     #[inline]
     pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         let vc_index = self.vc_index(port, vc);
         let bytes = bytes.max(self.slot);
         let output = &mut self.outputs[usize::from(port)];
         output.load = output.load.wrapping_sub(u64::from(bytes));
-        let credits = &mut self.vc_states[vc_index].credits;
+        let credits = &mut self.credits[vc_index];
         *credits = credits.wrapping_add(bytes);
         if O::KEPT {
             let output = port;
@@ -596,7 +546,7 @@ impl Router {
         }
         while let Queue { head, .. } = self.queues[vc_index]
             && head != NONE
-            && self.vc_states[vc_index].credits >= self.pool[head as usize].routed.packet.bytes.max(self.slot)
+            && self.credits[vc_index] >= self.pool[head as usize].routed.packet.bytes.max(self.slot)
         {
             self.send_waiting(now, vc_index, BufferClaim::Credit, out);
         }
@@ -613,7 +563,7 @@ impl Router {
             && head != NONE
             && self.queues[vc_index].head == NONE
             && let room = self.pool[head as usize].routed.packet.bytes.max(self.slot)
-            && self.vc_states[vc_index].credits >= room.saturating_add(self.slot)
+            && self.credits[vc_index] >= room.saturating_add(self.slot)
         {
             self.send_waiting(now, vc_index, BufferClaim::Bubble, out);
         }
@@ -630,7 +580,7 @@ impl Router {
             output_vc,
             ..
         } = self.pool[index].routed;
-        self.vc_states[vc_index].credits -= bytes.max(self.slot);
+        self.credits[vc_index] -= bytes.max(self.slot);
         out.has_room(&self.pool[index].routed);
         let span = self.reserve_link(now, output, output_vc, bytes, out);
         // Only now: while it waited, the wire's idle time was the time of full buffers.
@@ -644,7 +594,7 @@ impl Router {
             }
         }
         self.dequeue(vc_index, claim);
-        self.give_back(now, (input, input_vc), bytes, span, out);
+        out.credit(input, input_vc, bytes, span[0] + span[1]);
     }
 
     #[inline]
@@ -658,40 +608,7 @@ impl Router {
         let bytes = routed.packet.bytes;
         let span = self.reserve_link(now, routed.output, routed.output_vc, bytes, out);
         depart(routed, span, out);
-        self.give_back(now, (routed.input, routed.input_vc), bytes, span, out);
-    }
-
-    /// The place of a packet in the input buffer becomes free when its turn on the wire is over.
-    #[inline]
-    fn give_back<O: Outputs>(
-        &mut self,
-        now: Time,
-        (input, vc): (u16, u8),
-        bytes: u32,
-        [wait, serialization]: [Time; 2],
-        out: &mut O,
-    ) {
-        let after = wait + serialization;
-        if self.batch == 0 {
-            return out.credit(input, vc, bytes, after);
-        }
-        let vc_index = self.vc_index(input, vc);
-        let owed = &mut self.vc_states[vc_index].owed;
-        if O::KEPT {
-            out.note(Undo::Owed {
-                input,
-                vc,
-                owed: *owed,
-                last_tail: self.last_tail,
-            });
-        }
-        // Of all lanes together: a credit may come late, but not early.
-        self.last_tail = self.last_tail.max(now + after);
-        *owed += bytes;
-        if *owed >= self.batch {
-            out.credit(input, vc, *owed, self.last_tail - now);
-            *owed = 0;
-        }
+        out.credit(routed.input, routed.input_vc, bytes, span[0] + span[1]);
     }
 
     /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
@@ -804,19 +721,19 @@ impl Router {
             }
             Undo::Kept { output, vc, room } => {
                 let vc_index = self.vc_index(output, vc);
-                let credits = &mut self.vc_states[vc_index].credits;
+                let credits = &mut self.credits[vc_index];
                 *credits = credits.wrapping_add(room);
             }
             Undo::Released { output, vc, room } => {
                 let vc_index = self.vc_index(output, vc);
-                let credits = &mut self.vc_states[vc_index].credits;
+                let credits = &mut self.credits[vc_index];
                 *credits = credits.wrapping_sub(room);
             }
             Undo::Credited { output, vc, bytes } => {
                 let vc_index = self.vc_index(output, vc);
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
-                let credits = &mut self.vc_states[vc_index].credits;
+                let credits = &mut self.credits[vc_index];
                 *credits = credits.wrapping_sub(bytes);
             }
             Undo::Sent {
@@ -826,16 +743,6 @@ impl Router {
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
-            Undo::Owed {
-                input,
-                vc,
-                owed,
-                last_tail,
-            } => {
-                let vc_index = self.vc_index(input, vc);
-                self.vc_states[vc_index].owed = owed;
-                self.last_tail = last_tail;
-            }
             Undo::StallCounters { output, idle_since } => {
                 self.outputs[usize::from(output)].idle_since = idle_since
             }
@@ -916,7 +823,7 @@ impl Router {
         if output.to_host {
             output.load = output.load.wrapping_add(u64::from(bytes.max(self.slot)));
         } else {
-            let credits = &mut self.vc_states[vc_index].credits;
+            let credits = &mut self.credits[vc_index];
             *credits = credits.wrapping_add(bytes.max(self.slot));
         }
     }
@@ -956,7 +863,7 @@ impl Router {
     pub fn prefetch(&self) {
         if self.outputs.len() <= FEW_PORTS {
             des::prefetch(self.outputs.as_slice());
-            des::prefetch(self.vc_states.as_slice());
+            des::prefetch(self.credits.as_slice());
         }
     }
 
@@ -965,15 +872,7 @@ impl Router {
     pub fn prefetch_output(&self, port: u16) {
         if let Some(output) = self.outputs.get(usize::from(port)) {
             des::prefetch(output);
-            des::prefetch(&self.vc_states[self.vc_index(port, 0)]);
-        }
-    }
-
-    /// Asks for what a packet that leaves this input will touch.
-    #[inline]
-    pub fn prefetch_input(&self, port: u16) {
-        if let Some(vc_index) = self.vc_states.get(self.vc_index(port, 0)) {
-            des::prefetch(vc_index);
+            des::prefetch(&self.credits[self.vc_index(port, 0)]);
         }
     }
 
@@ -1011,12 +910,7 @@ impl Router {
 
     /// Credits for a VC of the link at `port`, in bytes.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        self.vc_states[self.vc_index(port, vc)].credits
-    }
-
-    /// Bytes that have left the input buffer of a VC of `port`, and whose credits are kept for a batch.
-    pub fn owed(&self, port: u16, vc: u8) -> u32 {
-        self.vc_states[self.vc_index(port, vc)].owed
+        self.credits[self.vc_index(port, vc)]
     }
 
     /// Use of the link at `port` up to `end`.
@@ -1053,19 +947,17 @@ impl Router {
             counters: output.counters,
             held: self.held(port as u16),
         };
-        let vc_index = |(index, vc_index): (usize, &VcState)| {
+        let vc_state = |(index, credits): (usize, &u32)| {
             let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
             SavedVcState {
-                credits: vc_index.credits,
-                owed: vc_index.owed,
+                credits: *credits,
                 waiting: self.queued(self.queues[index]).copied().collect(),
                 entering: self.queued(entrance).copied().collect(),
             }
         };
         RouterState {
             outputs: self.outputs.iter().enumerate().map(output).collect(),
-            vc_states: self.vc_states.iter().enumerate().map(vc_index).collect(),
-            last_tail: self.last_tail,
+            vc_states: self.credits.iter().enumerate().map(vc_state).collect(),
         }
     }
 
@@ -1085,15 +977,11 @@ impl Router {
             output.counters = saved.counters;
             self.held.push(saved.held);
         }
-        self.last_tail = state.last_tail;
         self.pool.clear();
         self.free = NONE;
         for (vc_index, saved) in state.vc_states.into_iter().enumerate() {
             self.queues[vc_index] = self.restored(saved.waiting);
-            self.vc_states[vc_index] = VcState {
-                credits: saved.credits,
-                owed: saved.owed,
-            };
+            self.credits[vc_index] = saved.credits;
             let entrance = self.restored(saved.entering);
             if let Some(queue) = self.entrances.get_mut(vc_index) {
                 *queue = entrance;
@@ -1122,11 +1010,11 @@ impl Router {
 
     fn check(&self, state: &RouterState) -> Result<(), String> {
         let id = self.id.0;
-        let (ports, vc_states) = (self.outputs.len(), self.vc_states.len());
-        let (saved_ports, saved_lanes) = (state.outputs.len(), state.vc_states.len());
-        if (saved_ports, saved_lanes) != (ports, vc_states) {
+        let (ports, queues) = (self.outputs.len(), self.credits.len());
+        let (saved_ports, saved_queues) = (state.outputs.len(), state.vc_states.len());
+        if (saved_ports, saved_queues) != (ports, queues) {
             return Err(format!(
-                "router {id} has {ports} ports and {vc_states} queues, its saved state {saved_ports} and {saved_lanes}"
+                "router {id} has {ports} ports and {queues} queues, its saved state {saved_ports} and {saved_queues}"
             ));
         }
         for (index, vc_index) in state.vc_states.iter().enumerate() {
