@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
-use crate::run::{Anatomy, Finished, Run, RunEnd};
+use crate::run::{Finished, Run, RunEnd};
 use crate::slot::Lps;
 use crate::snapshot::SavedLp;
+use crate::statistics::EngineStatistics;
 use crate::team::{give_to_first, has_least};
 use crate::{Event, LpId, Model, Purpose, Time};
 
@@ -24,7 +25,7 @@ pub(crate) struct Report<M: Model> {
     pub(crate) stop: Time,
     /// Time of the last event carried out.
     pub(crate) last: Time,
-    pub(crate) anatomy: Anatomy,
+    pub(crate) statistics: EngineStatistics,
 }
 
 impl<M: Model> Report<M> {
@@ -39,7 +40,7 @@ impl<M: Model> Report<M> {
         self.broken = self.broken.take().or(other.broken);
         self.interrupted |= other.interrupted;
         self.last = self.last.max(other.last);
-        self.anatomy.append(other.anatomy);
+        self.statistics.append(other.statistics);
     }
 }
 
@@ -51,7 +52,7 @@ struct ProcessReport<P> {
     broken: Option<String>,
     interrupted: bool,
     last: Time,
-    anatomy: Anatomy,
+    statistics: EngineStatistics,
 }
 
 /// Puts the threads' reports together, and in the first process those of all processes.
@@ -80,7 +81,7 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
         time,
         lps: all.lps,
         pending: all.pending,
-        anatomy: all.anatomy,
+        statistics: all.statistics,
     })
 }
 
@@ -113,7 +114,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         interrupted: all.interrupted,
         broken: all.broken.take(),
         last: all.last,
-        anatomy: std::mem::take(&mut all.anatomy),
+        statistics: std::mem::take(&mut all.statistics),
     };
     if !first {
         all.lps = Lps::new(Vec::new());
@@ -130,7 +131,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         all.broken = all.broken.take().or(report.broken);
         all.interrupted |= report.interrupted;
         all.last = all.last.max(report.last);
-        all.anatomy.append(report.anatomy);
+        all.statistics.append(report.statistics);
     }
     Ok(failed && all.failure.is_none())
 }

@@ -5,8 +5,9 @@
 
 use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, Finished, Observer, Run, RunEnd};
+use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
+use crate::statistics::EngineStatistics;
 use crate::team::to_bytes;
 use crate::{Context, Event, LpId, Model, Time};
 
@@ -156,7 +157,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         control,
         ..
     } = *run;
-    let mut slots = Slot::create(run, 0..model.lps())?;
+    let mut slots = run.slots(0..model.lps())?;
     let mut queue = Queue::new();
     let mut recorder = Recorder::new(run);
     let mut now = run.from.map_or(Time::ZERO, |snapshot| snapshot.time);
@@ -215,12 +216,12 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         time,
         lps: Lps::new(slots),
         pending: queue.events().collect(),
-        anatomy: Anatomy {
+        statistics: EngineStatistics {
             // Every event once forward, once back, once for good.
             processed: 2 * processed,
             committed: processed,
             rolled_back: processed,
-            ..Anatomy::default()
+            ..EngineStatistics::default()
         },
     })
 }

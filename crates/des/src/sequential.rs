@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, Finished, Observer, Run, RunEnd, ThreadSeconds, seconds};
+use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
+use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
 /// Events between two looks at the owner's wishes.
@@ -57,7 +58,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         ..
     } = *run;
     let begin = Instant::now();
-    let mut slots = Slot::create(run, 0..model.lps())?;
+    let mut slots = run.slots(0..model.lps())?;
     let mut context = Sequential::<M> {
         signer: EventSigner::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
@@ -134,14 +135,14 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         time,
         lps: Lps::new(slots),
         pending: context.queue.events().collect(),
-        anatomy: Anatomy {
+        statistics: EngineStatistics {
             processed,
             committed: processed,
             threads: vec![ThreadSeconds {
                 processing: seconds(begin.elapsed()),
                 ..ThreadSeconds::default()
             }],
-            ..Anatomy::default()
+            ..EngineStatistics::default()
         },
     })
 }

@@ -11,9 +11,10 @@ use crate::event::{Indexed, Key};
 use crate::event_signer::EventSigner;
 use crate::gather::Report;
 use crate::prefetch::{prefetch_begin, prefetch_front};
-use crate::run::{Anatomy, Clock, Observer, Run};
+use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::statistics::{Clock, EngineStatistics};
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{Context, Event, LpId, Model, Partition, Time};
 
@@ -259,20 +260,20 @@ impl<'a, M: Model> Worker<'a, M> {
             interrupted,
             stop: self.context.stop,
             last: self.last,
-            anatomy: Anatomy {
+            statistics: EngineStatistics {
                 processed: self.processed,
                 committed: self.processed,
                 remote: self.context.remote,
                 windows,
                 threads: vec![clock.seconds],
-                ..Anatomy::default()
+                ..EngineStatistics::default()
             },
         }
     }
 
     /// LPs and first events: those of the model's start, or of the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        self.slots = Slot::create(self.run, self.context.range.clone())?;
+        self.slots = self.run.slots(self.context.range.clone())?;
         match self.run.from {
             Some(snapshot) => {
                 let range = &self.context.range;

@@ -19,38 +19,18 @@
 //! `worker` has the loop and the rollback, `worker_context` what one thread holds and what handlers reach, `pending` the
 //! queue.
 
+mod message;
 mod pending;
 mod worker;
 mod worker_context;
 
-use serde::{Deserialize, Serialize};
-
-use crate::event::Key;
+use crate::Model;
 use crate::gather::gather;
 use crate::run::{Finished, Observer, Run};
-use crate::team::{Mail, Team, in_threads};
-use crate::{Event, LpId, Model};
+use crate::team::{Team, in_threads};
 
+use message::EventMessage;
 use worker::Worker;
-
-/// What threads send each other.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-enum EventMessage<P> {
-    /// An event. The instance tells it from others with the same key, of sends that were cancelled; its source
-    /// counts them.
-    Event { event: Event<P>, instance: u32 },
-    /// An anti-message: that event has not been sent.
-    Cancelled { target: LpId, key: Key, instance: u32 },
-}
-
-impl<P: Send + Serialize + serde::de::DeserializeOwned> Mail for EventMessage<P> {
-    fn target(&self) -> LpId {
-        match self {
-            EventMessage::Event { event, .. } => event.target,
-            EventMessage::Cancelled { target, .. } => *target,
-        }
-    }
-}
 
 /// What the threads of a process share.
 type Warp<'a, M> = Team<'a, EventMessage<<M as Model>::Payload>, <M as Model>::Record>;

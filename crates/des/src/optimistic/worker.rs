@@ -1,13 +1,15 @@
 //! One thread of the optimistic executor: the loop over batches and GVT, and rollback.
 
+use super::Warp;
+use super::message::EventMessage;
 use super::worker_context::{CERTAIN, LpHistory, SentEvent, WorkerContext};
-use super::{EventMessage, Warp};
 use crate::commit::Committer;
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
-use crate::run::{Anatomy, Clock, Observer, Run};
-use crate::slot::{Lps, Slot};
+use crate::run::{Observer, Run};
+use crate::slot::Lps;
 use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::statistics::{Clock, EngineStatistics};
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{LpId, Model, Time};
 
@@ -172,7 +174,7 @@ impl<'a, M: Model> Worker<'a, M> {
             interrupted,
             stop: limit,
             last: self.context.last_committed,
-            anatomy: Anatomy {
+            statistics: EngineStatistics {
                 processed: self.processed,
                 committed: self.context.committed,
                 rolled_back: self.rolled_back,
@@ -192,7 +194,7 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// LPs and first events: those of the model's start, or of the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        let slots = Slot::create(self.run, self.context.range.clone())?;
+        let slots = self.run.slots(self.context.range.clone())?;
         self.histories = slots.into_iter().map(LpHistory::new).collect();
         match self.run.from {
             Some(snapshot) => {

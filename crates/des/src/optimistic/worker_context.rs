@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::EventMessage;
+use super::message::EventMessage;
 use super::pending::Pending;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
