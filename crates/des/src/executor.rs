@@ -1,4 +1,4 @@
-//! The four executors by name: they execute the same run to the same result.
+//! The four executors by name. Each executes the same run to the same result.
 
 use crate::run::{Finished, Observer, Run};
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
 };
 
 impl<M: Model> Run<'_, M> {
-    /// Carries the run out to its end.
+    /// Executes the run to its end.
     ///
     /// # Errors
-    /// The snapshot to begin with is not one of this model.
+    /// The snapshot is not one of this model.
     ///
     /// # Panics
-    /// If the model breaks its contract (see [`crate::Context::send`]) or panics itself; if an executor that
-    /// is not parallel is given several processes.
+    /// The model breaks its contract (see [`crate::Context::send`]) or panics, or a sequential executor gets several
+    /// processes.
     pub fn execute(&self, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
         assert!(
             self.model.lookahead() >= Time(1),
@@ -42,8 +42,7 @@ impl<M: Model> Run<'_, M> {
     }
 }
 
-/// Runs a model to its end, in one process and from its start. `commit` receives the records in the total
-/// order.
+/// Runs a model from its start to its end in one process. `commit` receives the records in the total order.
 ///
 /// # Panics
 /// As [`Run::execute`].

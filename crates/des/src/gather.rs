@@ -1,4 +1,4 @@
-//! The end of a run on threads and processes: everything comes together in the first process.
+//! The end of a run on threads and processes: the first process gathers everything.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ use crate::statistics::EngineStatistics;
 use crate::team::{give_to_first, has_least};
 use crate::{Event, LpId, Model, Purpose, Time};
 
-/// What a thread, or all threads of a process, leave behind.
+/// The final state of a thread, or of all threads of a process.
 pub(crate) struct Report<M: Model> {
-    /// LPs in their order; of those of other threads, they follow.
+    /// LPs in order, followed by those of other threads.
     pub(crate) lps: Lps<M::Lp>,
-    /// Events that were not carried out.
+    /// Events that were not executed.
     pub(crate) pending: Vec<Event<M::Payload>>,
     /// The first failure.
     pub(crate) failure: Option<(Key, M::Error)>,
-    /// Why the run could not begin: the snapshot is not one of the model.
+    /// The reason why the run could not begin: the snapshot is not one of the model.
     pub(crate) broken: Option<String>,
     pub(crate) interrupted: bool,
-    /// When all threads have agreed that the model stops.
+    /// The time at which all threads agreed to stop.
     pub(crate) stop: Time,
-    /// Time of the last event carried out.
+    /// Time of the last executed event.
     pub(crate) last: Time,
     pub(crate) statistics: EngineStatistics,
 }
@@ -44,7 +44,7 @@ impl<M: Model> Report<M> {
     }
 }
 
-/// What crosses from another process.
+/// The report of another process.
 #[derive(Serialize, Deserialize)]
 struct ProcessReport<P> {
     lps: Vec<SavedLp>,
@@ -55,7 +55,7 @@ struct ProcessReport<P> {
     statistics: EngineStatistics,
 }
 
-/// Puts the threads' reports together, and in the first process those of all processes.
+/// Merges the reports of all threads and, in the first process, those of all processes.
 pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Result<Finished<M>, String> {
     let mut reports = reports.into_iter();
     let mut all = reports.next().expect("there is a thread");
@@ -85,7 +85,7 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     })
 }
 
-/// Returns whether the failure that counts is that of another process.
+/// Merges the reports of all processes. Returns whether the decisive failure is that of another process.
 fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<bool, String> {
     let mine = all.failure.as_ref().map(|(key, _)| *key);
     let mut failed = [u64::from(mine.is_none())];
@@ -94,7 +94,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
     if !has_least(run.processes, mine) {
         all.failure = None;
     }
-    // After a failure nobody looks at the LPs.
+    // LPs are not needed after a failure.
     let useless = failed || all.interrupted;
     let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),

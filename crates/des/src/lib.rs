@@ -1,9 +1,9 @@
-//! The discrete-event kernel: logical processes (LPs) that interact only through timestamped events,
-//! one total order of those events, and executors that all produce it.
+//! The discrete-event kernel: logical processes (LPs) that interact only through time-stamped events, one total order
+//! of those events, and executors that all produce it.
 //!
-//! Knows nothing of what the LPs model. Sources: Fujimoto, *Parallel and Distributed Simulation Systems*
-//! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
-//! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
+//! The kernel is independent of what the LPs model. Sources: Fujimoto, *Parallel and Distributed Simulation Systems*
+//! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations* (JACM 1993; YAWNS
+//! windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
 mod barrier;
 mod commit;

@@ -7,18 +7,18 @@ use crate::snapshot::Snapshot;
 use crate::statistics::EngineStatistics;
 use crate::{Control, Event, LpId, Model, Processes, Purpose, Settings, Time};
 
-/// Who is told what happens as a run goes on, on the thread that called [`run`], in the first process.
+/// Observes a run, on the thread that called [`run`](crate::run()), in the first process.
 pub trait Observer<M: Model> {
-    /// A record, in the total order.
+    /// Receives a record, in the total order.
     fn commit(&mut self, time: Time, record: M::Record);
 
-    /// Whether a snapshot is wanted, now that all events before `now` are certain. Asked often.
+    /// Whether a snapshot is wanted now that all events before `now` are committed. Called often.
     fn wants_snapshot(&mut self, now: Time) -> bool {
         let _ = now;
         false
     }
 
-    /// The snapshot that was wanted, of now or a little later.
+    /// Receives the snapshot, of now or a little later.
     fn snapshot(&mut self, snapshot: Snapshot<M::Payload>) {
         let _ = snapshot;
     }
@@ -30,52 +30,51 @@ impl<M: Model, F: FnMut(Time, M::Record)> Observer<M> for F {
     }
 }
 
-/// Why a run ended.
+/// The reason for the end of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RunEnd<E> {
-    /// No event was left.
+    /// No event is left.
     Drained,
     /// `until` was reached.
     Until,
     /// The model stopped it.
     Stopped,
-    /// The owner interrupted it through [`Control::interrupt`]; nothing of it is a result.
+    /// The owner interrupted it through [`Control::interrupt`]. There is no result.
     Interrupted,
     /// A handler failed.
     Failed(E),
-    /// A handler failed, and another process knows how.
+    /// A handler failed in another process, which has the error.
     FailedElsewhere,
-    /// `ReverseCheck` found that an event is not taken back as it should be, for developers of models.
+    /// `ReverseCheck` found an event whose undo is wrong, for developers of models.
     Irreversible(String),
 }
 
 /// The end of a run.
 pub struct Finished<M: Model> {
-    /// Why it ended.
+    /// The reason for the end.
     pub end: RunEnd<M::Error>,
-    /// First time at which nothing was carried out any more: `until`, the time of the stop, or (drained)
-    /// that of the last event.
+    /// First time at which nothing executes any more: `until`, the time of the stop, or (drained) that of the last
+    /// event.
     pub time: Time,
-    /// Final state of all LPs, by id; in the first process, none in the others.
+    /// Final state of all LPs, by id. Empty in all processes except the first.
     pub lps: Lps<M::Lp>,
-    /// Events that were not carried out, in no particular order: what was still under way. In the first
-    /// process.
+    /// Events that were not executed, in no particular order. Empty in all processes except the first.
     pub pending: Vec<Event<M::Payload>>,
-    /// What it cost all processes; in the first.
+    /// The statistics of all processes, in the first process.
     pub statistics: EngineStatistics,
 }
 
-/// A run before it begins. All processes of a run have the same, but for themselves.
+/// A run before it begins. Processes of a run differ only in `processes`.
 pub struct Run<'a, M: Model> {
-    /// What is run.
+    /// The model.
     pub model: &'a M,
-    /// How.
+    /// The settings.
     pub settings: &'a Settings,
     /// Progress out, interruption in.
     pub control: &'a Control,
-    /// Who takes part.
+    /// The processes of the run.
     pub processes: &'a dyn Processes,
-    /// Where to begin; none: at the model's start.
+    /// The snapshot to start from; `None` starts the model.
     pub from: Option<&'a Snapshot<M::Payload>>,
 }
 

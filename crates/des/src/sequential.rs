@@ -9,7 +9,7 @@ use crate::slot::{Lps, Slot};
 use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
-/// Events between two looks at the owner's wishes.
+/// Number of events between two checks for interruption and snapshots.
 const CONTROL_INTERVAL: u64 = 4096;
 
 struct Sequential<'a, M: Model> {
@@ -83,7 +83,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     context.signer.begin_events();
 
     let mut processed = 0u64;
-    // A snapshot lies between two times, so it may have to wait for the next.
+    // A snapshot lies between two times, so it may have to wait for the next time.
     let mut snapshot_wanted = false;
     let end = loop {
         if let Some(error) = context.failure.take() {
@@ -147,7 +147,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     })
 }
 
-/// Lends an LP's counters to the author while one of its handlers runs.
+/// Loads an LP's counters for one handler call.
 #[inline]
 fn in_slot<'a, M: Model>(
     context: &mut Sequential<'a, M>,

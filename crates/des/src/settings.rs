@@ -4,19 +4,18 @@ use std::str::FromStr;
 
 use crate::{Partition, Time};
 
-/// How events are carried out. All give the same result.
+/// The algorithm that executes events. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
     /// One event after the other in the total order: the reference.
     Sequential,
-    /// Windows of the model's lookahead, LP by LP inside a window, on threads (YAWNS). The fastest for
-    /// large models, also on one thread.
+    /// Windows of the model's lookahead, LP by LP inside a window, on threads (YAWNS). The fastest executor for large
+    /// models, also on one thread.
     Conservative,
-    /// Ahead of what is certain, with rollback by reverse computation, on threads (Time Warp). For models
-    /// whose lookahead holds few events.
+    /// Speculative execution with rollback by reverse computation, on threads (Time Warp). For models whose lookahead
+    /// holds few events.
     Optimistic,
-    /// As `Sequential`, and every event is carried out, taken back, compared and carried out again: finds
-    /// models whose undo steps are wrong.
+    /// As `Sequential`, but every event is executed, undone, compared and executed again. Finds wrong undo steps.
     ReverseCheck,
 }
 
@@ -29,7 +28,7 @@ impl Executor {
         Executor::NAMES[self as usize]
     }
 
-    /// Whether it knows threads and processes; the others take one of each.
+    /// Whether it supports several threads and processes.
     pub fn is_parallel(self) -> bool {
         matches!(self, Executor::Conservative | Executor::Optimistic)
     }
@@ -48,18 +47,17 @@ impl FromStr for Executor {
     }
 }
 
-/// How far ahead of certainty `Optimistic` goes. None of it decides about results.
+/// Limits of the optimistic executor. They have no effect on results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimism {
-    /// Events between two looks at the mail, at least 1.
+    /// Events between two reads of the mailbox, at least 1.
     pub batch: u32,
     /// Batches between two computations of global virtual time (GVT), at least 1.
     pub gvt_interval: u32,
-    /// Events so far beyond GVT and later are not carried out yet. None: each thread finds its own limit, from
-    /// how much it has to take back.
+    /// Events this far beyond GVT and later wait. `None`: each thread adapts its own limit to its rollbacks.
     pub ahead: Option<Time>,
-    /// Bytes that one thread may spend on events that it has carried out without certainty; what their undo
-    /// steps own is not counted. At the limit it waits for GVT, but for events within one lookahead of it.
+    /// Bytes that one thread may use for uncommitted events, without memory owned by undo steps. At the limit it
+    /// executes only events within one lookahead of GVT.
     pub memory: usize,
 }
 
@@ -74,17 +72,17 @@ impl Default for Optimism {
     }
 }
 
-/// What to run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How.
+    /// The executor.
     pub executor: Executor,
-    /// Parts of the LPs, one per thread of each process; executors that are not parallel take all of them.
+    /// Parts of the LPs, one per thread of each process. Sequential executors take all of them.
     pub partition: Partition,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Events at or after this time are not carried out.
+    /// Events at or after this time are not executed.
     pub until: Time,
-    /// For `Optimistic`.
+    /// Limits of `Optimistic`.
     pub optimism: Optimism,
 }

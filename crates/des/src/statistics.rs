@@ -4,50 +4,50 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Where one thread's time went, in seconds.
+/// Wall time of one thread by phase, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadSeconds {
-    /// Carrying out events, sends included.
+    /// Executing events, sends included.
     pub processing: f64,
-    /// Sorting and moving pending events, collecting mail, committing.
+    /// Sorting and moving pending events, reading mailboxes, committing.
     pub queue: f64,
-    /// Waiting for the other threads to agree on a window or on GVT.
+    /// Synchronising on a window or on GVT.
     pub synchronisation: f64,
-    /// Taking events back.
+    /// Rolling back events.
     pub rollback: f64,
-    /// Waiting for the other threads without anything else to do.
+    /// Waiting for other threads without work.
     pub idle: f64,
 }
 
 /// Statistics of the engine for one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineStatistics {
-    /// Events carried out.
+    /// Events executed.
     pub processed: u64,
-    /// Events whose effects stand.
+    /// Events committed.
     pub committed: u64,
-    /// Events carried out and taken back.
+    /// Events rolled back.
     pub rolled_back: u64,
     /// Rollbacks of an LP because an event came too late.
     pub primary_rollbacks: u64,
-    /// Rollbacks of an LP because an event was cancelled that it had already carried out.
+    /// Rollbacks of an LP because an executed event was cancelled.
     pub secondary_rollbacks: u64,
     /// Cancellations sent to other threads.
     pub anti_messages: u64,
     /// Events sent to another thread.
     pub remote: u64,
-    /// Windows (conservative).
+    /// Windows of the conservative executor.
     pub windows: u64,
-    /// Computations of GVT (optimistic).
+    /// GVT computations of the optimistic executor.
     pub gvt_rounds: u64,
-    /// Per thread, of the first process first.
+    /// Wall time of each thread, the first process first.
     pub threads: Vec<ThreadSeconds>,
-    /// Rollbacks of each LP, by id; empty if the executor never rolls back.
+    /// Rollbacks of each LP, by id. Empty if the executor never rolls back.
     pub rollbacks: Vec<u32>,
 }
 
 impl EngineStatistics {
-    /// Adds what another thread has counted, whose LPs follow.
+    /// Adds the statistics of another thread, whose LPs follow.
     pub(crate) fn append(&mut self, other: EngineStatistics) {
         self.processed += other.processed;
         self.committed += other.committed;
@@ -67,7 +67,7 @@ pub(crate) fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-/// Attributes wall time to phases.
+/// Measures wall time by phase.
 pub(crate) struct Clock {
     last: Instant,
     pub(crate) seconds: ThreadSeconds,
@@ -81,7 +81,7 @@ impl Clock {
         }
     }
 
-    /// The time since the last lap belongs to this phase.
+    /// Assigns the time since the last call to this phase.
     pub(crate) fn lap(&mut self, phase: impl FnOnce(&mut ThreadSeconds) -> &mut f64) {
         let now = Instant::now();
         *phase(&mut self.seconds) += seconds(now - self.last);

@@ -6,13 +6,12 @@ use crate::event::Key;
 use crate::team::Mail;
 use crate::{Event, LpId};
 
-/// What threads send each other.
+/// A message between threads.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) enum EventMessage<P> {
-    /// An event. The instance tells it from others with the same key, of sends that were cancelled; its source
-    /// counts them.
+    /// An event. The instance distinguishes it from cancelled events with the same key. Its source counts instances.
     Event { event: Event<P>, instance: u32 },
-    /// An anti-message: that event has not been sent.
+    /// An anti-message, which cancels that event.
     Cancelled { target: LpId, key: Key, instance: u32 },
 }
 
