@@ -1,4 +1,4 @@
-//! Credits that go back in batches: nobody can tell, and where somebody could, the run begins anew.
+//! Credit batching changes no result; where it could, the run begins anew.
 
 use des::{Executor, Time};
 use proptest::prelude::*;
