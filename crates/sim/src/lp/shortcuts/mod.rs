@@ -122,6 +122,9 @@ impl Shortcuts {
 mod tests {
     use super::*;
 
+    /// A change, and the shortcuts that remain.
+    type Case<T> = (fn(&mut T), &'static str);
+
     /// Names of the shortcuts that a run takes.
     fn taken(observed: &Observed, declared: &Declared) -> String {
         let shortcuts = Shortcuts::choose(observed, declared);
@@ -162,7 +165,7 @@ mod tests {
             router_delay: Time(20),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [(fn(&mut Observed), &str); 9] = [
+        let seen: [Case<Observed>; 9] = [
             (|o| o.until = None, ""),
             (|o| o.series = Series::Classes, "batches"),
             (|o| o.series = Series::Links, ""),
@@ -178,7 +181,7 @@ mod tests {
             change(&mut observed);
             assert_eq!(taken(&observed, &declared), left, "observed, {index}");
         }
-        let parts: [(fn(&mut Declared), &str); 5] = [
+        let parts: [Case<Declared>; 5] = [
             (|d| d.oblivious = false, "early ahead"),
             (|d| d.reports_credit_waits = false, "early ahead"),
             (|d| d.slots = true, "early ahead"),
