@@ -55,14 +55,25 @@ struct ProcessReport<P> {
     statistics: EngineStatistics,
 }
 
+/// The agreement of all processes about the end.
+struct Agreed {
+    /// Whether the decisive failure is that of another process.
+    elsewhere: bool,
+    /// Whether no process has an event left.
+    drained: bool,
+}
+
 /// Merges the reports of all threads and, in the first process, those of all processes.
 pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Result<Finished<M>, String> {
     let mut reports = reports.into_iter();
     let mut all = reports.next().expect("there is a thread");
     reports.for_each(|report| all.append(report));
-    let mut elsewhere = false;
+    let mut agreed = Agreed {
+        elsewhere: false,
+        drained: all.pending.is_empty(),
+    };
     if run.processes.count() > 1 {
-        elsewhere = gather_processes(run, &mut all)?;
+        agreed = gather_processes(run, &mut all)?;
     }
     if let Some(why) = all.broken {
         return Err(why);
@@ -70,10 +81,10 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     let until = run.settings.until;
     let (end, time) = match all.failure {
         Some((key, error)) => (RunEnd::Failed(error), key.time),
-        None if elsewhere => (RunEnd::FailedElsewhere, all.last),
+        None if agreed.elsewhere => (RunEnd::FailedElsewhere, all.last),
         None if all.interrupted => (RunEnd::Interrupted, all.last),
         None if all.stop < until => (RunEnd::Stopped, all.stop),
-        None if all.pending.is_empty() => (RunEnd::Drained, all.last),
+        None if agreed.drained => (RunEnd::Drained, all.last),
         None => (RunEnd::Until, until),
     };
     Ok(Finished {
@@ -85,12 +96,12 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     })
 }
 
-/// Merges the reports of all processes. Returns whether the decisive failure is that of another process.
-fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<bool, String> {
+/// Sends all reports to the first process.
+fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<Agreed, String> {
     let mine = all.failure.as_ref().map(|(key, _)| *key);
-    let mut failed = [u64::from(mine.is_none())];
-    run.processes.least(&mut failed);
-    let failed = failed[0] == 0;
+    let mut ends = [u64::from(mine.is_none()), u64::from(all.pending.is_empty())];
+    run.processes.least(&mut ends);
+    let [failed, drained] = [ends[0] == 0, ends[1] == 1];
     if !has_least(run.processes, mine) {
         all.failure = None;
     }
@@ -133,5 +144,6 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         all.last = all.last.max(report.last);
         all.statistics.append(report.statistics);
     }
-    Ok(failed && all.failure.is_none())
+    let elsewhere = failed && all.failure.is_none();
+    Ok(Agreed { elsewhere, drained })
 }

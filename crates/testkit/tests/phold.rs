@@ -131,6 +131,7 @@ proptest! {
             prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
             prop_assert_eq!(statistics.threads.len(), processes * threads);
             for (other, _) in &outcomes[1..] {
+                prop_assert_eq!(&other.end, &first.end, "all processes know why the run ended");
                 let is_empty = other.balls.is_empty() && other.records.is_empty() && other.pending.is_empty();
                 prop_assert!(is_empty, "the first process has it all");
             }
