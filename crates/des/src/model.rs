@@ -76,13 +76,21 @@ pub enum Purpose {
     Read,
 }
 
-/// Where a part of an LP notes how its changes are taken back: a [`Context`], as that part sees it.
+/// Where a part of an LP notes its undo steps: a [`Context`], as that part sees it.
 pub trait Journal<Step> {
-    /// Whether steps are kept; where not, they need not even be computed.
+    /// Whether undo steps are kept.
     const KEPT: bool;
 
-    /// Notes a step; does nothing unless [`Journal::KEPT`]. Steps are taken back in reverse order.
-    fn note(&mut self, step: Step);
+    /// Keeps a step. Called by [`Journal::note`], and only where [`Journal::KEPT`] is true.
+    fn keep(&mut self, step: Step);
+
+    /// Notes how to undo a change. Computes nothing unless [`Journal::KEPT`]. Steps are undone in reverse order.
+    #[inline(always)]
+    fn note(&mut self, step: impl FnOnce() -> Step) {
+        if Self::KEPT {
+            self.keep(step());
+        }
+    }
 }
 
 /// What a handler can do. Random draws, sends and records are taken back by the kernel itself; other

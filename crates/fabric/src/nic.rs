@@ -184,9 +184,7 @@ impl<T: Copy> Nic<T> {
             created_at,
             left: message.bytes,
         });
-        if O::KEPT {
-            out.note(NicUndo::Taken);
-        }
+        out.note(|| NicUndo::Taken);
         if created_at > now {
             self.ask_wake(created_at.max(self.busy_until) - now, out);
         } else {
@@ -248,11 +246,9 @@ impl<T: Copy> Nic<T> {
 
     /// The injection link is free again.
     pub fn wake<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
-        if O::KEPT {
-            out.note(NicUndo::Woken {
+        out.note(|| NicUndo::Woken {
                 pending: self.wake_pending,
             });
-        }
         self.wake_pending = false;
         self.serve(now, out);
     }
@@ -260,9 +256,7 @@ impl<T: Copy> Nic<T> {
     /// The router has room for so many bytes more.
     pub fn credit<O: NicOutputs<T>>(&mut self, now: Time, bytes: u32, out: &mut O) {
         self.credits = self.credits.wrapping_add(bytes);
-        if O::KEPT {
-            out.note(NicUndo::Credited { bytes });
-        }
+        out.note(|| NicUndo::Credited { bytes });
         self.serve(now, out);
     }
 
@@ -277,20 +271,18 @@ impl<T: Copy> Nic<T> {
         let front = self.queue.front().expect("not empty");
         let bytes = front.left.min(u64::from(self.packet_bytes)) as u32;
         if self.credits < bytes {
-            if O::KEPT && self.blocked_since.is_none() {
-                out.note(NicUndo::Blocked);
+            if self.blocked_since.is_none() {
+                self.blocked_since = Some(now);
+                out.note(|| NicUndo::Blocked);
             }
-            self.blocked_since.get_or_insert(now);
             out.waits();
             return;
         }
-        if O::KEPT {
-            out.note(NicUndo::Departed {
+        out.note(|| NicUndo::Departed {
                 bytes,
                 busy_until: self.busy_until,
                 blocked_since: self.blocked_since,
             });
-        }
         if let Some(since) = self.blocked_since.take() {
             self.held.unblock(since, now, self.warmup);
         }
@@ -312,9 +304,7 @@ impl<T: Copy> Nic<T> {
             // The next one takes the same place again, which is near then.
             self.queue.clear();
         }
-        if O::KEPT {
-            out.note(queued.undo_turn());
-        }
+        out.note(|| queued.undo_turn());
         let last = queued.left == 0;
         if !last {
             self.queue.push_back(queued);
@@ -330,9 +320,7 @@ impl<T: Copy> Nic<T> {
     #[inline]
     fn ask_wake<O: NicOutputs<T>>(&mut self, after: Time, out: &mut O) {
         self.wake_pending = true;
-        if O::KEPT {
-            out.note(NicUndo::WakeAsked);
-        }
+        out.note(|| NicUndo::WakeAsked);
         out.wake(after);
     }
 
@@ -489,7 +477,7 @@ mod tests {
 
     impl Journal<NicUndo<char>> for Out {
         const KEPT: bool = false;
-        fn note(&mut self, _: NicUndo<char>) {}
+        fn keep(&mut self, _: NicUndo<char>) {}
     }
 
     impl NicOutputs<char> for Out {

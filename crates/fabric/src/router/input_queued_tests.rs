@@ -76,7 +76,7 @@ struct Agenda {
 
 impl Journal<Undo> for Agenda {
     const KEPT: bool = false;
-    fn note(&mut self, _: Undo) {}
+    fn keep(&mut self, _: Undo) {}
 }
 
 impl Random for Agenda {

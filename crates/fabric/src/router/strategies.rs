@@ -8,7 +8,7 @@ use topology::HostId;
 use crate::Packet;
 
 /// Any packets of these sizes.
-pub(super) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value = Packet> {
+pub(crate) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value = Packet> {
     let packet = (
         any::<[u32; 3]>(),
         bytes,

@@ -1080,7 +1080,7 @@ impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: InboxUndo<Message>) {
+    fn keep(&mut self, step: InboxUndo<Message>) {
         self.0.undo(Undo::Host(HostUndo::Inbox(step)));
     }
 }
@@ -1089,7 +1089,7 @@ impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: CountsUndo) {
+    fn keep(&mut self, step: CountsUndo) {
         self.0.undo(Undo::Host(HostUndo::Counts(step)));
     }
 }
@@ -1098,7 +1098,7 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: NicUndo<Injected>) {
+    fn keep(&mut self, step: NicUndo<Injected>) {
         let rail = self.rail;
         self.context.undo(Undo::Host(HostUndo::Nic { rail, step }));
     }
@@ -1116,7 +1116,7 @@ struct WaitSink<'a, C> {
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context
             .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));
@@ -1150,7 +1150,7 @@ impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C>
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context
             .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));

@@ -533,7 +533,7 @@ impl<C: Context<Simulation>> Journal<packet::Undo> for RouterLinkAdapter<'_, C> 
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: packet::Undo) {
+    fn keep(&mut self, step: packet::Undo) {
         self.context.undo(Undo::Router(step));
     }
 }
@@ -606,7 +606,7 @@ struct WaitSink<'a, C> {
 impl<C: Context<Simulation>> Journal<PacketWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: PacketWaitTrackerUndo) {
+    fn keep(&mut self, step: PacketWaitTrackerUndo) {
         self.context.undo(Undo::WaitTracker(step));
     }
 }
@@ -620,7 +620,7 @@ impl<C: Context<Simulation>> WaitOutputs<PacketWaitTrackerUndo> for WaitSink<'_,
 impl<C: Context<Simulation>> Journal<InputQueuedWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: InputQueuedWaitTrackerUndo) {
+    fn keep(&mut self, step: InputQueuedWaitTrackerUndo) {
         self.context.undo(Undo::InputQueuedWaitTracker(step));
     }
 }
@@ -760,7 +760,7 @@ impl<C: Context<Simulation>> Outputs for RouterLinkAdapter<'_, C> {
 impl<C: Context<Simulation>> Journal<input_queued::Undo> for RouterLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: input_queued::Undo) {
+    fn keep(&mut self, step: input_queued::Undo) {
         self.context.undo(Undo::InputQueued(step));
     }
 }
