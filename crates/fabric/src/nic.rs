@@ -115,7 +115,7 @@ pub trait NicOutputs<T>: Journal<NicUndo<T>> {
     fn wake(&mut self, after: Time);
     /// The last byte of a message leaves after this span.
     fn injected(&mut self, report: T, after: Time);
-    /// The router has no room for the next packet. For those who let credits come in batches.
+    /// The next packet waits for credits.
     #[inline]
     fn waits(&mut self) {}
 }

@@ -121,7 +121,10 @@ fn valiant_takes_two_legs_between_groups() {
             }
         }
         let mean = links as f64 / f64::from(packets);
-        assert!((mean - segments).abs() < 0.03, "{parameters}: {mean}, not {segments}");
+        assert!(
+            (mean - segments).abs() < 0.03,
+            "{parameters}: {mean}, not {segments}"
+        );
         let (least, most) = (through.values().min().unwrap(), through.values().max().unwrap());
         assert!(through.len() == 33 && most * 4 < least * 5, "{least} to {most}");
     }

@@ -19,7 +19,7 @@ pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::{COLLECTED, CollectSetting, Series};
 pub use error::Error;
 pub use interference::run_with_interference;
-pub use lp::credits::CreditSetting;
+pub use lp::shortcuts::credit_batching::CreditSetting;
 pub use run::{Control, RunContext, run, run_in};
 pub use setup::check::{CheckReport, check};
 pub use setup::experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};

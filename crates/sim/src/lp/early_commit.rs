@@ -9,7 +9,7 @@
 use des::{Executor, Time};
 
 use crate::collect::Series;
-use crate::lp::credits::Credits;
+use crate::lp::shortcuts::credit_batching::Credits;
 use crate::run::RunContext;
 use crate::setup::experiment::{Experiment, Network};
 use crate::setup::job::Job;

@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
 use crate::lp::counts::JobCounts;
-use crate::lp::credits::Credits;
 use crate::lp::early_commit::EarlyCommit;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
+use crate::lp::shortcuts::credit_batching::{CreditBatchesUndo, Credits};
 use crate::lp::termination_detector::TerminationDetector;
 use crate::lp::wiring::{Identity, Numbering};
 use crate::setup::experiment::{Experiment, Network};
@@ -69,6 +69,8 @@ pub enum Undo {
     InputQueued(input_queued::Undo),
     /// Of what a router has been told.
     LoadReports(LoadReportsUndo),
+    /// Of a router's credit batches.
+    CreditBatches(CreditBatchesUndo),
     /// Of what samples a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.

@@ -17,6 +17,7 @@ use crate::lp::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, Simulation, Undo};
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::shortcuts::credit_batching::{CreditBatches, Credits};
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 use crate::setup::experiment::RouterModel;
@@ -33,6 +34,8 @@ pub struct RouterLp {
     pub sampler: RouterSampler,
     /// Who waits for whom, where that is told.
     wait_tracker: Option<Box<WaitTracker>>,
+    /// Credits that wait for a batch.
+    credit_batches: CreditBatches,
     /// Packets whose tails reach its hosts, as far as it counted them ahead of their time.
     delivered: AllCounts,
 }
@@ -64,6 +67,7 @@ struct RouterLinkAdapter<'a, C> {
     simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
     wait_tracker: Option<&'a mut WaitTracker>,
+    credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
     /// Parts told of the wait of the packet that departs next.
     loads: u8,
@@ -85,9 +89,8 @@ impl RouterLp {
             .collect();
         let switch = match network.model {
             RouterModel::Packet => {
-                let mut router = packet::Router::new(router, vcs, &ports, network.slot(), simulation.warmup);
-                router.batch_credits(simulation.credits.batch());
-                Switch::Packet(router)
+                let slot = network.slot();
+                Switch::Packet(packet::Router::new(router, vcs, &ports, slot, simulation.warmup))
             }
             RouterModel::InputQueued { arbiter } => {
                 let setting = input_queued::Setting {
@@ -111,6 +114,7 @@ impl RouterLp {
             wait_tracker: simulation
                 .waits
                 .then(|| Box::new(WaitTracker::new(network.model, ports.len(), vcs))),
+            credit_batches: CreditBatches::new(simulation.credits, ports.len(), vcs),
             delivered: AllCounts::new(),
         }
     }
@@ -123,6 +127,7 @@ impl RouterLp {
         }
         if self.link_ends.len() <= FEW_PORTS {
             des::prefetch(&*self.link_ends);
+            self.credit_batches.prefetch();
         }
     }
 
@@ -137,9 +142,9 @@ impl RouterLp {
             NetEvent::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
             NetEvent::CreditReturned { port, .. } => router.prefetch_output(*port),
             NetEvent::PacketArrived { port, vc, packet } if !few => {
-                router.prefetch_input(*port);
-                if simulation.credits.batch() == 0 {
-                    des::prefetch(&self.link_ends[usize::from(*port)]);
+                match simulation.credits {
+                    Credits::EACH => des::prefetch(&self.link_ends[usize::from(*port)]),
+                    _ => self.credit_batches.prefetch_port(*port),
                 }
                 let at = At {
                     router: router.id(),
@@ -181,6 +186,7 @@ impl RouterLp {
             simulation,
             sampler: &mut self.sampler,
             wait_tracker: self.wait_tracker.as_deref_mut(),
+            credit_batches: &mut self.credit_batches,
             delivered: &mut self.delivered,
             loads: 0,
             context,
@@ -216,6 +222,7 @@ impl RouterLp {
             load_reports,
             sampler,
             wait_tracker,
+            credit_batches,
             delivered,
         } = self;
         let (Some(load_reports), Some(reports)) = (load_reports, simulation.network.routing.reports()) else {
@@ -233,6 +240,7 @@ impl RouterLp {
                     simulation,
                     sampler,
                     wait_tracker: wait_tracker.as_deref_mut(),
+                    credit_batches,
                     delivered,
                     loads: 0,
                     context: &mut *context,
@@ -259,6 +267,7 @@ impl RouterLp {
                     wait_tracker.undo(step);
                 }
             }
+            (Undo::CreditBatches(step), _) => self.credit_batches.undo(step),
             (step, _) => self.switch.undo(step),
         }
     }
@@ -268,9 +277,15 @@ impl RouterLp {
         of_job(&self.delivered, job)
     }
 
+    /// Bytes that have left the input buffer of a VC of `port`, and whose credits have not set out.
+    pub fn pending_credits(&self, port: u16, vc: u8) -> u32 {
+        self.credit_batches.pending(port, vc)
+    }
+
     /// Appends its state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
         model::write(&self.delivered.to_vec(), bytes);
+        model::write(&self.credit_batches, bytes);
         if let Some(load_reports) = &self.load_reports {
             model::write(load_reports, bytes);
         }
@@ -290,8 +305,10 @@ impl RouterLp {
     /// # Errors
     /// The bytes are no state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
-        let (delivered, mut bytes): (Vec<JobCounts>, _) = model::read_first(bytes)?;
+        let ((delivered, batches), mut bytes): ((Vec<JobCounts>, CreditBatches), _) =
+            model::read_first(bytes)?;
         self.delivered = delivered.into();
+        self.credit_batches.restore(batches)?;
         if let Some(load_reports) = &mut self.load_reports {
             let (saved, rest): (LoadReports, _) = model::read_first(bytes)?;
             load_reports.restore(saved)?;
@@ -460,14 +477,6 @@ impl Switch {
         }
     }
 
-    /// Bytes that have left the input buffer of a VC of `port`, and whose credits are kept for a batch.
-    pub fn owed(&self, port: u16, vc: u8) -> u32 {
-        match self {
-            Switch::Packet(router) => router.owed(port, vc),
-            Switch::InputQueued(_) => 0,
-        }
-    }
-
     /// Credits for a VC of the link at `port`, in bytes.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
         match self {
@@ -581,6 +590,20 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
 
     #[inline]
     fn return_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        let credits = self.simulation.credits;
+        if credits == Credits::EACH {
+            return self.send_credit(port, vc, bytes, after);
+        }
+        let batch = self
+            .credit_batches
+            .add(credits, (port, vc), bytes, after, self.context);
+        if let Some((bytes, after)) = batch {
+            self.send_credit(port, vc, bytes, after);
+        }
+    }
+
+    #[inline]
+    fn send_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         let link_end = self.link_end(port);
         let event = NetEvent::CreditReturned {
             port: link_end.port,

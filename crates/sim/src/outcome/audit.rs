@@ -121,16 +121,16 @@ fn check_credits(simulation: &Simulation, processes: &Lps<NetworkLp>, held: &Hel
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
     let room = u64::from(simulation.network.buffer_of_vc(vcs));
-    let switch = |router: RouterId| match &processes[simulation.numbering.router(router)] {
-        NetworkLp::Router(router) => Ok(&router.switch),
+    let router_lp = |router: RouterId| match &processes[simulation.numbering.router(router)] {
+        NetworkLp::Router(router) => Ok(router),
         NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
             Err(Error::Audit(format!("router {} is no router", router.0)))
         }
     };
     // The link into a port of a router, whose sender has so many credits for a VC.
     let balance = |what: &dyn Fn() -> String, (router, port, vc): (RouterId, u16, u8), credits: u32| {
-        let owed = switch(router)?.owed(port, vc);
-        let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(owed);
+        let pending = router_lp(router)?.pending_credits(port, vc);
+        let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(pending);
         if u64::from(credits) + used == room {
             return Ok(());
         }
@@ -140,14 +140,14 @@ fn check_credits(simulation: &Simulation, processes: &Lps<NetworkLp>, held: &Hel
         )))
     };
     for router in (0..topology.routers()).map(RouterId) {
-        let state = switch(router)?;
+        let switch = &router_lp(router)?.switch;
         for port in 0..topology.ports(router) {
             let Peer::Router(far, far_port) = topology.peer(router, Port(port)) else {
                 continue;
             };
             let what = || format!("link from router {} port {port}", router.0);
             for vc in 0..vcs {
-                balance(&what, (far, far_port.0, vc), state.credits(port, vc))?;
+                balance(&what, (far, far_port.0, vc), switch.credits(port, vc))?;
             }
         }
     }

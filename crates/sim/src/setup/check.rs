@@ -11,6 +11,7 @@ use topology::RouterId;
 use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::collect::{Plan, bytes_of_samples};
+use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::setup::experiment::{Experiment, RouterModel};
 use crate::setup::job::JobKind;
 
@@ -114,7 +115,9 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let vcs = u64::from(experiment.network.routing.vcs());
     let port = |ports: u64| match experiment.network.model {
-        RouterModel::Packet => packet::bytes_per_port(vcs, experiment.network.slot() > 0),
+        RouterModel::Packet => {
+            packet::bytes_per_port(vcs, experiment.network.slot() > 0) + vcs * CreditBatches::BYTES_PER_VC
+        }
         RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
     };
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;

@@ -15,7 +15,7 @@ use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
-use crate::lp::credits::CreditSetting;
+use crate::lp::shortcuts::credit_batching::CreditSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::rails::Rails;
 
