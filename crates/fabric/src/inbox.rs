@@ -103,14 +103,14 @@ impl<T: Copy> Inbox<T> {
         let (place, opened) = self.partial.open(source, message);
         let before = self.partial.announce(place, Some((bytes, what)));
         journal.note(|| match before {
-                None if opened => InboxUndo::Opened { source, message },
-                None => InboxUndo::Announced { source, message },
-                Some(before) => InboxUndo::AnnouncedAgain {
-                    source,
-                    message,
-                    before: Box::new(before),
-                },
-            });
+            None if opened => InboxUndo::Opened { source, message },
+            None => InboxUndo::Announced { source, message },
+            Some(before) => InboxUndo::AnnouncedAgain {
+                source,
+                message,
+                before: Box::new(before),
+            },
+        });
     }
 
     /// Takes in a packet; gives back the message's announcement if this was the last of it.
@@ -128,7 +128,8 @@ impl<T: Copy> Inbox<T> {
             None
         };
         let Some(announced) = announced else {
-            journal.note(|| if opened {
+            journal.note(|| {
+                if opened {
                     InboxUndo::Opened { source, message }
                 } else {
                     InboxUndo::Received {
@@ -136,15 +137,16 @@ impl<T: Copy> Inbox<T> {
                         message,
                         bytes,
                     }
-                });
+                }
+            });
             return None;
         };
         journal.note(|| InboxUndo::Completed {
-                source,
-                message,
-                received: self.partial.received(place).wrapping_sub(u64::from(bytes)),
-                announced: Box::new(announced),
-            });
+            source,
+            message,
+            received: self.partial.received(place).wrapping_sub(u64::from(bytes)),
+            announced: Box::new(announced),
+        });
         self.partial.remove(place);
         Some(announced.1)
     }

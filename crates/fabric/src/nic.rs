@@ -247,8 +247,8 @@ impl<T: Copy> Nic<T> {
     /// The injection link is free again.
     pub fn wake<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
         out.note(|| NicUndo::Woken {
-                pending: self.wake_pending,
-            });
+            pending: self.wake_pending,
+        });
         self.wake_pending = false;
         self.serve(now, out);
     }
@@ -279,10 +279,10 @@ impl<T: Copy> Nic<T> {
             return;
         }
         out.note(|| NicUndo::Departed {
-                bytes,
-                busy_until: self.busy_until,
-                blocked_since: self.blocked_since,
-            });
+            bytes,
+            busy_until: self.busy_until,
+            blocked_since: self.blocked_since,
+        });
         if let Some(since) = self.blocked_since.take() {
             self.held.unblock(since, now, self.warmup);
         }

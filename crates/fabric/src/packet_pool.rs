@@ -147,7 +147,7 @@ impl<T: AsMut<Packet>> PacketPool<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router::strategies::packets;
+    use crate::router::bench::packets;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 

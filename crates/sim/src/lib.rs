@@ -22,7 +22,7 @@ pub use interference::run_with_interference;
 pub use lp::shortcuts::credit_batching::CreditSetting;
 pub use run::{Control, RunContext, run, run_in};
 pub use setup::check::{CheckReport, check};
-pub use setup::experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
+pub use setup::experiment::{Experiment, LinkSetting, Network, Plane, RunSetting};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::listing::{Listing, PART_KINDS, listing};
 pub use setup::rails::{EndPoint, Rails};

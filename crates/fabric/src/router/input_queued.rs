@@ -25,9 +25,7 @@ use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{
-    Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext,
-};
+use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
@@ -414,8 +412,7 @@ impl Router {
         if self.one_rate {
             return *arrived;
         }
-        let serialization =
-            |port: usize| -> Time { self.outputs[port].rate.serialization(packet.bytes) };
+        let serialization = |port: usize| -> Time { self.outputs[port].rate.serialization(packet.bytes) };
         let slow = serialization(queue / usize::from(self.vcs));
         let fast = serialization(usize::from(decision.output));
         *arrived + slow.saturating_sub(fast)
@@ -630,7 +627,9 @@ impl Router {
             let (input, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
             let from = Some((input as u16, vc as u8));
             let is_routable = !queue.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
-            let decision = queue.decision.filter(|decision| fits(decision.output, decision.vc));
+            let decision = queue
+                .decision
+                .filter(|decision| fits(decision.output, decision.vc));
             if is_routable != decision.is_some() || queue.decision != decision {
                 return Err(format!(
                     "router {id}: the saved state of input {input}, VC {vc} contradicts itself"
@@ -668,6 +667,8 @@ impl RouterModel for Router {
         )],
     };
     const HAS_SLOTS: bool = false;
+    // A credit that arrives together with a timer lets its output choose before the others.
+    const ALLOWS_CREDIT_BATCHES: bool = false;
 
     type Parameters = Parameters;
     type Undo = Undo;
@@ -741,10 +742,7 @@ impl RouterModel for Router {
         let queue = self.index(input, vc);
         let packets = &mut self.queues[queue].packets;
         let is_first = packets.is_empty();
-        let buffered = Buffered {
-            packet,
-            arrived: now,
-        };
+        let buffered = Buffered { packet, arrived: now };
         let previous = self.pool.push_back(packets, buffered);
         out.note(|| Undo::Arrived { input, vc, previous });
         if out.tracks_waits() {

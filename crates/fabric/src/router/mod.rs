@@ -3,10 +3,10 @@
 //! A model implements [`RouterModel`] and has a line in `router_models!` below, from which follow the enums of
 //! all models and their dispatch.
 
+#[cfg(test)]
+pub(crate) mod bench;
 pub mod input_queued;
 pub mod packet;
-#[cfg(test)]
-pub(crate) mod strategies;
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ use crate::{LinkUse, Packet, Rate};
 
 /// Up to this number of ports, most ports take part in a batch of events, and are prefetched together. With more
 /// ports, single ports are prefetched.
-const FEW_PORTS: usize = 64;
+pub const FEW_PORTS: usize = 64;
 
 /// What a router routes by: the routing algorithm, and the loads that other routers reported.
 #[derive(Clone, Copy)]
@@ -80,7 +80,9 @@ impl RouterSetup<'_> {
     fn per_vc<T: Clone>(&self, of: impl Fn(&PortSetting) -> T) -> Vec<T> {
         let vcs = usize::from(self.vcs);
         let ports = self.ports.iter();
-        ports.flat_map(|port| std::iter::repeat_n(of(port), vcs)).collect()
+        ports
+            .flat_map(|port| std::iter::repeat_n(of(port), vcs))
+            .collect()
     }
 }
 
@@ -128,6 +130,8 @@ pub trait RouterModel: Sized {
     /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
     /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
     const HAS_SLOTS: bool;
+    /// Whether the time at which credits arrive has no effect before the first [`RouterOutputs::lacks_credits`].
+    const ALLOWS_CREDIT_BATCHES: bool;
 
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
@@ -413,6 +417,13 @@ macro_rules! router_models {
             pub fn has_slots(&self) -> bool {
                 match self {
                     $(RouterParameters::$name(_) => $module::Router::HAS_SLOTS,)*
+                }
+            }
+
+            /// See [`RouterModel::ALLOWS_CREDIT_BATCHES`].
+            pub fn allows_credit_batches(&self) -> bool {
+                match self {
+                    $(RouterParameters::$name(_) => $module::Router::ALLOWS_CREDIT_BATCHES,)*
                 }
             }
 

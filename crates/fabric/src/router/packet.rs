@@ -346,8 +346,7 @@ impl Router {
         }
         let credits = &mut self.credits[vc_index];
         let room = routed.packet.bytes.max(self.slot);
-        let first =
-            self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
+        let first = self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
         if routed.claim == BufferClaim::Credit && first && *credits >= room {
             *credits -= room;
             self.send(now, routed, out);
@@ -623,6 +622,7 @@ impl RouterModel for Router {
         parameters: &[],
     };
     const HAS_SLOTS: bool = true;
+    const ALLOWS_CREDIT_BATCHES: bool = true;
 
     type Parameters = ();
     type Undo = Undo;
@@ -925,11 +925,7 @@ fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
 
 /// A packet starts onto its link after the first span, and takes the second.
 #[inline]
-fn depart<O: RouterOutputs<Router>>(
-    routed: &RoutedPacket,
-    [wait, serialization]: [Time; 2],
-    out: &mut O,
-) {
+fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = routed.packet.on_next_link();
     let (output, vc) = (routed.output, routed.output_vc);
     if out.tracks_waits() {

@@ -169,7 +169,11 @@ impl InputQueuedWaitTracker {
         }
         let vc_queue = self.vc_queue(output, output_vc);
         let last = self.last[vc_queue];
-        self.add(SpanList::Holders(output, output_vc), (now, Reason::Room, last), out);
+        self.add(
+            SpanList::Holders(output, output_vc),
+            (now, Reason::Room, last),
+            out,
+        );
         if first < now {
             show(self.parts_at_output(&departure, first, now), first, |wait| {
                 out.waited(wait);
@@ -199,7 +203,12 @@ impl InputQueuedWaitTracker {
     }
 
     /// Parts of the wait of the first packet of a queue, with the whole length of each.
-    fn parts_at_output(&self, departure: &RouterDeparture, begin: Time, end: Time) -> Vec<(Reason, Option<u16>, Time)> {
+    fn parts_at_output(
+        &self,
+        departure: &RouterDeparture,
+        begin: Time,
+        end: Time,
+    ) -> Vec<(Reason, Option<u16>, Time)> {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
         let mut count = |span: Span, length: Time| {
             let part = parts
@@ -229,7 +238,6 @@ impl InputQueuedWaitTracker {
         }
         parts
     }
-
 }
 
 impl WaitTracker for InputQueuedWaitTracker {
@@ -371,7 +379,11 @@ mod tests {
                     let Some(arrived) = self.present.keys().next().copied() else {
                         return;
                     };
-                    let busy = [SpanList::Input(input), SpanList::Wire(output), SpanList::Queue(input, vc)];
+                    let busy = [
+                        SpanList::Input(input),
+                        SpanList::Wire(output),
+                        SpanList::Queue(input, vc),
+                    ];
                     if busy.into_iter().any(|list| self.list(list).end() > now) {
                         return;
                     }

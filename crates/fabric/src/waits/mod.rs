@@ -39,12 +39,7 @@ pub trait WaitTracker: Serialize + DeserializeOwned {
     fn new(ports: usize, vcs: u8) -> Self;
 
     /// Something happens to a packet; gives the waits that end with that.
-    fn observe<W: WaitOutputs<Self::Undo>>(
-        &mut self,
-        now: Time,
-        observation: Self::Observation,
-        out: &mut W,
-    );
+    fn observe<W: WaitOutputs<Self::Undo>>(&mut self, now: Time, observation: Self::Observation, out: &mut W);
 
     /// Undoes one step; steps are undone in reverse order.
     fn undo(&mut self, step: Self::Undo);

@@ -101,12 +101,7 @@ impl PacketWaitTracker {
         &mut self.vc_queues[usize::from(vc_queue.output) * usize::from(self.vcs) + usize::from(vc_queue.vc)]
     }
 
-    fn queued<J: Journal<PacketWaitTrackerUndo>>(
-        &mut self,
-        now: Time,
-        vc_queue: VcQueue,
-        journal: &mut J,
-    ) {
+    fn queued<J: Journal<PacketWaitTrackerUndo>>(&mut self, now: Time, vc_queue: VcQueue, journal: &mut J) {
         self.vc_queue(vc_queue).queue(vc_queue.entering).push_back(now);
         journal.note(|| PacketWaitTrackerUndo::Queued(vc_queue));
     }
@@ -180,7 +175,6 @@ impl PacketWaitTracker {
         let before = of.last.replace(job);
         out.note(|| PacketWaitTrackerUndo::Last(vc_queue, before));
     }
-
 }
 
 impl WaitTracker for PacketWaitTracker {

@@ -306,8 +306,8 @@ impl Host {
                 }
             }
             NetEvent::ProgressAsked => self.tell_progress(simulation, context),
-            NetEvent::PacketReady { .. }
-            | NetEvent::SwitchDue
+            NetEvent::RouterTimer(_)
+            | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
             | NetEvent::LoadsTold { .. }
             | NetEvent::RankFinished

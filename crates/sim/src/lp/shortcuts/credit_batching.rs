@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::collect::Series;
 use crate::lp::model::{Simulation, Undo};
 use crate::run::RunContext;
-use crate::setup::experiment::{Experiment, RouterModel};
+use crate::setup::experiment::Experiment;
 use crate::setup::job::Job;
 
 /// Batches are this part of a buffer: small enough that what is kept is seldom missed.
@@ -52,7 +52,7 @@ impl Credits {
     pub fn choose(experiment: &Experiment, context: &RunContext<'_>) -> Credits {
         let network = &experiment.network;
         let room = network.buffer_of_vc(network.routing.vcs());
-        let invisible = network.model == RouterModel::Packet
+        let invisible = network.model.allows_credit_batches()
             && network.slot() == 0
             && network.routing.oblivious().is_some()
             && experiment.collect.series < Series::Links
