@@ -944,12 +944,12 @@ impl RouterModel for Router {
         self.id
     }
 
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket<'_>)) {
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
         let vcs = usize::from(self.vcs);
         for (index, queue) in self.queues.iter().enumerate() {
             self.pool.iter(queue.packets).for_each(|buffered| {
                 see(BufferedPacket {
-                    packet: &buffered.packet,
+                    packet: buffered.packet,
                     input: (index / vcs) as u16,
                     input_vc: (index % vcs) as u8,
                     reserved: None,

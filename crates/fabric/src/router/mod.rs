@@ -99,9 +99,9 @@ pub struct Arrival {
 
 /// A packet that holds buffer space.
 #[derive(Clone, Copy, Debug)]
-pub struct BufferedPacket<'a> {
+pub struct BufferedPacket {
     /// The packet.
-    pub packet: &'a Packet,
+    pub packet: Packet,
     /// Input port.
     pub input: u16,
     /// VC of the input buffer.
@@ -139,9 +139,10 @@ pub trait RouterModel: Sized {
     type Undo: Copy + Debug;
     /// All of a router that changes.
     type State: Serialize + DeserializeOwned;
-    /// What a wake-up of the router carries.
+    /// What a wake-up of the router carries: at most 43 bytes, so that an event fits a cache line.
     type Timer: Copy + Debug + Serialize + DeserializeOwned;
-    /// What travels on links besides packets and credits: tails, flits, acknowledgements, numbered packets.
+    /// What travels on links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most
+    /// 40 bytes, so that an event fits a cache line.
     type Signal: Copy + Debug + Serialize + DeserializeOwned;
     /// Tracks which packets wait for whom.
     type WaitTracker: WaitTracker;
@@ -211,16 +212,16 @@ pub trait RouterModel: Sized {
     fn id(&self) -> RouterId;
 
     /// Shows each packet in its input buffers.
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket<'_>));
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket));
 
     /// The packet in a pending timer, if it holds buffer space.
-    fn in_timer(timer: &Self::Timer) -> Option<BufferedPacket<'_>> {
+    fn in_timer(timer: &Self::Timer) -> Option<BufferedPacket> {
         let _ = timer;
         None
     }
 
     /// The packet in a pending signal to input port `input`, if it holds buffer space there.
-    fn in_signal(signal: &Self::Signal, input: u16) -> Option<BufferedPacket<'_>> {
+    fn in_signal(signal: &Self::Signal, input: u16) -> Option<BufferedPacket> {
         let _ = (signal, input);
         None
     }
@@ -475,7 +476,7 @@ macro_rules! router_models {
 
         impl RouterTimer {
             /// See [`RouterModel::in_timer`].
-            pub fn packet(&self) -> Option<BufferedPacket<'_>> {
+            pub fn packet(&self) -> Option<BufferedPacket> {
                 match self {
                     $(RouterTimer::$name(timer) => $module::Router::in_timer(timer),)*
                 }
@@ -484,7 +485,7 @@ macro_rules! router_models {
 
         impl RouterSignal {
             /// See [`RouterModel::in_signal`].
-            pub fn packet(&self, input: u16) -> Option<BufferedPacket<'_>> {
+            pub fn packet(&self, input: u16) -> Option<BufferedPacket> {
                 match self {
                     $(RouterSignal::$name(signal) => $module::Router::in_signal(signal, input),)*
                 }
@@ -575,7 +576,7 @@ impl Router {
     }
 
     /// See [`RouterModel::for_each_buffered`].
-    pub fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket<'_>)) {
+    pub fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
         dispatch!(self, router => router.for_each_buffered(see))
     }
 

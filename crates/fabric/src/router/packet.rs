@@ -149,6 +149,46 @@ pub struct RoutedPacket {
     pub claim: BufferClaim,
 }
 
+/// A routed packet without padding, so that an event with it fits a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[repr(C, packed)]
+pub struct ReadyPacket {
+    packet: Packet,
+    input: u16,
+    output: u16,
+    input_vc: u8,
+    output_vc: u8,
+    claim: BufferClaim,
+}
+
+impl From<ReadyPacket> for RoutedPacket {
+    #[inline(always)]
+    fn from(ready: ReadyPacket) -> RoutedPacket {
+        RoutedPacket {
+            packet: ready.packet,
+            input: ready.input,
+            output: ready.output,
+            input_vc: ready.input_vc,
+            output_vc: ready.output_vc,
+            claim: ready.claim,
+        }
+    }
+}
+
+impl From<RoutedPacket> for ReadyPacket {
+    #[inline(always)]
+    fn from(routed: RoutedPacket) -> ReadyPacket {
+        ReadyPacket {
+            packet: routed.packet,
+            input: routed.input,
+            output: routed.output,
+            input_vc: routed.input_vc,
+            output_vc: routed.output_vc,
+            claim: routed.claim,
+        }
+    }
+}
+
 impl AsMut<Packet> for RoutedPacket {
     fn as_mut(&mut self) -> &mut Packet {
         &mut self.packet
@@ -329,7 +369,7 @@ impl Router {
             let slow = self.outputs[usize::from(routed.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
-                out.timer(*routed, slow - fast);
+                out.timer((*routed).into(), slow - fast);
                 return;
             }
         }
@@ -628,7 +668,7 @@ impl RouterModel for Router {
     type Undo = Undo;
     type State = State;
     /// The packet can no longer underrun on its output.
-    type Timer = RoutedPacket;
+    type Timer = ReadyPacket;
     type Signal = Never;
     type WaitTracker = PacketWaitTracker;
 
@@ -718,11 +758,11 @@ impl RouterModel for Router {
     fn timer<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,
-        routed: RoutedPacket,
+        timer: ReadyPacket,
         _: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        self.ready(now, &routed, out);
+        self.ready(now, &timer.into(), out);
     }
 
     fn signal<O: RouterOutputs<Self>>(
@@ -832,11 +872,11 @@ impl RouterModel for Router {
         self.id
     }
 
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket<'_>)) {
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
         let waiting = self.queues.iter().flat_map(|queue| self.pool.iter(*queue));
         waiting.for_each(|routed| {
             see(BufferedPacket {
-                packet: &routed.packet,
+                packet: routed.packet,
                 input: routed.input,
                 input_vc: routed.input_vc,
                 reserved: None,
@@ -844,10 +884,11 @@ impl RouterModel for Router {
         });
     }
 
-    fn in_timer(routed: &RoutedPacket) -> Option<BufferedPacket<'_>> {
+    fn in_timer(timer: &ReadyPacket) -> Option<BufferedPacket> {
+        let routed = RoutedPacket::from(*timer);
         let reserved = routed.claim == BufferClaim::Reserved;
         Some(BufferedPacket {
-            packet: &routed.packet,
+            packet: routed.packet,
             input: routed.input,
             input_vc: routed.input_vc,
             reserved: reserved.then_some((routed.output, routed.output_vc)),

@@ -248,7 +248,7 @@ struct Subject<const SLOTS: bool>(Router);
 impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
     type Step = Undo;
-    type Output = Output<RoutedPacket>;
+    type Output = Output<ReadyPacket>;
     type State = State;
 
     fn fresh() -> Subject<SLOTS> {

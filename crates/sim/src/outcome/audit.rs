@@ -75,7 +75,7 @@ fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u6
 fn hold_buffered(
     simulation: &Simulation,
     router: RouterId,
-    buffered: BufferedPacket<'_>,
+    buffered: BufferedPacket,
     flight: &mut InFlight,
     held: &mut Held,
 ) {
