@@ -26,7 +26,7 @@ mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse};
-pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
+pub use nic::{Nic, NicModel, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::{Packet, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;

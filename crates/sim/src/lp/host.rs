@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
 use fabric::{
-    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, NicWaitTracker,
+    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker,
     NicWaitTrackerUndo, Outgoing, Packet, Wait, WaitOutputs,
 };
 use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
@@ -265,14 +265,21 @@ impl Host {
             self.sample(simulation, context);
         }
         match *event {
-            NetEvent::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
+            NetEvent::PacketArrived { port, packet, .. } => {
+                let (nic, mut adapter) = self.nic(simulation, port as u8, context);
+                if let Some(packet) = nic.arrived(now, packet, &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
+            }
             NetEvent::CreditReturned { port, bytes, .. } => {
                 let (nic, mut adapter) = self.nic(simulation, port as u8, context);
                 nic.credit(now, bytes, &mut adapter);
             }
             NetEvent::InjectionFree { rail } => {
                 let (nic, mut adapter) = self.nic(simulation, rail, context);
-                nic.wake(now, &mut adapter);
+                if let Some(packet) = nic.timer(now, (), &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
             }
             NetEvent::TrafficDue { source } => self.traffic(simulation, source, context),
             NetEvent::MessageAnnounced { job, number, message } => {
@@ -452,7 +459,7 @@ impl Host {
         left == 0
     }
 
-    /// A packet's tail has come in.
+    /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let notes = &mut Notes(context);
         let counts = counts_of(&mut self.counts, packet.job, notes);
@@ -1199,7 +1206,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
+impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
@@ -1222,7 +1229,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn wake(&mut self, after: Time) {
+    fn timer(&mut self, (): (), after: Time) {
         let event = NetEvent::InjectionFree { rail: self.rail };
         self.context.send(self.context.lp(), after, event);
     }
@@ -1237,7 +1244,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn waits(&mut self) {
+    fn lacks_credits(&mut self) {
         if self.simulation.credits.batch() > 0 {
             self.context.fail(Error::ShortOfCredits);
         }
