@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Purpose, Time};
 use fabric::{
-    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicOutputs, NicState, NicUndo, NicWaitTracker,
+    Inbox, InboxState, InboxUndo, LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker,
     NicWaitTrackerUndo, Outgoing, Packet, Wait, WaitOutputs,
 };
 use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
@@ -265,14 +265,21 @@ impl Host {
             self.sample(simulation, context);
         }
         match *event {
-            NetEvent::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
+            NetEvent::PacketArrived { port, packet, .. } => {
+                let (nic, mut adapter) = self.nic(simulation, port as u8, context);
+                if let Some(packet) = nic.arrived(now, packet, &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
+            }
             NetEvent::CreditReturned { port, bytes, .. } => {
                 let (nic, mut adapter) = self.nic(simulation, port as u8, context);
                 nic.credit(now, bytes, &mut adapter);
             }
             NetEvent::InjectionFree { rail } => {
                 let (nic, mut adapter) = self.nic(simulation, rail, context);
-                nic.wake(now, &mut adapter);
+                if let Some(packet) = nic.timer(now, (), &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
             }
             NetEvent::TrafficDue { source } => self.traffic(simulation, source, context),
             NetEvent::MessageAnnounced { job, number, message } => {
@@ -306,8 +313,8 @@ impl Host {
                 }
             }
             NetEvent::ProgressAsked => self.tell_progress(simulation, context),
-            NetEvent::PacketReady { .. }
-            | NetEvent::SwitchDue
+            NetEvent::RouterTimer(_)
+            | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
             | NetEvent::LoadsTold { .. }
             | NetEvent::RankFinished
@@ -452,7 +459,7 @@ impl Host {
         left == 0
     }
 
-    /// A packet's tail has come in.
+    /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let notes = &mut Notes(context);
         let counts = counts_of(&mut self.counts, packet.job, notes);
@@ -1077,7 +1084,7 @@ impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: InboxUndo<Message>) {
+    fn keep(&mut self, step: InboxUndo<Message>) {
         self.0.undo(Undo::Host(HostUndo::Inbox(step)));
     }
 }
@@ -1086,7 +1093,7 @@ impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: CountsUndo) {
+    fn keep(&mut self, step: CountsUndo) {
         self.0.undo(Undo::Host(HostUndo::Counts(step)));
     }
 }
@@ -1095,7 +1102,7 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: NicUndo<Injected>) {
+    fn keep(&mut self, step: NicUndo<Injected>) {
         let rail = self.rail;
         self.context.undo(Undo::Host(HostUndo::Nic { rail, step }));
     }
@@ -1113,7 +1120,7 @@ struct WaitSink<'a, C> {
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context
             .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));
@@ -1147,7 +1154,7 @@ impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C>
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context
             .undo(Undo::Host(HostUndo::WaitTracker { rail, step }));
@@ -1196,7 +1203,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
+impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
@@ -1219,7 +1226,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn wake(&mut self, after: Time) {
+    fn timer(&mut self, (): (), after: Time) {
         let event = NetEvent::InjectionFree { rail: self.rail };
         self.context.send(self.context.lp(), after, event);
     }
@@ -1234,7 +1241,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn waits(&mut self) {
+    fn lacks_credits(&mut self) {
         if self.simulation.shortcuts.credit_batching.is_on() {
             self.context.fail(Failure::CreditsRanShort);
         }
