@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{
-    Anatomy, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot, Time,
+    EngineStatistics, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot,
+    Time,
 };
 use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
@@ -253,7 +254,7 @@ fn attempt(
         simulated_ns: finished.time.as_ns(),
         resumed_at_ns: context.from.map(|_| start.as_ns()),
         parts,
-        ..cost(&simulation, &finished.anatomy)
+        ..cost(&simulation, &finished.statistics)
     };
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
     result.collect(experiment.collect.summary(), collected);
@@ -325,9 +326,9 @@ impl Observer<Simulation> for Watcher<'_> {
 }
 
 /// What the kernel tells of the run.
-fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
+fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
     let mut rollbacks = Rollbacks::default();
-    for (lp, count) in anatomy.rollbacks.iter().enumerate() {
+    for (lp, count) in statistics.rollbacks.iter().enumerate() {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
             Identity::Router(_) => &mut rollbacks.router,
             Identity::Host(_) => &mut rollbacks.host,
@@ -343,18 +344,18 @@ fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
         idle: t.idle,
     };
     Run {
-        events_processed: anatomy.processed,
-        events_committed: anatomy.committed,
-        events_rolled_back: anatomy.rolled_back,
-        events_remote: anatomy.remote,
-        efficiency: 1.0 - anatomy.rolled_back as f64 / anatomy.processed.max(1) as f64,
-        primary_rollbacks: anatomy.primary_rollbacks,
-        secondary_rollbacks: anatomy.secondary_rollbacks,
+        events_processed: statistics.processed,
+        events_committed: statistics.committed,
+        events_rolled_back: statistics.rolled_back,
+        events_remote: statistics.remote,
+        efficiency: 1.0 - statistics.rolled_back as f64 / statistics.processed.max(1) as f64,
+        primary_rollbacks: statistics.primary_rollbacks,
+        secondary_rollbacks: statistics.secondary_rollbacks,
         rollbacks,
-        anti_messages: anatomy.anti_messages,
-        windows: anatomy.windows,
-        gvt_rounds: anatomy.gvt_rounds,
-        thread_seconds: anatomy.threads.iter().map(seconds).collect(),
+        anti_messages: statistics.anti_messages,
+        windows: statistics.windows,
+        gvt_rounds: statistics.gvt_rounds,
+        thread_seconds: statistics.threads.iter().map(seconds).collect(),
         ..Run::default()
     }
 }
