@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use des::Time;
 use fabric::router::RoutingContext;
-use fabric::router::{Arrival, BufferedPacket, Model, PortSetting, RouterModel, RouterOutputs, RouterSetup};
+use fabric::router::{Arrival, BufferedPacket, Model, RouterModel, RouterOutputs, RouterSetup};
 use fabric::{LinkUse, Packet};
 use routing::{At, Congestion};
 use serde::Serialize;
@@ -55,8 +55,7 @@ pub trait Toy: Sized + Send + 'static {
 
 /// A router of a toy model.
 pub struct ToyRouter<T: Toy> {
-    pub id: RouterId,
-    pub ports: Vec<PortSetting>,
+    id: RouterId,
     pub state: T::State,
 }
 
@@ -127,7 +126,6 @@ impl<T: Toy> RouterModel for ToyRouter<T> {
     fn new(setup: &RouterSetup<'_>, (): ()) -> Self {
         ToyRouter {
             id: setup.id,
-            ports: setup.ports.to_vec(),
             state: T::State::default(),
         }
     }
