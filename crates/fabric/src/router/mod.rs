@@ -136,14 +136,14 @@ pub trait RouterModel: Sized {
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.
-    type Undo: Copy + Debug;
+    type Undo: Debug + Send;
     /// All of a router that changes.
     type State: Serialize + DeserializeOwned;
     /// What a wake-up of the router carries: at most 43 bytes, so that an event fits a cache line.
-    type Timer: Copy + Debug + Serialize + DeserializeOwned;
+    type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// What travels on links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most
     /// 40 bytes, so that an event fits a cache line.
-    type Signal: Copy + Debug + Serialize + DeserializeOwned;
+    type Signal: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// Tracks which packets wait for whom.
     type WaitTracker: WaitTracker;
 
@@ -359,7 +359,7 @@ macro_rules! router_models {
         }
 
         /// An undo step of a router.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Debug)]
         #[allow(missing_docs)]
         pub enum RouterUndo {
             $($name(<$module::Router as RouterModel>::Undo),)*
@@ -394,7 +394,7 @@ macro_rules! router_models {
         }
 
         /// An undo step of a router's wait tracker.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Debug)]
         #[allow(missing_docs)]
         pub enum RouterWaitUndo {
             $($name(<<$module::Router as RouterModel>::WaitTracker as WaitTracker>::Undo),)*

@@ -965,7 +965,7 @@ fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
 }
 
 /// A packet starts onto its link after the first span, and takes the second.
-#[inline]
+#[inline(always)]
 fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = routed.packet.on_next_link();
     let (output, vc) = (routed.output, routed.output_vc);

@@ -31,7 +31,7 @@ pub use packet::{PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, Vc
 /// The wait tracker of a router model.
 pub trait WaitTracker: Serialize + DeserializeOwned {
     /// An undo step.
-    type Undo: Copy + Debug;
+    type Undo: Debug + Send;
     /// What happens to a packet.
     type Observation;
 
