@@ -19,10 +19,11 @@ pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::{COLLECTED, CollectSetting, Series};
 pub use error::Error;
 pub use interference::run_with_interference;
-pub use lp::shortcuts::credit_batching::CreditSetting;
 pub use run::{Control, RunContext, run, run_in};
 pub use setup::check::{CheckReport, check};
-pub use setup::experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
+pub use setup::experiment::{
+    CreditSetting, Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting,
+};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::listing::{Listing, PART_KINDS, listing};
 pub use setup::rails::{EndPoint, Rails};

@@ -15,7 +15,6 @@ use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
-use crate::lp::shortcuts::credit_batching::CreditSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::rails::Rails;
 
@@ -72,6 +71,27 @@ pub enum RouterModel {
         /// How an output chooses among inputs.
         arbiter: Arbiter,
     },
+}
+
+impl RouterModel {
+    /// Whether its routers report each packet that waits for credits, and ask nothing else of credits.
+    pub(crate) fn reports_credit_waits(self) -> bool {
+        matches!(self, RouterModel::Packet)
+    }
+}
+
+/// How the experiment asks for credits to return, `[run] credits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreditSetting {
+    /// In batches, where that changes no result.
+    Auto,
+    /// Each by itself.
+    Each,
+}
+
+impl CreditSetting {
+    /// Names in experiments, in the order of the variants.
+    pub const NAMES: [&str; 2] = ["auto", "each"];
 }
 
 /// A network with its speeds.
@@ -495,11 +515,6 @@ impl Network {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
-    }
-
-    /// Least delay of a packet on its way to a router: there is a pipeline behind the cable.
-    pub fn lookahead_of_packets(&self) -> Time {
-        self.lookahead() + self.router_delay
     }
 }
 
