@@ -8,23 +8,23 @@ use workload::Region;
 /// its own or that of the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComputeRule {
-    otherwise: Span,
+    otherwise: RegionTime,
     /// By region; those beyond the last follow the rule of the rest.
-    regions: Vec<Span>,
+    regions: Vec<RegionTime>,
 }
 
 /// How long one computation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Span {
+enum RegionTime {
     /// As recorded, times a factor.
     Scaled(ComputeScale),
     /// Always the same.
     Each(Time),
 }
 
-impl Default for Span {
-    fn default() -> Span {
-        Span::Scaled(ComputeScale::default())
+impl Default for RegionTime {
+    fn default() -> RegionTime {
+        RegionTime::Scaled(ComputeScale::default())
     }
 }
 
@@ -45,7 +45,7 @@ impl ComputeRule {
 
     /// All computations are free: communication only.
     pub fn off() -> ComputeRule {
-        ComputeRule::uniform(Span::Each(Time::ZERO))
+        ComputeRule::uniform(RegionTime::Each(Time::ZERO))
     }
 
     /// All computations take their recorded time times a factor; see [`ComputeScale::new`].
@@ -53,15 +53,17 @@ impl ComputeRule {
     /// # Errors
     /// As [`ComputeScale::new`].
     pub fn scaled(factor: f64) -> Result<ComputeRule, String> {
-        Ok(ComputeRule::uniform(Span::Scaled(ComputeScale::new(factor)?)))
+        Ok(ComputeRule::uniform(RegionTime::Scaled(ComputeScale::new(
+            factor,
+        )?)))
     }
 
     /// All computations take this time.
     pub fn each(time: Time) -> ComputeRule {
-        ComputeRule::uniform(Span::Each(time))
+        ComputeRule::uniform(RegionTime::Each(time))
     }
 
-    fn uniform(otherwise: Span) -> ComputeRule {
+    fn uniform(otherwise: RegionTime) -> ComputeRule {
         ComputeRule {
             otherwise,
             regions: Vec::new(),
@@ -119,22 +121,22 @@ impl ComputeRule {
     pub fn apply(&self, recorded: Time, region: Option<Region>) -> Time {
         let of = region.and_then(|region| self.regions.get(region as usize));
         match of.unwrap_or(&self.otherwise) {
-            Span::Scaled(scale) => scale.apply(recorded),
-            Span::Each(time) => *time,
+            RegionTime::Scaled(scale) => scale.apply(recorded),
+            RegionTime::Each(time) => *time,
         }
     }
 }
 
 /// A factor, or a time.
-fn read_span(section: &Section, name: &str) -> Result<Span, Error> {
+fn read_span(section: &Section, name: &str) -> Result<RegionTime, Error> {
     if let Ok(factor) = section.required(name) {
         let scale = ComputeScale::new(factor).map_err(|message| section.error(name, message))?;
-        return Ok(Span::Scaled(scale));
+        return Ok(RegionTime::Scaled(scale));
     }
     let each: Duration = section
         .required(name)
         .map_err(|e| section.error(name, e.message + "; or a factor such as 0.25"))?;
-    Ok(Span::Each(Time(each.ps)))
+    Ok(RegionTime::Each(Time(each.ps)))
 }
 
 /// A factor on computation, in fixed point with 40 fractional bits, so that scaled times are the

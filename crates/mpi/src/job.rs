@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::message::WINDOW_CONTEXT;
-use crate::{ReplayError, Settings};
+use crate::{MpiSettings, ReplayError};
 
 /// What all ranks of one application share; read only.
 #[derive(Debug)]
-pub struct Job {
+pub struct MpiJob {
     /// Number of ranks.
     pub ranks: u32,
     /// Ranks of the job in each communicator, in the communicator's order.
     pub communicators: Arc<[Vec<u32>]>,
     /// Protocol parameters.
-    pub settings: Settings,
+    pub settings: MpiSettings,
     /// Rank in the communicator of each member, per communicator.
     positions: Vec<Positions>,
 }
@@ -27,13 +27,17 @@ enum Positions {
     Table(BTreeMap<u32, u32>),
 }
 
-impl Job {
+impl MpiJob {
     /// A job of so many ranks. `communicators` as in [`workload::Workload::communicators`].
     ///
     /// # Errors
     /// [`ReplayError::Job`]: a member that is no rank of the job, a member twice, no rank at all, or
     /// more communicators than fit 30 bits.
-    pub fn new(ranks: u32, communicators: Arc<[Vec<u32>]>, settings: Settings) -> Result<Job, ReplayError> {
+    pub fn new(
+        ranks: u32,
+        communicators: Arc<[Vec<u32>]>,
+        settings: MpiSettings,
+    ) -> Result<MpiJob, ReplayError> {
         if ranks == 0 {
             return Err(ReplayError::Job("a job needs at least one rank".into()));
         }
@@ -45,7 +49,7 @@ impl Job {
             .enumerate()
             .map(|(index, members)| positions(ranks, index, members))
             .collect::<Result<_, _>>()?;
-        Ok(Job {
+        Ok(MpiJob {
             ranks,
             communicators,
             settings,
@@ -96,9 +100,9 @@ fn positions(ranks: u32, index: usize, members: &[u32]) -> Result<Positions, Rep
 mod tests {
     use super::*;
 
-    fn job(ranks: u32, communicators: &[&[u32]]) -> Result<Job, ReplayError> {
+    fn job(ranks: u32, communicators: &[&[u32]]) -> Result<MpiJob, ReplayError> {
         let communicators: Vec<Vec<u32>> = communicators.iter().map(|c| c.to_vec()).collect();
-        Job::new(ranks, communicators.into(), Settings::default())
+        MpiJob::new(ranks, communicators.into(), MpiSettings::default())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Settings;
+use crate::MpiSettings;
 
 /// Top bit of [`Message::communicator`]: set for traffic of collectives, which thereby never matches
 /// a receive of the program (the separate context of the MPI standard, section "Communicators").
@@ -23,22 +23,22 @@ pub const NO_REQUEST: u32 = u32::MAX;
 /// The part that a message plays in its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
-pub enum Kind {
+pub enum MessageKind {
     /// Envelope and payload at once.
     Eager,
     /// Envelope of a rendezvous; the payload waits at the sender.
     RequestToSend,
-    /// The receiver has a buffer; answers a [`Kind::RequestToSend`].
+    /// The receiver has a buffer; answers a [`MessageKind::RequestToSend`].
     ClearToSend,
-    /// The payload of a rendezvous; answers a [`Kind::ClearToSend`].
+    /// The payload of a rendezvous; answers a [`MessageKind::ClearToSend`].
     Data,
     /// Payload for the memory of the receiver.
     Put,
-    /// The payload is in memory; answers a [`Kind::Put`].
+    /// The payload is in memory; answers a [`MessageKind::Put`].
     PutDone,
     /// Asks for payload out of the memory of the receiver.
     Get,
-    /// The payload that was asked for; answers a [`Kind::Get`].
+    /// The payload that was asked for; answers a [`MessageKind::Get`].
     GetData,
 }
 
@@ -69,19 +69,22 @@ pub struct Message {
     /// get; [`NO_REQUEST`] for an eager message. The receiver hands it back in its answer.
     pub request: u32,
     /// Share in the protocol.
-    pub kind: Kind,
+    pub kind: MessageKind,
 }
 
 const _: () = assert!(size_of::<Message>() == 36 && align_of::<Message>() == 4);
 
 impl Message {
     /// Bytes that the network carries: payload and header, or a control message; at least one byte.
-    pub fn wire_bytes(&self, settings: &Settings) -> u64 {
+    pub fn wire_bytes(&self, settings: &MpiSettings) -> u64 {
         let bytes = match self.kind {
-            Kind::Eager | Kind::Data | Kind::Put | Kind::GetData => {
+            MessageKind::Eager | MessageKind::Data | MessageKind::Put | MessageKind::GetData => {
                 self.bytes.saturating_add(settings.header_bytes)
             }
-            Kind::RequestToSend | Kind::ClearToSend | Kind::PutDone | Kind::Get => settings.control_bytes,
+            MessageKind::RequestToSend
+            | MessageKind::ClearToSend
+            | MessageKind::PutDone
+            | MessageKind::Get => settings.control_bytes,
         };
         bytes.max(1)
     }
@@ -89,7 +92,7 @@ impl Message {
     /// Whether the sender must be told when the last byte has left its NIC: the data of a rendezvous,
     /// since only then may the program reuse the buffer.
     pub fn reports_injection(&self) -> bool {
-        self.kind == Kind::Data
+        self.kind == MessageKind::Data
     }
 
     /// Whether it belongs to a collective or fence, and not to a call that moves data by itself.
@@ -98,7 +101,7 @@ impl Message {
     }
 
     /// The next message of the same protocol, in the opposite direction.
-    pub(crate) fn reply(self, kind: Kind) -> Message {
+    pub(crate) fn reply(self, kind: MessageKind) -> Message {
         Message {
             from: self.to,
             to: self.from,
@@ -114,10 +117,10 @@ mod tests {
 
     #[test]
     fn payload_has_a_header_and_control_its_own_size() {
-        let settings = Settings {
+        let settings = MpiSettings {
             header_bytes: 10,
             control_bytes: 7,
-            ..Settings::default()
+            ..MpiSettings::default()
         };
         let mut message = Message {
             from: 1,
@@ -127,30 +130,30 @@ mod tests {
             bytes: 100,
             sequence: 5,
             request: 9,
-            kind: Kind::Eager,
+            kind: MessageKind::Eager,
         };
         for (kind, wire, reports) in [
-            (Kind::Eager, 110, false),
-            (Kind::RequestToSend, 7, false),
-            (Kind::ClearToSend, 7, false),
-            (Kind::Data, 110, true),
-            (Kind::Put, 110, false),
-            (Kind::PutDone, 7, false),
-            (Kind::Get, 7, false),
-            (Kind::GetData, 110, false),
+            (MessageKind::Eager, 110, false),
+            (MessageKind::RequestToSend, 7, false),
+            (MessageKind::ClearToSend, 7, false),
+            (MessageKind::Data, 110, true),
+            (MessageKind::Put, 110, false),
+            (MessageKind::PutDone, 7, false),
+            (MessageKind::Get, 7, false),
+            (MessageKind::GetData, 110, false),
         ] {
             message.kind = kind;
             assert_eq!(message.wire_bytes(&settings), wire);
             assert_eq!(message.reports_injection(), reports);
         }
-        let bare = Settings {
+        let bare = MpiSettings {
             header_bytes: 0,
             ..settings
         };
         assert_eq!(Message { bytes: 0, ..message }.wire_bytes(&bare), 1);
-        let clear = message.reply(Kind::ClearToSend);
+        let clear = message.reply(MessageKind::ClearToSend);
         assert_eq!(({ clear.from }, { clear.to }, { clear.sequence }), (2, 1, 5));
-        message.kind = Kind::Data;
-        assert_eq!(clear.reply(Kind::Data), message);
+        message.kind = MessageKind::Data;
+        assert_eq!(clear.reply(MessageKind::Data), message);
     }
 }

@@ -5,7 +5,7 @@
 
 use config::{Error, Section};
 
-use crate::Settings;
+use crate::MpiSettings;
 
 /// One named set of thresholds.
 #[derive(Debug)]
@@ -16,9 +16,9 @@ pub struct Preset {
     pub summary: &'static str,
     /// Where the numbers stand.
     pub source: &'static str,
-    /// [`Settings::eager_threshold`] in bytes.
+    /// [`MpiSettings::eager_threshold`] in bytes.
     pub eager_threshold: u64,
-    /// [`Settings::copy_threshold`] in bytes.
+    /// [`MpiSettings::copy_threshold`] in bytes.
     pub copy_threshold: u64,
 }
 
@@ -92,11 +92,11 @@ pub static PRESETS: &[Preset] = &[
 
 impl Preset {
     /// The settings of the preset.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> MpiSettings {
+        MpiSettings {
             eager_threshold: self.eager_threshold,
             copy_threshold: self.copy_threshold,
-            ..Settings::default()
+            ..MpiSettings::default()
         }
     }
 }
@@ -115,8 +115,8 @@ pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
 mod tests {
     use super::*;
 
-    fn settings(text: &str) -> Settings {
-        Settings::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap()
+    fn settings(text: &str) -> MpiSettings {
+        MpiSettings::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap()
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn without_a_name_nothing_changes() {
-        assert_eq!(settings(""), Settings::default());
-        assert_eq!(PRESETS[0].settings(), Settings::default());
+        assert_eq!(settings(""), MpiSettings::default());
+        assert_eq!(PRESETS[0].settings(), MpiSettings::default());
     }
 }

@@ -4,13 +4,13 @@ use std::fmt;
 
 use workload::{Operation, Program, TraceError};
 
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
 /// What a program answers; small, since an error is the exception.
 type Answer = Result<Option<Operation>, Box<TraceError>>;
 
 /// A program, and what rollback has given back of it.
-pub(crate) struct Cursor {
+pub(crate) struct ProgramCursor {
     program: Box<dyn Program>,
     /// Answers to be given again, the next one last.
     put_back: Vec<Answer>,
@@ -20,12 +20,12 @@ pub(crate) struct Cursor {
 
 /// An answer that the program gave.
 #[derive(Debug)]
-pub(crate) struct Taken(Answer);
+pub(crate) struct TakenOperation(Answer);
 
-impl Cursor {
+impl ProgramCursor {
     /// The beginning of a program.
-    pub fn new(program: Box<dyn Program>) -> Cursor {
-        Cursor {
+    pub fn new(program: Box<dyn Program>) -> ProgramCursor {
+        ProgramCursor {
             program,
             put_back: Vec::new(),
             position: 0,
@@ -33,17 +33,17 @@ impl Cursor {
     }
 
     /// The next operation; none at the end.
-    pub fn next(&mut self, journal: &mut Journal) -> Result<Option<Operation>, TraceError> {
+    pub fn next(&mut self, journal: &mut RankJournal) -> Result<Option<Operation>, TraceError> {
         let answer = match self.put_back.pop() {
             Some(answer) => answer,
             None => self.program.next().map_err(Box::new),
         };
         self.position += u64::from(matches!(answer, Ok(Some(_))));
-        journal.note(|| Taken(answer.clone()));
+        journal.note(|| TakenOperation(answer.clone()));
         answer.map_err(|error| *error)
     }
 
-    pub fn undo(&mut self, Taken(answer): Taken) {
+    pub fn undo(&mut self, TakenOperation(answer): TakenOperation) {
         self.position -= u64::from(matches!(answer, Ok(Some(_))));
         self.put_back.push(answer);
     }
@@ -65,9 +65,9 @@ impl Cursor {
     }
 }
 
-impl fmt::Debug for Cursor {
+impl fmt::Debug for ProgramCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursor")
+        f.debug_struct("ProgramCursor")
             .field("put_back", &self.put_back)
             .field("position", &self.position)
             .finish_non_exhaustive()

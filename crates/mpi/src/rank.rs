@@ -10,18 +10,18 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Program, Region};
 
-use crate::background::Background;
+use crate::blocking_collective::BlockingCollective;
 use crate::collectives::round_of;
-use crate::journal::{Handles, Journal, Value};
-use crate::matching::{Matching, Pattern};
+use crate::journal::{HandleMap, Journaled, RankJournal};
+use crate::matching::{MatchPattern, MatchingQueues};
 use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
-use crate::note::Told;
-use crate::ongoing::Ongoing;
-use crate::ordering::Ordering;
-use crate::program::Cursor;
-use crate::requests::{Direction, Owner, Request, Requests, Subject};
+use crate::nonblocking_collective::NonBlockingCollectives;
+use crate::ordering::MessageOrder;
+use crate::program::ProgramCursor;
+use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
-use crate::{Job, Note, RankStats, ReplayError, WINDOW_CONTEXT};
+use crate::tracing::TracedUntil;
+use crate::{MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
 
 /// What a rank wants of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +34,13 @@ pub enum Action {
     ResumeAt(Time),
     /// The program has ended. Messages may still arrive and must still be brought.
     Finished,
-    /// To be known, not to be done; only after [`Rank::keep_notes`].
-    Note(Note),
+    /// To be known, not to be done; only after [`Rank::set_tracing`].
+    Trace(TraceEvent),
 }
 
 /// What the CPU of a rank does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum CpuState {
     /// Not started.
     New,
     /// Goes from operation to operation; only while the owner's call lasts.
@@ -48,29 +48,29 @@ pub(crate) enum State {
     /// Computes or pays an overhead, and then lets a message go.
     Busy {
         until: Time,
-        departure: Option<Departure>,
+        departure: Option<OutgoingSend>,
     },
     /// Blocked on requests; has paid the overheads of what arrived up to `busy_until`.
     Waiting { outstanding: u32, busy_until: Time },
     /// Blocked until a message of this kind is here; has looked at others up to `busy_until`.
-    Probing { pattern: Pattern, busy_until: Time },
+    Probing { pattern: MatchPattern, busy_until: Time },
     /// The program has ended.
     Finished,
 }
 
 /// A message whose send overhead is being paid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Departure {
+pub(crate) struct OutgoingSend {
     /// Rank of the job.
     pub to: u32,
     pub context: u32,
     pub tag: u32,
     pub bytes: u64,
     pub call: Call,
-    pub origin: Origin,
+    pub origin: SendOrigin,
 }
 
-impl Departure {
+impl OutgoingSend {
     /// Complete for the sender once it has left, whatever its size.
     pub fn is_buffered(&self) -> bool {
         matches!(self.call, Call::Bsend | Call::Ibsend)
@@ -81,8 +81,8 @@ impl Departure {
         matches!(self.call, Call::Ssend | Call::Issend)
     }
 
-    pub fn subject(&self) -> Subject {
-        let Departure {
+    pub fn info(&self) -> RequestInfo {
+        let OutgoingSend {
             to,
             context,
             tag,
@@ -90,13 +90,13 @@ impl Departure {
             origin,
             ..
         } = *self;
-        let direction = match origin {
-            Origin::Put => Direction::Put,
-            Origin::Get => Direction::Get,
-            Origin::Blocking | Origin::NonBlocking(_) | Origin::Collective => Direction::Send,
+        let kind = match origin {
+            SendOrigin::Put => RequestKind::Put,
+            SendOrigin::Get => RequestKind::Get,
+            SendOrigin::Blocking | SendOrigin::NonBlocking(_) | SendOrigin::Collective => RequestKind::Send,
         };
-        Subject {
-            direction,
+        RequestInfo {
+            kind,
             peer: Some(to),
             tag: Some(tag),
             context,
@@ -107,7 +107,7 @@ impl Departure {
 
 /// What the sender does once its message has left.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Origin {
+pub(crate) enum SendOrigin {
     /// Blocks until the send is complete.
     Blocking,
     /// Goes on, and asks by this request later.
@@ -122,7 +122,7 @@ pub(crate) enum Origin {
 
 /// What the time since the last operation began counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Activity {
+pub(crate) enum CpuActivity {
     None,
     /// In this part of the application's code.
     Compute(Option<Region>),
@@ -144,29 +144,29 @@ fn shown(things: impl Iterator<Item = String>, count: usize) -> String {
 
 /// One MPI process, driven by its owner.
 pub struct Rank {
-    pub(crate) job: Arc<Job>,
+    pub(crate) job: Arc<MpiJob>,
     pub(crate) rank: u32,
-    pub(crate) journal: Journal,
+    pub(crate) journal: RankJournal,
     /// Whether it tells of what it does.
-    pub(crate) notes: bool,
-    pub(crate) program: Cursor,
-    pub(crate) state: Value<State>,
-    pub(crate) activity: Value<Activity>,
+    pub(crate) tracing: bool,
+    pub(crate) program: ProgramCursor,
+    pub(crate) state: Journaled<CpuState>,
+    pub(crate) activity: Journaled<CpuActivity>,
     /// Begin of the activity.
-    pub(crate) since: Value<Time>,
+    pub(crate) since: Journaled<Time>,
     /// Until when parts of the activity have been told of.
-    pub(crate) told: Value<Told>,
-    pub(crate) ordering: Ordering,
-    pub(crate) matching: Matching,
+    pub(crate) traced_until: Journaled<TracedUntil>,
+    pub(crate) ordering: MessageOrder,
+    pub(crate) matching: MatchingQueues,
     pub(crate) requests: Requests,
     /// Handles of the program's open requests, by its own numbers.
-    pub(crate) open: Handles<u64>,
+    pub(crate) open: HandleMap<u64>,
     /// Receives that have been cleared to send, by sender and sequence of their data.
-    pub(crate) awaiting_data: Handles<(u32, u32)>,
+    pub(crate) awaiting_data: HandleMap<(u32, u32)>,
     /// Collectives begun so far, by context, modulo 2^32.
-    pub(crate) sequences: Handles<u32>,
-    pub(crate) collective: Ongoing,
-    pub(crate) background: Background,
+    pub(crate) sequences: HandleMap<u32>,
+    pub(crate) collective: BlockingCollective,
+    pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
 }
 
@@ -181,25 +181,25 @@ impl fmt::Debug for Rank {
 
 impl Rank {
     /// Rank `rank` of the job, which will carry out `program`.
-    pub fn new(job: Arc<Job>, rank: u32, program: Box<dyn Program>) -> Rank {
+    pub fn new(job: Arc<MpiJob>, rank: u32, program: Box<dyn Program>) -> Rank {
         Rank {
             job,
             rank,
-            journal: Journal::default(),
-            notes: false,
-            program: Cursor::new(program),
-            state: Value::new(State::New),
-            activity: Value::new(Activity::None),
-            since: Value::new(Time::ZERO),
-            told: Value::new(Told::default()),
-            ordering: Ordering::default(),
-            matching: Matching::default(),
+            journal: RankJournal::default(),
+            tracing: false,
+            program: ProgramCursor::new(program),
+            state: Journaled::new(CpuState::New),
+            activity: Journaled::new(CpuActivity::None),
+            since: Journaled::new(Time::ZERO),
+            traced_until: Journaled::new(TracedUntil::default()),
+            ordering: MessageOrder::default(),
+            matching: MatchingQueues::default(),
             requests: Requests::default(),
-            open: Handles::default(),
-            awaiting_data: Handles::default(),
-            sequences: Handles::default(),
-            collective: Ongoing::default(),
-            background: Background::default(),
+            open: HandleMap::default(),
+            awaiting_data: HandleMap::default(),
+            sequences: HandleMap::default(),
+            collective: BlockingCollective::default(),
+            nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),
         }
     }
@@ -209,10 +209,10 @@ impl Rank {
     /// # Errors
     /// The first operations are wrong, or the rank has been started before.
     pub fn start(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        if *self.state != State::New {
-            return Err(self.broken("it was started twice"));
+        if *self.state != CpuState::New {
+            return Err(self.contract_error("it was started twice"));
         }
-        self.state.set(State::Running, &mut self.journal);
+        self.state.set(CpuState::Running, &mut self.journal);
         self.since.set(now, &mut self.journal);
         self.stats.start(now, &mut self.journal);
         self.advance(now, out)
@@ -224,11 +224,11 @@ impl Rank {
     /// The next operations are wrong, or the rank did not ask for this time.
     pub fn resume(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         match *self.state {
-            State::Busy { until, departure } if until == now => {
-                self.state.set(State::Running, &mut self.journal);
-                self.go_on(departure, now, out)
+            CpuState::Busy { until, departure } if until == now => {
+                self.state.set(CpuState::Running, &mut self.journal);
+                self.resume_after(departure, now, out)
             }
-            state => Err(self.broken(format!("it was resumed at {now} in the state {state:?}"))),
+            state => Err(self.contract_error(format!("it was resumed at {now} in the state {state:?}"))),
         }
     }
 
@@ -238,8 +238,8 @@ impl Rank {
     /// The message is longer than the receive that it matches; the operations that it lets go on are
     /// wrong; or the message belongs to nothing that this rank has begun.
     pub fn arrived(&mut self, now: Time, message: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.take_arrival(now, message, out)?;
-        self.wake(now, out)
+        self.accept_arrival(now, message, out)?;
+        self.resume_if_complete(now, out)
     }
 
     /// The last byte of the data of this request has left the NIC.
@@ -247,18 +247,18 @@ impl Rank {
     /// # Errors
     /// The operations that this lets go on are wrong, or no data of this request was under way.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.take_injection(now, request, out)?;
-        self.wake(now, out)
+        self.accept_injection(now, request, out)?;
+        self.resume_if_complete(now, out)
     }
 
     /// Whether the program has ended.
     pub fn finished(&self) -> bool {
-        *self.state == State::Finished
+        *self.state == CpuState::Finished
     }
 
     /// Whether nothing but an arrival or an injection lets it go on.
     pub fn blocked(&self) -> bool {
-        matches!(*self.state, State::Waiting { .. } | State::Probing { .. })
+        matches!(*self.state, CpuState::Waiting { .. } | CpuState::Probing { .. })
     }
 
     /// What the rank has done so far; the operation under way is not yet in it.
@@ -268,7 +268,7 @@ impl Rank {
 
     /// Messages that have arrived and that no receive has asked for so far.
     pub fn unexpected_messages(&self) -> usize {
-        self.matching.unexpected() + self.ordering.held()
+        self.matching.unexpected() + self.ordering.early_count()
     }
 
     /// Sends, receives and so on that have begun and are not over, or that the program has not asked about.
@@ -279,19 +279,19 @@ impl Rank {
     /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag
     /// 7, communicator 0`. Nothing while it computes, before its start and after its end.
     pub fn waiting_for(&self) -> Option<String> {
-        let Activity::Call { call, .. } = *self.activity else {
+        let CpuActivity::Call { call, .. } = *self.activity else {
             return None;
         };
         let what = match *self.state {
-            State::Waiting { outstanding, .. } => {
+            CpuState::Waiting { outstanding, .. } => {
                 let described = self
                     .requests
                     .blocking()
                     .map(|(handle, r)| self.describe(handle, r));
                 shown(described, outstanding as usize)
             }
-            State::Probing { pattern, .. } => self.envelope("a message from", &pattern),
-            State::New | State::Running | State::Busy { .. } | State::Finished => return None,
+            CpuState::Probing { pattern, .. } => self.envelope("a message from", &pattern),
+            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => return None,
         };
         Some(format!("{} for {what}", call.name()))
     }
@@ -300,7 +300,7 @@ impl Rank {
     /// What any rank can end is not among them.
     pub fn awaited_ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = match *self.state {
-            State::Waiting { .. } => {
+            CpuState::Waiting { .. } => {
                 let blocks = |owner: Owner| match owner {
                     Owner::Blocked => true,
                     Owner::Collective(of) => {
@@ -310,10 +310,10 @@ impl Rank {
                     Owner::Program | Owner::Nobody => false,
                 };
                 let awaited = self.requests.iter().filter(|(_, request)| blocks(request.owner));
-                awaited.filter_map(|(_, request)| request.subject.peer).collect()
+                awaited.filter_map(|(_, request)| request.info.peer).collect()
             }
-            State::Probing { pattern, .. } => pattern.from.into_iter().collect(),
-            State::New | State::Running | State::Busy { .. } | State::Finished => Vec::new(),
+            CpuState::Probing { pattern, .. } => pattern.from.into_iter().collect(),
+            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => Vec::new(),
         };
         ranks.sort_unstable();
         ranks.dedup();
@@ -321,31 +321,31 @@ impl Rank {
     }
 
     fn describe(&self, handle: u32, request: &Request) -> String {
-        let Subject {
-            direction,
+        let RequestInfo {
+            kind,
             peer: from,
             tag,
             context,
             call,
-        } = request.subject;
-        let what = match (direction, request.matched) {
-            (Direction::Receive, false) => "a message from",
-            (Direction::Receive, true) => "the data of a message from",
-            (Direction::Send, false) => "the receive of a message to",
-            (Direction::Send, true) => "the injection of a message to",
-            (Direction::Put, _) => "the acknowledgement of a put to",
-            (Direction::Get, _) => "the data of a get from",
-            (Direction::Collective, _) => {
+        } = request.info;
+        let what = match (kind, request.matched) {
+            (RequestKind::Receive, false) => "a message from",
+            (RequestKind::Receive, true) => "the data of a message from",
+            (RequestKind::Send, false) => "the receive of a message to",
+            (RequestKind::Send, true) => "the injection of a message to",
+            (RequestKind::Put, _) => "the acknowledgement of a put to",
+            (RequestKind::Get, _) => "the data of a get from",
+            (RequestKind::Collective, _) => {
                 let messages = self.requests.of_collective(handle);
                 let count = self.requests.of_collective(handle).count();
                 let described = messages.map(|message| self.describe(handle, message));
                 return format!("{}: {}", call.name(), shown(described, count));
             }
         };
-        self.envelope(what, &Pattern { context, from, tag })
+        self.envelope(what, &MatchPattern { context, from, tag })
     }
 
-    fn envelope(&self, what: &str, pattern: &Pattern) -> String {
+    fn envelope(&self, what: &str, pattern: &MatchPattern) -> String {
         let communicator = communicator_of(pattern.context);
         let peer = match pattern.from {
             None => "any rank".to_string(),
@@ -361,7 +361,7 @@ impl Rank {
     }
 
     /// The owner has broken the contract.
-    pub(crate) fn broken(&self, what: impl Into<String>) -> ReplayError {
+    pub(crate) fn contract_error(&self, what: impl Into<String>) -> ReplayError {
         ReplayError::Contract {
             rank: self.rank,
             what: what.into(),

@@ -4,12 +4,12 @@
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
 /// What a request is about, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Subject {
-    pub direction: Direction,
+pub(crate) struct RequestInfo {
+    pub kind: RequestKind,
     /// Rank of the job; none: any source, or all of a collective.
     pub peer: Option<u32>,
     /// None: any tag.
@@ -21,7 +21,7 @@ pub(crate) struct Subject {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Direction {
+pub(crate) enum RequestKind {
     Send,
     Receive,
     Put,
@@ -45,7 +45,7 @@ pub(crate) enum Owner {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
-    pub subject: Subject,
+    pub info: RequestInfo,
     pub owner: Owner,
     pub complete: bool,
     /// A receive that has its message and waits for its data.
@@ -56,9 +56,9 @@ pub(crate) struct Request {
 
 impl Request {
     /// One that is not complete and costs nothing.
-    pub fn new(subject: Subject, owner: Owner) -> Request {
+    pub fn new(info: RequestInfo, owner: Owner) -> Request {
         Request {
-            subject,
+            info,
             owner,
             complete: false,
             matched: false,
@@ -77,7 +77,7 @@ pub(crate) struct Requests {
 
 /// What happened to the request of a handle.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum RequestChange {
     /// Under the next handle that never was in use.
     OpenedFresh,
     /// Under the last free handle.
@@ -89,19 +89,19 @@ pub(crate) enum Change {
 
 impl Requests {
     /// Opens a request that is not complete and costs nothing.
-    pub fn open(&mut self, subject: Subject, owner: Owner, journal: &mut Journal) -> u32 {
-        self.add(Request::new(subject, owner), journal)
+    pub fn open(&mut self, info: RequestInfo, owner: Owner, journal: &mut RankJournal) -> u32 {
+        self.add(Request::new(info, owner), journal)
     }
 
-    pub fn add(&mut self, request: Request, journal: &mut Journal) -> u32 {
+    pub fn add(&mut self, request: Request, journal: &mut RankJournal) -> u32 {
         let request = Some(request);
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = request;
-            journal.note(|| Change::OpenedAgain(handle));
+            journal.note(|| RequestChange::OpenedAgain(handle));
             return handle;
         }
         self.slots.push(request);
-        journal.note(|| Change::OpenedFresh);
+        journal.note(|| RequestChange::OpenedFresh);
         self.slots.len() as u32 - 1
     }
 
@@ -109,41 +109,41 @@ impl Requests {
         self.slots.get(handle as usize)?.as_ref()
     }
 
-    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut Journal) {
+    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut RankJournal) {
         if let Some(Some(request)) = self.slots.get_mut(handle as usize) {
             let old = *request;
             alter(request);
-            journal.note(|| Change::Altered(handle, old));
+            journal.note(|| RequestChange::Altered(handle, old));
         }
     }
 
-    pub fn close(&mut self, handle: u32, journal: &mut Journal) {
+    pub fn close(&mut self, handle: u32, journal: &mut RankJournal) {
         if let Some(request) = self.slots.get_mut(handle as usize).and_then(Option::take) {
             self.free.push(handle);
-            journal.note(|| Change::Closed(handle, request));
+            journal.note(|| RequestChange::Closed(handle, request));
         }
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: RequestChange) {
         match change {
-            Change::OpenedFresh => {
+            RequestChange::OpenedFresh => {
                 self.slots.pop();
             }
-            Change::OpenedAgain(handle) => {
+            RequestChange::OpenedAgain(handle) => {
                 self.slots[handle as usize] = None;
                 self.free.push(handle);
             }
-            Change::Closed(handle, request) => {
+            RequestChange::Closed(handle, request) => {
                 self.free.pop();
                 self.slots[handle as usize] = Some(request);
             }
-            Change::Altered(handle, old) => self.slots[handle as usize] = Some(old),
+            RequestChange::Altered(handle, old) => self.slots[handle as usize] = Some(old),
         }
     }
 
     /// Whether the free handles are those that are not in use, each once: a state that was read may be
     /// damaged.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_consistent(&self) -> bool {
         let mut free = self.free.clone();
         free.sort_unstable();
         let unused = (0..).zip(&self.slots).filter(|(_, slot)| slot.is_none());

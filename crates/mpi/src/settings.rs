@@ -3,11 +3,11 @@
 use config::{Bytes, Duration, Error, Section};
 use des::Time;
 
-use crate::{Algorithms, ComputeRule, presets};
+use crate::{AlgorithmSelection, ComputeRule, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct MpiSettings {
     /// Largest payload in bytes that is sent eagerly; a longer one asks first (rendezvous).
     pub eager_threshold: u64,
     /// Largest payload of a rendezvous that the sender copies before it leaves, so that its send is complete
@@ -28,15 +28,15 @@ pub struct Settings {
     /// How long computations of the program take.
     pub compute: ComputeRule,
     /// Which algorithm carries out each collective.
-    pub collectives: Algorithms,
+    pub collectives: AlgorithmSelection,
 }
 
-impl Default for Settings {
+impl Default for MpiSettings {
     /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present
     /// host fabrics, to be replaced by a measurement of the machine in question; 64 B control
     /// messages; 32 B headers; computation as recorded.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> MpiSettings {
+        MpiSettings {
             eager_threshold: 8 << 10,
             copy_threshold: 0,
             send_overhead: Time::from_ns(300),
@@ -46,13 +46,13 @@ impl Default for Settings {
             control_bytes: 64,
             header_bytes: 32,
             compute: ComputeRule::default(),
-            collectives: Algorithms::default(),
+            collectives: AlgorithmSelection::default(),
         }
     }
 }
 
-impl Settings {
-    /// Names and meaning of the keys that [`Settings::read`] knows, for help and documentation.
+impl MpiSettings {
+    /// Names and meaning of the keys that [`MpiSettings::read`] knows, for help and documentation.
     pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
         (
             "preset",
@@ -100,7 +100,7 @@ impl Settings {
     ///
     /// # Errors
     /// A value without unit, of the wrong type, or an unknown algorithm.
-    pub fn read(section: &Section) -> Result<Settings, Error> {
+    pub fn read(section: &Section) -> Result<MpiSettings, Error> {
         let default = presets::read(section)?.settings();
         let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
         let time = |key: &str, time: Time| {
@@ -108,7 +108,7 @@ impl Settings {
                 .or(key, Duration { ps: time.ps() })
                 .map(|duration| Time::from_ps(duration.ps))
         };
-        Ok(Settings {
+        Ok(MpiSettings {
             eager_threshold: size("eager_threshold", default.eager_threshold)?,
             copy_threshold: size("copy_threshold", default.copy_threshold)?,
             send_overhead: time("send_overhead", default.send_overhead)?,
@@ -118,7 +118,7 @@ impl Settings {
             control_bytes: size("control_size", default.control_bytes)?,
             header_bytes: size("header_size", default.header_bytes)?,
             compute: default.compute,
-            collectives: Algorithms::read(section.section("collectives")?)?,
+            collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })
     }
 }
@@ -127,8 +127,8 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Settings, Error> {
-        Settings::read(&Section::from_toml(text, "x.toml").unwrap())
+    fn read(text: &str) -> Result<MpiSettings, Error> {
+        MpiSettings::read(&Section::from_toml(text, "x.toml").unwrap())
     }
 
     #[test]
@@ -159,18 +159,18 @@ mod tests {
     #[test]
     fn defaults_are_printed_back() {
         let section = Section::from_toml("[mpi]\nsend_overhead = \"1 us\"", "x.toml").unwrap();
-        let settings = Settings::read(section.section("mpi").unwrap()).unwrap();
+        let settings = MpiSettings::read(section.section("mpi").unwrap()).unwrap();
         assert_eq!(
             settings,
-            Settings {
+            MpiSettings {
                 send_overhead: Time::from_ns(1000),
-                ..Settings::default()
+                ..MpiSettings::default()
             }
         );
         let shown = section.finish().unwrap();
         assert_eq!(shown["mpi"]["eager_threshold"], "8 KiB");
         assert_eq!(shown["mpi"]["collectives"]["barrier"], "dissemination");
-        for (key, _) in Settings::PARAMETERS {
+        for (key, _) in MpiSettings::PARAMETERS {
             assert!(!shown["mpi"][key].is_null(), "{key}");
         }
     }

@@ -8,7 +8,7 @@ use fabric::{
     Inbox, InboxState, InboxUndo, LinkUse, Nic, NicDiary, NicDiaryUndo, NicOutputs, NicState, NicUndo,
     Outgoing, Packet, Wait, Waits,
 };
-use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
+use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Rank, RankState, TraceEvent, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use topology::{HOST_LINK, HostId};
@@ -573,7 +573,7 @@ impl Host {
         match ranks.workload.program(seat.rank) {
             Ok(program) => {
                 let mut rank = Rank::new(ranks.mpi.clone(), seat.rank, program);
-                rank.keep_notes(simulation.timeline);
+                rank.set_tracing(simulation.timeline);
                 seat.state = Some(rank);
             }
             Err(error) => return context.fail(error.into()),
@@ -628,7 +628,7 @@ impl Host {
                     let delay = simulation.network.lookahead();
                     context.send(simulation.numbering.overseer(), delay, Fact::RankFinished);
                 }
-                Action::Note(Note::Did {
+                Action::Trace(TraceEvent::Activity {
                     what,
                     since,
                     until,
@@ -641,8 +641,8 @@ impl Host {
                     what: what.into(),
                     blocked,
                 })),
-                Action::Note(Note::Asked { at, algorithm }) => asked = Some((at, algorithm)),
-                Action::Note(Note::Matched(message)) => {
+                Action::Trace(TraceEvent::SendIssued { at, algorithm }) => asked = Some((at, algorithm)),
+                Action::Trace(TraceEvent::ReceiveMatched(message)) => {
                     let key = MessageKey::new(job, &message);
                     context.emit(Record::Told(Told::Matched { key }));
                 }
@@ -1010,7 +1010,7 @@ fn tell_asked(
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
-fn wire_bytes(message: &Message, settings: &mpi::Settings) -> u64 {
+fn wire_bytes(message: &Message, settings: &mpi::MpiSettings) -> u64 {
     message.wire_bytes(settings).max(1)
 }
 
@@ -1031,7 +1031,7 @@ fn restore_rank(
     };
     let rank = Rank::restore(mpi.clone(), rank, program, saved);
     let mut rank = rank.map_err(|error| error.to_string())?;
-    rank.keep_notes(simulation.timeline);
+    rank.set_tracing(simulation.timeline);
     Ok(rank)
 }
 

@@ -51,7 +51,7 @@ pub struct RankJob {
     /// Where that comes from: [`workload::Source::kind`], for people.
     pub kind: &'static str,
     /// What they share.
-    pub mpi: Arc<mpi::Job>,
+    pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// The place of each rank among the ranks of its host.
@@ -110,7 +110,7 @@ impl RankJob {
     /// Not one host for each rank, or communicators that contradict each other.
     pub fn new(
         workload: Arc<dyn Workload>,
-        settings: mpi::Settings,
+        settings: mpi::MpiSettings,
         hosts: Vec<HostId>,
     ) -> Result<RankJob, mpi::ReplayError> {
         let ranks = workload.ranks();
@@ -125,7 +125,7 @@ impl RankJob {
             slots.push(*seat);
             *seat += 1;
         }
-        let mpi = mpi::Job::new(ranks, workload.communicators(), settings)?;
+        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
         Ok(RankJob {
             workload,
             repetitions: 1,
@@ -296,7 +296,7 @@ struct Rooms<'a> {
 pub fn read_jobs(
     root: &Section,
     network: &Network,
-    mpi: &mpi::Settings,
+    mpi: &mpi::MpiSettings,
     seed: u64,
     folder: &Path,
     interpreters: Interpreters<'_>,
@@ -358,7 +358,12 @@ fn read_job(
 }
 
 impl Rooms<'_> {
-    fn read_ranks(&mut self, section: &Section, index: usize, mpi: &mpi::Settings) -> Result<JobKind, Error> {
+    fn read_ranks(
+        &mut self,
+        section: &Section,
+        index: usize,
+        mpi: &mpi::MpiSettings,
+    ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();

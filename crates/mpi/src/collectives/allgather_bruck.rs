@@ -3,9 +3,9 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
     name: "bruck",
     summary: "log2(n) rounds with doubling amounts; best for short contributions",
@@ -14,28 +14,31 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
     let distance = 1 << k;
     let blocks = distance.min(call.ranks - distance);
     // Everyone holds the contributions of the ranks from its own on.
-    let up = call.up(distance);
-    out.send(call.down(distance), call.contributions_from(call.rank, blocks));
+    let up = call.rank_after(distance);
+    out.send(
+        call.rank_before(distance),
+        call.contributions_from(call.rank, blocks),
+    );
     out.receive(up, call.contributions_from(up, blocks));
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Passage, allgathers, every_size};
+    use super::super::symbolic::{MessagePassage, allgathers, every_size};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let carried = |message: Passage| {
+            let carried = |message: MessagePassage| {
                 let distance = 1 << message.round;
                 let blocks = distance.min(ranks - distance);
                 (0..blocks).map(|up| (message.from + up) % ranks).collect()

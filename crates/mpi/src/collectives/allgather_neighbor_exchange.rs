@@ -5,9 +5,9 @@
 use workload::Collective;
 
 use super::allgather_ring;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
     name: "neighbor-exchange",
     summary: "n / 2 rounds with both neighbours in turns; long contributions, even n",
@@ -18,7 +18,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 
 /// The pair of ranks, counted in pairs from that of `rank`, whose contributions `rank` receives in a round
 /// after the first: 1 down, 1 up, 2 down, ... for even ranks, the other way for odd ones.
-fn received_pair(call: &Share, rank: u32, k: u32) -> u32 {
+fn received_pair(call: &CollectiveArgs, rank: u32, k: u32) -> u32 {
     let pairs = call.ranks / 2;
     let distance = k.div_ceil(2) % pairs;
     let is_up = k.is_multiple_of(2) == rank.is_multiple_of(2);
@@ -27,7 +27,7 @@ fn received_pair(call: &Share, rank: u32, k: u32) -> u32 {
 }
 
 /// The first of the ranks whose contributions `rank` sends in a round, and how many.
-fn sent(call: &Share, rank: u32, k: u32) -> (u32, u32) {
+fn sent(call: &CollectiveArgs, rank: u32, k: u32) -> (u32, u32) {
     match k {
         0 => (rank, 1),
         1 => (rank / 2 * 2, 2),
@@ -35,7 +35,7 @@ fn sent(call: &Share, rank: u32, k: u32) -> (u32, u32) {
     }
 }
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if !call.ranks.is_multiple_of(2) {
         return (allgather_ring::ALGORITHM.round)(call, k, out);
     }
@@ -43,7 +43,11 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         return false;
     }
     let goes_up = k.is_multiple_of(2) == call.rank.is_multiple_of(2);
-    let peer = if goes_up { call.up(1) } else { call.down(1) };
+    let peer = if goes_up {
+        call.rank_after(1)
+    } else {
+        call.rank_before(1)
+    };
     let bytes = |rank: u32| {
         let (first, count) = sent(call, rank, k);
         call.contributions_from(first, count)
@@ -56,7 +60,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, allgathers, every_size};
+    use super::super::symbolic::{MessagePassage, allgathers, every_size};
     use super::*;
 
     #[test]
@@ -70,9 +74,9 @@ mod tests {
             };
             let n = u64::from(ranks);
             let even = ranks.is_multiple_of(2);
-            let carried = |message: Passage| match even {
+            let carried = |message: MessagePassage| match even {
                 true => {
-                    let (first, count) = sent(&Share::new(call, None), message.from, message.round);
+                    let (first, count) = sent(&CollectiveArgs::new(call, None), message.from, message.round);
                     (first..first + count).collect()
                 }
                 false => vec![(message.from + ranks - message.round % ranks) % ranks],

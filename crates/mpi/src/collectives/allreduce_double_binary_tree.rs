@@ -7,9 +7,9 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
     name: "double-binary-tree",
     summary: "half of the vector over each of two complementary binary trees, in segments of 64 KiB",
@@ -79,9 +79,9 @@ impl Tree {
     }
 }
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let height = call.doublings();
-    let halves = [call.cut(2, 0..1), call.cut(2, 1..2)];
+    let halves = [call.even_part(2, 0..1), call.even_part(2, 1..2)];
     if call.ranks == 1 || k >= (2 * height - 1).saturating_add(segments(halves[1])) {
         return false;
     }
@@ -115,7 +115,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::segments::{SEGMENT, segment};
-    use super::super::symbolic::{Passage, every_size, reduces_for_all};
+    use super::super::symbolic::{MessagePassage, every_size, reduces_for_all};
     use super::*;
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
                 let first = sizes[0].len() as u32;
                 // Segments of the first tree, then of the second; the messages between two ranks in one
                 // round are in the order of the trees.
-                let ways = |message: Passage| {
+                let ways = |message: MessagePassage| {
                     let mut ways = Vec::new();
                     for (second, sizes) in [false, true].into_iter().zip(&sizes) {
                         let tree = Tree { ranks, second };

@@ -4,9 +4,9 @@
 use workload::Collective;
 
 use super::alltoall_linear::exchange;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
     name: "scattered",
     summary: "sends and receives with 32 partners at once; medium messages",
@@ -18,7 +18,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 /// Partners in one round.
 const AT_ONCE: u32 = 32;
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let first = k.saturating_mul(AT_ONCE).saturating_add(1);
     if first >= call.ranks {
         return false;

@@ -5,9 +5,9 @@
 use workload::Collective;
 
 use super::folding::{Folding, group};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "scatter-recursive-doubling-allgather",
     summary: "scatter down a binomial tree, then allgather by recursive doubling; medium vectors",
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::from_root(call);
     let (doublings, parts) = (folding.doublings, 1 << folding.doublings);
     if k == 2 * doublings && folding.rest > 0 {
@@ -33,7 +33,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         // Scatter: the longest edges first; what goes down an edge is for the group below it.
         let bit = doublings - 1 - k;
         let peer = position ^ (1 << bit);
-        let bytes = call.cut(parts, group(position.max(peer), bit));
+        let bytes = call.even_part(parts, group(position.max(peer), bit));
         if position % (1 << bit) == 0 {
             match position < peer {
                 true => out.send(folding.rank_at(peer), bytes),
@@ -43,8 +43,8 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     } else {
         let bit = k - doublings;
         let peer = position ^ (1 << bit);
-        out.send(folding.rank_at(peer), call.cut(parts, group(position, bit)));
-        out.receive(folding.rank_at(peer), call.cut(parts, group(peer, bit)));
+        out.send(folding.rank_at(peer), call.even_part(parts, group(position, bit)));
+        out.receive(folding.rank_at(peer), call.even_part(parts, group(peer, bit)));
     }
     true
 }

@@ -15,14 +15,14 @@ pub(super) enum Edge {
 
 /// The edge of length 2^`level` of this rank, if it has one.
 pub(super) fn edge(call: &CollectiveCall, level: u32) -> Option<Edge> {
-    let from_root = call.down(call.root);
+    let from_root = call.rank_before(call.root);
     let length = 1u32 << level;
     let absolute = |relative: u32| {
         CollectiveCall {
             rank: relative,
             ..*call
         }
-        .up(call.root)
+        .rank_after(call.root)
     };
     let subtree = |top: u32| length.min(call.ranks - top);
     let lower_bits = from_root & (length - 1);

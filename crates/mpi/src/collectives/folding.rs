@@ -25,7 +25,7 @@ pub(super) struct Folding {
 }
 
 /// What a round is for.
-pub(super) enum Phase {
+pub(super) enum FoldingPhase {
     /// Those that sit out hand over what they have.
     Fold,
     /// A step among the positions.
@@ -57,12 +57,12 @@ impl Folding {
     }
 
     /// The phase of a round, with so many steps between folding and unfolding; none after the end.
-    pub fn phase(&self, k: u32, steps: u32) -> Option<Phase> {
+    pub fn phase(&self, k: u32, steps: u32) -> Option<FoldingPhase> {
         let folds = u32::from(self.rest > 0);
         match k.checked_sub(folds) {
-            None => Some(Phase::Fold),
-            Some(step) if step < steps => Some(Phase::Step(step)),
-            Some(step) if step == steps && folds > 0 => Some(Phase::Unfold),
+            None => Some(FoldingPhase::Fold),
+            Some(step) if step < steps => Some(FoldingPhase::Step(step)),
+            Some(step) if step == steps && folds > 0 => Some(FoldingPhase::Unfold),
             Some(_) => None,
         }
     }

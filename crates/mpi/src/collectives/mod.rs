@@ -55,8 +55,8 @@ use std::ops::{Deref, Range};
 use serde::{Deserialize, Serialize};
 use workload::{Collective, Counts};
 
-pub use choice::{Algorithms, Rule, Variant};
-pub use tables::{TABLES, Table};
+pub use choice::{AlgorithmSelection, CollectiveVariant, SelectionRule};
+pub use tables::{SelectionTable, TABLES};
 
 /// One rank's part in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,18 +78,18 @@ impl CollectiveCall {
     }
 
     /// The rank so far up from this one, round the end.
-    fn up(&self, distance: u32) -> u32 {
+    fn rank_after(&self, distance: u32) -> u32 {
         ((u64::from(self.rank) + u64::from(distance)) % u64::from(self.ranks)) as u32
     }
 
     /// The rank so far down from this one, round the end; `distance` is at most `ranks`.
-    fn down(&self, distance: u32) -> u32 {
-        self.up(self.ranks - distance)
+    fn rank_before(&self, distance: u32) -> u32 {
+        self.rank_after(self.ranks - distance)
     }
 
     /// Size in bytes of some of the parts of a vector of `bytes` that is cut into `parts`; the parts differ
     /// by one byte at most and add up exactly.
-    fn cut(&self, parts: u32, range: Range<u32>) -> u64 {
+    fn even_part(&self, parts: u32, range: Range<u32>) -> u64 {
         let edge = |r: u32| u128::from(self.bytes) * u128::from(r) / u128::from(parts);
         (edge(range.end) - edge(range.start)) as u64
     }
@@ -97,12 +97,12 @@ impl CollectiveCall {
 
 /// What an algorithm is told: one rank's part in one collective, with what the rank knows of the others.
 #[derive(Clone, Copy, Debug)]
-pub struct Share<'a> {
+pub struct CollectiveArgs<'a> {
     call: CollectiveCall,
     counts: Option<&'a Counts>,
 }
 
-impl Deref for Share<'_> {
+impl Deref for CollectiveArgs<'_> {
     type Target = CollectiveCall;
 
     fn deref(&self) -> &CollectiveCall {
@@ -110,21 +110,21 @@ impl Deref for Share<'_> {
     }
 }
 
-impl<'a> Share<'a> {
+impl<'a> CollectiveArgs<'a> {
     /// One rank's part; `counts` as in [`workload::Operation::Collective`]. What they leave out is taken to
     /// be `bytes`.
-    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> Share<'a> {
-        Share { call, counts }
+    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> CollectiveArgs<'a> {
+        CollectiveArgs { call, counts }
     }
 
     /// The same collective without counts, as another rank or with another root sees it.
-    fn seen_with(&self, rank: u32, root: u32) -> Share<'static> {
+    fn as_rank(&self, rank: u32, root: u32) -> CollectiveArgs<'static> {
         let call = CollectiveCall {
             rank,
             root,
             ..self.call
         };
-        Share { call, counts: None }
+        CollectiveArgs { call, counts: None }
     }
 
     fn sends(&self) -> &'a [u64] {
@@ -141,22 +141,22 @@ impl<'a> Share<'a> {
     }
 
     /// Bytes that this rank gives to a rank (alltoall, root of a scatter).
-    fn to(&self, rank: u32) -> u64 {
+    fn bytes_to(&self, rank: u32) -> u64 {
         self.sends().get(rank as usize).copied().unwrap_or(self.bytes)
     }
 
     /// Bytes that this rank takes from a rank (alltoall, root of a gather).
-    fn from(&self, rank: u32) -> u64 {
+    fn bytes_from(&self, rank: u32) -> u64 {
         self.receives().get(rank as usize).copied().unwrap_or(self.bytes)
     }
 
     /// Bytes that this rank gives (gather).
-    fn given(&self) -> u64 {
+    fn sent_bytes(&self) -> u64 {
         self.sends().first().copied().unwrap_or(self.bytes)
     }
 
     /// Bytes that this rank takes (scatter).
-    fn taken(&self) -> u64 {
+    fn received_bytes(&self) -> u64 {
         self.receives().first().copied().unwrap_or(self.bytes)
     }
 
@@ -180,7 +180,7 @@ impl<'a> Share<'a> {
     fn parts(&self, ranks: Range<u32>) -> u64 {
         match self.known(ranks.clone()) {
             Some(counts) => sum(counts),
-            None => self.cut(self.ranks, ranks),
+            None => self.even_part(self.ranks, ranks),
         }
     }
 
@@ -210,8 +210,8 @@ pub struct Round {
     /// Receives, in the order in which they are posted.
     pub receives: Vec<(u32, u64)>,
     /// By how much the ranks that it exchanges messages with are further on: the messages belong to the
-    /// round `k + ahead` of the collective. Spares ranks that begin late their empty rounds.
-    pub ahead: u32,
+    /// round `k + round_offset` of the collective. Spares ranks that begin late their empty rounds.
+    pub round_offset: u32,
 }
 
 impl Round {
@@ -219,7 +219,7 @@ impl Round {
     pub fn clear(&mut self) {
         self.sends.clear();
         self.receives.clear();
-        self.ahead = 0;
+        self.round_offset = 0;
     }
 
     fn send(&mut self, to: u32, bytes: u64) {
@@ -233,14 +233,14 @@ impl Round {
 
 impl Round {
     /// A send, unless the sizes are known and there is nothing to send; the receiver knows it, too.
-    fn send_some(&mut self, to: u32, bytes: u64, call: &Share) {
+    fn send_some(&mut self, to: u32, bytes: u64, call: &CollectiveArgs) {
         if bytes > 0 || !call.knows_sizes() {
             self.send(to, bytes);
         }
     }
 
     /// The receive of [`Round::send_some`].
-    fn receive_some(&mut self, from: u32, bytes: u64, call: &Share) {
+    fn receive_some(&mut self, from: u32, bytes: u64, call: &CollectiveArgs) {
         if bytes > 0 || !call.knows_sizes() {
             self.receive(from, bytes);
         }
@@ -249,7 +249,7 @@ impl Round {
 
 /// One algorithm for one collective.
 #[derive(Debug)]
-pub struct Algorithm {
+pub struct CollectiveAlgorithm {
     /// The collective that it carries out.
     pub collective: Collective,
     /// Name in experiments; the file is named `<collective>_<name>.rs`.
@@ -263,19 +263,19 @@ pub struct Algorithm {
     pub varying: bool,
     /// Writes what the rank sends and receives in this round into an empty [`Round`]; false if the
     /// rank's part ended before. A round may be empty.
-    pub round: fn(&Share, u32, &mut Round) -> bool,
+    pub round: fn(&CollectiveArgs, u32, &mut Round) -> bool,
 }
 
-impl PartialEq for Algorithm {
-    fn eq(&self, other: &Algorithm) -> bool {
+impl PartialEq for CollectiveAlgorithm {
+    fn eq(&self, other: &CollectiveAlgorithm) -> bool {
         (self.collective, self.name) == (other.collective, other.name)
     }
 }
 
-impl Eq for Algorithm {}
+impl Eq for CollectiveAlgorithm {}
 
 /// All algorithms, by collective.
-pub static ALGORITHMS: &[&Algorithm] = &[
+pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &barrier_dissemination::ALGORITHM,
     &barrier_recursive_doubling::ALGORITHM,
     &barrier_tree::ALGORITHM,
@@ -331,7 +331,7 @@ const COLLECTIVES: [Collective; 11] = [
     Collective::Exscan,
 ];
 
-fn known(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+fn known(collective: Collective) -> impl Iterator<Item = &'static CollectiveAlgorithm> {
     ALGORITHMS
         .iter()
         .copied()
@@ -344,13 +344,16 @@ pub(crate) mod registered {
     use serde::ser::{Serialize, Serializer};
     use workload::Collective;
 
-    use super::{Algorithm, known};
+    use super::{CollectiveAlgorithm, known};
 
-    pub fn serialize<S: Serializer>(algorithm: &&'static Algorithm, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        algorithm: &&'static CollectiveAlgorithm,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         (algorithm.collective, algorithm.name).serialize(to)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Algorithm, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static CollectiveAlgorithm, D::Error> {
         let (collective, name) = <(Collective, String)>::deserialize(from)?;
         let unknown = || D::Error::custom(format!("no algorithm '{name}' for {}", collective.name()));
         known(collective)
@@ -423,10 +426,10 @@ mod tests {
             };
             let mut round = Round::default();
             let rounds = (0..)
-                .take_while(|k| (algorithm.round)(&Share::new(call, None), *k, &mut round))
+                .take_while(|k| (algorithm.round)(&CollectiveArgs::new(call, None), *k, &mut round))
                 .count();
             assert!(rounds < 4, "{}", algorithm.name);
-            round.ahead = 0;
+            round.round_offset = 0;
             assert_eq!(round, Round::default(), "{}", algorithm.name);
         }
     }
@@ -439,14 +442,14 @@ mod tests {
             root: 0,
             bytes: 100,
         };
-        let even = Share::new(call, None);
+        let even = CollectiveArgs::new(call, None);
         let parts: Vec<u64> = (0..7).map(|rank| even.part(rank)).collect();
         assert_eq!(parts.iter().sum::<u64>(), 100);
         assert!(parts.iter().all(|part| [14, 15].contains(part)));
         assert_eq!(even.parts(2..6), parts[2..6].iter().sum::<u64>());
         assert_eq!(even.contributions_from(5, 3), 300);
         let bytes = u64::MAX;
-        let huge = Share::new(CollectiveCall { bytes, ..call }, None);
+        let huge = CollectiveArgs::new(CollectiveCall { bytes, ..call }, None);
         assert_eq!((huge.part(6), huge.parts(0..7)), (u64::MAX / 7 + 1, u64::MAX));
         assert_eq!(huge.contributions(0..7), u64::MAX);
     }
@@ -463,9 +466,14 @@ mod tests {
             sends: vec![7],
             receives: vec![1, 2, 4],
         };
-        let part = Share::new(call, Some(&counts));
+        let part = CollectiveArgs::new(call, Some(&counts));
         assert_eq!(
-            (part.given(), part.to(0), part.to(1), part.from(2)),
+            (
+                part.sent_bytes(),
+                part.bytes_to(0),
+                part.bytes_to(1),
+                part.bytes_from(2)
+            ),
             (7, 7, 100, 4)
         );
         assert_eq!((part.contributions(1..3), part.contributions_from(2, 2)), (6, 5));
@@ -474,9 +482,9 @@ mod tests {
             sends: vec![],
             receives: vec![9],
         };
-        let part = Share::new(call, Some(&short));
+        let part = CollectiveArgs::new(call, Some(&short));
         assert_eq!(
-            (part.taken(), part.contributions(0..3), part.parts(0..3)),
+            (part.received_bytes(), part.contributions(0..3), part.parts(0..3)),
             (9, 300, 100)
         );
     }

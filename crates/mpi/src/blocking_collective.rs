@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use workload::{Call, Collective, Counts};
 
 use crate::collectives::{SEQUENCES, registered, tag};
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
-use crate::operations::Step;
-use crate::rank::{Action, Departure, Origin, Rank};
-use crate::requests::{Direction, Subject};
-use crate::{Algorithm, CollectiveCall, Job, ReplayError, Round, Share};
+use crate::operations::CpuStep;
+use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
+use crate::requests::{RequestInfo, RequestKind};
+use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, ReplayError, Round};
 
 /// What a rank does in one collective: all but how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub(crate) struct CollectiveSchedule {
     #[serde(with = "registered")]
-    algorithm: &'static Algorithm,
+    algorithm: &'static CollectiveAlgorithm,
     share: CollectiveCall,
     /// What ranks give and take, where it is known.
     counts: Option<Box<Counts>>,
@@ -29,15 +29,15 @@ pub(crate) struct Part {
     pub call: Call,
 }
 
-impl Part {
+impl CollectiveSchedule {
     /// What it is carried out by.
-    pub fn algorithm(&self) -> &'static Algorithm {
+    pub fn algorithm(&self) -> &'static CollectiveAlgorithm {
         self.algorithm
     }
 
     /// Writes the messages of a round into an empty one; false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
-        let share = Share::new(self.share, self.counts.as_deref());
+        let share = CollectiveArgs::new(self.share, self.counts.as_deref());
         (self.algorithm.round)(&share, k, round)
     }
 
@@ -47,7 +47,7 @@ impl Part {
     }
 
     /// Whether a part that was read makes sense for this rank.
-    pub fn is_sound(&self, job: &Job, rank: u32) -> bool {
+    pub fn is_consistent(&self, job: &MpiJob, rank: u32) -> bool {
         let communicator = communicator_of(self.context);
         let ranks = job.members(communicator).map(<[u32]>::len);
         self.context & COLLECTIVE_CONTEXT != 0
@@ -59,28 +59,28 @@ impl Part {
 
 /// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Ongoing {
-    place: Place,
-    /// Follows from the place.
+pub(crate) struct BlockingCollective {
+    state: BlockingCollectiveState,
+    /// Follows from the state.
     round: Round,
 }
 
 /// Where a rank is in its collective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Place {
-    current: Option<Current>,
+pub(crate) struct BlockingCollectiveState {
+    current: Option<StartedCollective>,
     /// Receives of the round, and sends that are not complete at once.
     pending: Vec<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Current {
-    part: Part,
-    progress: Progress,
+pub(crate) struct StartedCollective {
+    schedule: CollectiveSchedule,
+    progress: RoundProgress,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Progress {
+pub(crate) struct RoundProgress {
     /// Round.
     k: u32,
     /// Sends of the round that have been issued.
@@ -89,155 +89,158 @@ pub(crate) struct Progress {
     waits: bool,
 }
 
-/// What happened to the place.
+/// What happened to the state.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum BlockingCollectiveChange {
     Began,
     /// How far it was.
-    Went(Progress),
-    Ended(Box<Current>),
+    Progressed(RoundProgress),
+    Ended(Box<StartedCollective>),
     Awaited,
     Settled(u32),
 }
 
-impl Ongoing {
-    pub fn is_under_way(&self) -> bool {
-        self.place.current.is_some()
+impl BlockingCollective {
+    pub fn in_progress(&self) -> bool {
+        self.state.current.is_some()
     }
 
     /// What the current collective is carried out by.
-    pub fn algorithm(&self) -> Option<&'static Algorithm> {
-        self.place.current.as_ref().map(|current| current.part.algorithm)
+    pub fn algorithm(&self) -> Option<&'static CollectiveAlgorithm> {
+        self.state
+            .current
+            .as_ref()
+            .map(|current| current.schedule.algorithm)
     }
 
-    fn go(&mut self, progress: Progress, journal: &mut Journal) {
-        if let Some(current) = &mut self.place.current {
+    fn set_progress(&mut self, progress: RoundProgress, journal: &mut RankJournal) {
+        if let Some(current) = &mut self.state.current {
             let old = mem::replace(&mut current.progress, progress);
-            journal.note(|| Change::Went(old));
+            journal.note(|| BlockingCollectiveChange::Progressed(old));
         }
     }
 
-    fn end(&mut self, journal: &mut Journal) {
-        if let Some(current) = self.place.current.take() {
-            journal.note(|| Change::Ended(Box::new(current)));
+    fn end(&mut self, journal: &mut RankJournal) {
+        if let Some(current) = self.state.current.take() {
+            journal.note(|| BlockingCollectiveChange::Ended(Box::new(current)));
         }
     }
 
-    fn progress(&self) -> Option<Progress> {
-        self.place.current.as_ref().map(|current| current.progress)
+    fn progress(&self) -> Option<RoundProgress> {
+        self.state.current.as_ref().map(|current| current.progress)
     }
 
     /// True the first time that it is called in a round.
-    fn begin_waiting(&mut self, journal: &mut Journal) -> bool {
+    fn begin_waiting(&mut self, journal: &mut RankJournal) -> bool {
         let Some(progress) = self.progress().filter(|progress| !progress.waits) else {
             return false;
         };
         let waits = true;
-        self.go(Progress { waits, ..progress }, journal);
+        self.set_progress(RoundProgress { waits, ..progress }, journal);
         true
     }
 
     /// Enters the first round of a collective, from none; false if it has none.
-    fn begin(&mut self, part: Part, journal: &mut Journal) -> bool {
-        let progress = Progress::default();
-        self.place.current = Some(Current { part, progress });
-        journal.note(|| Change::Began);
+    fn begin(&mut self, schedule: CollectiveSchedule, journal: &mut RankJournal) -> bool {
+        let progress = RoundProgress::default();
+        self.state.current = Some(StartedCollective { schedule, progress });
+        journal.note(|| BlockingCollectiveChange::Began);
         self.find_round()
     }
 
     /// Enters the next round; false if there is none.
-    fn enter_next_round(&mut self, journal: &mut Journal) -> bool {
+    fn enter_next_round(&mut self, journal: &mut RankJournal) -> bool {
         if let Some(progress) = self.progress() {
-            let next = Progress {
+            let next = RoundProgress {
                 k: progress.k.saturating_add(1),
-                ..Progress::default()
+                ..RoundProgress::default()
             };
-            self.go(next, journal);
+            self.set_progress(next, journal);
         }
         self.find_round()
     }
 
     /// The next send of the round.
-    fn next_send(&mut self, journal: &mut Journal) -> Option<(u32, u64)> {
+    fn next_send(&mut self, journal: &mut RankJournal) -> Option<(u32, u64)> {
         let progress = self.progress()?;
         let send = self.round.sends.get(progress.issued as usize).copied()?;
         let issued = progress.issued + 1;
-        self.go(Progress { issued, ..progress }, journal);
+        self.set_progress(RoundProgress { issued, ..progress }, journal);
         Some(send)
     }
 
     /// The round is not over before this request is.
-    pub fn await_also(&mut self, request: u32, journal: &mut Journal) {
-        self.place.pending.push(request);
-        journal.note(|| Change::Awaited);
+    pub fn add_pending(&mut self, request: u32, journal: &mut RankJournal) {
+        self.state.pending.push(request);
+        journal.note(|| BlockingCollectiveChange::Awaited);
     }
 
     /// A request that belongs to the round.
-    fn next_pending(&mut self, journal: &mut Journal) -> Option<u32> {
-        let request = self.place.pending.pop()?;
-        journal.note(|| Change::Settled(request));
+    fn next_pending(&mut self, journal: &mut RankJournal) -> Option<u32> {
+        let request = self.state.pending.pop()?;
+        journal.note(|| BlockingCollectiveChange::Settled(request));
         Some(request)
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: BlockingCollectiveChange) {
         match change {
-            Change::Began => {
-                self.place.current = None;
+            BlockingCollectiveChange::Began => {
+                self.state.current = None;
                 self.find_round();
             }
-            Change::Went(old) => {
+            BlockingCollectiveChange::Progressed(old) => {
                 let moved = self.progress().map(|progress| progress.k) != Some(old.k);
-                if let Some(current) = &mut self.place.current {
+                if let Some(current) = &mut self.state.current {
                     current.progress = old;
                 }
                 if moved {
                     self.find_round();
                 }
             }
-            Change::Ended(current) => {
-                self.place.current = Some(*current);
+            BlockingCollectiveChange::Ended(current) => {
+                self.state.current = Some(*current);
                 self.find_round();
             }
-            Change::Awaited => {
-                self.place.pending.pop();
+            BlockingCollectiveChange::Awaited => {
+                self.state.pending.pop();
             }
-            Change::Settled(request) => self.place.pending.push(request),
+            BlockingCollectiveChange::Settled(request) => self.state.pending.push(request),
         }
     }
 
     /// Writes the messages of the current round; false if there is no such round.
     fn find_round(&mut self) -> bool {
         self.round.clear();
-        let Ongoing { place, round } = self;
-        let current = place.current.as_ref();
-        current.is_some_and(|current| current.part.round(current.progress.k, round))
+        let BlockingCollective { state, round } = self;
+        let current = state.current.as_ref();
+        current.is_some_and(|current| current.schedule.round(current.progress.k, round))
     }
 
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn state(&self) -> &BlockingCollectiveState {
+        &self.state
     }
 
     /// Goes to a place that was read, unless it makes no sense for this rank.
-    pub fn at(place: Place, job: &Job, rank: u32) -> Option<Ongoing> {
-        let current = place.current.as_ref();
-        let is_sound = current.is_none_or(|current| current.part.is_sound(job, rank));
+    pub fn at(state: BlockingCollectiveState, job: &MpiJob, rank: u32) -> Option<BlockingCollective> {
+        let current = state.current.as_ref();
+        let is_consistent = current.is_none_or(|current| current.schedule.is_consistent(job, rank));
         let round = Round::default();
-        let mut ongoing = is_sound.then_some(Ongoing { place, round })?;
+        let mut ongoing = is_consistent.then_some(BlockingCollective { state, round })?;
         let has_round = ongoing.find_round();
-        (has_round == ongoing.is_under_way()).then_some(ongoing)
+        (has_round == ongoing.in_progress()).then_some(ongoing)
     }
 }
 
 impl Rank {
     /// The part of this rank in the next collective of a context.
-    pub(crate) fn next_part(
+    pub(crate) fn next_schedule(
         &mut self,
         collective: Collective,
         context: u32,
         share: CollectiveCall,
         counts: Option<Box<Counts>>,
         call: Call,
-    ) -> Result<Part, ReplayError> {
+    ) -> Result<CollectiveSchedule, ReplayError> {
         if let Some(given) = counts
             .as_deref()
             .and_then(|counts| wrong_length(counts, share.ranks))
@@ -251,7 +254,10 @@ impl Rank {
             });
         }
         let sequence = self.sequences.get(context).unwrap_or(0);
-        if self.background.holds(context, sequence.wrapping_sub(SEQUENCES)) {
+        if self
+            .nonblocking
+            .contains(context, sequence.wrapping_sub(SEQUENCES))
+        {
             return Err(ReplayError::TooManyCollectives {
                 rank: self.rank,
                 call: call.name(),
@@ -261,9 +267,9 @@ impl Rank {
         }
         let next = sequence.wrapping_add(1);
         self.sequences.insert(context, next, &mut self.journal);
-        let seen = Share::new(share, counts.as_deref());
-        let algorithm = self.job.settings.collectives.of(collective, call, &seen);
-        Ok(Part {
+        let seen = CollectiveArgs::new(share, counts.as_deref());
+        let algorithm = self.job.settings.collectives.select(collective, call, &seen);
+        Ok(CollectiveSchedule {
             algorithm,
             share,
             counts,
@@ -276,18 +282,22 @@ impl Rank {
     /// Begins a collective that the CPU stays with until its end.
     pub(crate) fn begin_collective(
         &mut self,
-        part: Part,
+        schedule: CollectiveSchedule,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
-        let entered = self.collective.begin(part, &mut self.journal);
+    ) -> Result<CpuStep, ReplayError> {
+        let entered = self.collective.begin(schedule, &mut self.journal);
         self.begin_round(entered, now, out)
     }
 
     /// Issues the next send of the round; after the last waits for the round; then goes to the next.
-    pub(crate) fn collective_step(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    pub(crate) fn collective_step(
+        &mut self,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
         if let Some((to, bytes)) = self.collective.next_send(&mut self.journal) {
-            let departure = self.departure(to, bytes)?;
+            let departure = self.current_send(to, bytes)?;
             return self.begin_send(departure, now, out);
         }
         if self.collective.begin_waiting(&mut self.journal) {
@@ -295,72 +305,80 @@ impl Rank {
             while let Some(handle) = self.collective.next_pending(&mut self.journal) {
                 self.wait_for(handle)?;
             }
-            return self.settle(now, out);
+            return self.finish_wait(now, out);
         }
         let entered = self.collective.enter_next_round(&mut self.journal);
         self.begin_round(entered, now, out)
     }
 
     /// Posts the receives of the round that was entered, or ends the collective if there is none.
-    fn begin_round(&mut self, entered: bool, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    fn begin_round(
+        &mut self,
+        entered: bool,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
         if !entered {
             self.collective.end(&mut self.journal);
-            return Ok(Step::GoesOn);
+            return Ok(CpuStep::Continue);
         }
         for index in 0..self.collective.round.receives.len() {
             let from = self.collective.round.receives[index].0;
-            let departure = self.departure(from, 0)?;
-            let handle = self.post_in_round(departure, now, out)?;
-            self.collective.await_also(handle, &mut self.journal);
+            let departure = self.current_send(from, 0)?;
+            let handle = self.post_round_receive(departure, now, out)?;
+            self.collective.add_pending(handle, &mut self.journal);
         }
-        Ok(Step::GoesOn)
+        Ok(CpuStep::Continue)
     }
 
     /// A message of the current round to a rank of the communicator.
-    fn departure(&self, to: u32, bytes: u64) -> Result<Departure, ReplayError> {
-        let Some(current) = &self.collective.place.current else {
-            return Err(self.broken("it is in no collective"));
+    fn current_send(&self, to: u32, bytes: u64) -> Result<OutgoingSend, ReplayError> {
+        let Some(current) = &self.collective.state.current else {
+            return Err(self.contract_error("it is in no collective"));
         };
-        self.departure_in(
-            &current.part,
-            current.progress.k.wrapping_add(self.collective.round.ahead),
+        self.round_send(
+            &current.schedule,
+            current
+                .progress
+                .k
+                .wrapping_add(self.collective.round.round_offset),
             to,
             bytes,
         )
     }
 
     /// A message of a round to a rank of the communicator.
-    pub(crate) fn departure_in(
+    pub(crate) fn round_send(
         &self,
-        part: &Part,
+        schedule: &CollectiveSchedule,
         k: u32,
         to: u32,
         bytes: u64,
-    ) -> Result<Departure, ReplayError> {
-        let to = self.peer(part.call, communicator_of(part.context), to)?;
-        Ok(Departure {
+    ) -> Result<OutgoingSend, ReplayError> {
+        let to = self.peer(schedule.call, communicator_of(schedule.context), to)?;
+        Ok(OutgoingSend {
             to,
-            context: part.context,
-            tag: part.tag(k),
+            context: schedule.context,
+            tag: schedule.tag(k),
             bytes,
-            call: part.call,
-            origin: Origin::Collective,
+            call: schedule.call,
+            origin: SendOrigin::Collective,
         })
     }
 
-    /// Posts the receive of the message that this one is answered with: the other direction of a pair.
-    pub(crate) fn post_in_round(
+    /// Posts the receive of the message that this one is answered with: the other half of a pair.
+    pub(crate) fn post_round_receive(
         &mut self,
-        departure: Departure,
+        departure: OutgoingSend,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
-        let subject = Subject {
-            direction: Direction::Receive,
-            ..departure.subject()
+        let info = RequestInfo {
+            kind: RequestKind::Receive,
+            ..departure.info()
         };
         // Contributions may differ in size (the v variants), so nothing is too long.
-        self.post(subject, u64::MAX, now, out)
+        self.post(info, u64::MAX, now, out)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use des::Time;
-use mpi::{ALGORITHMS, COLLECTIVE_CONTEXT, Kind, Settings};
+use mpi::{ALGORITHMS, COLLECTIVE_CONTEXT, MessageKind, MpiSettings};
 use workload::{Call, Collective, Operation};
 
 use super::network::*;
@@ -128,7 +128,7 @@ fn no_two_on_a_communicator_share_a_tag() {
         outcome.assert_clean();
         let mut seen = BTreeSet::new();
         for message in &outcome.sent {
-            if matches!(message.kind, Kind::Eager | Kind::RequestToSend) {
+            if matches!(message.kind, MessageKind::Eager | MessageKind::RequestToSend) {
                 assert_ne!({ message.communicator } & COLLECTIVE_CONTEXT, 0);
                 let key = ({ message.from }, { message.to }, { message.communicator }, {
                     message.tag
@@ -143,7 +143,7 @@ fn no_two_on_a_communicator_share_a_tag() {
 fn every_algorithm_ends_beside_others() {
     for algorithm in ALGORITHMS {
         for ranks in [1, 2, 3, 7, 8] {
-            let mut settings: Settings = settings();
+            let mut settings: MpiSettings = settings();
             settings
                 .collectives
                 .choose(algorithm.collective, algorithm.name)

@@ -15,26 +15,26 @@ use std::collections::BTreeMap;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Journal;
-use crate::note::{Note, index_of};
-use crate::ongoing::Part;
-use crate::operations::Step;
+use crate::blocking_collective::CollectiveSchedule;
+use crate::journal::RankJournal;
+use crate::operations::CpuStep;
 use crate::rank::{Action, Rank};
-use crate::requests::{Direction, Owner, Request, Requests, Subject};
-use crate::{Job, ReplayError, Round};
+use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
+use crate::tracing::{TraceEvent, index_of};
+use crate::{MpiJob, ReplayError, Round};
 
 /// The non-blocking collectives that are under way, by the handles of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Background(BTreeMap<u32, UnderWay>);
+pub(crate) struct NonBlockingCollectives(BTreeMap<u32, NonBlockingCollective>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct UnderWay {
-    part: Part,
-    progress: Progress,
+pub(crate) struct NonBlockingCollective {
+    schedule: CollectiveSchedule,
+    progress: NonBlockingProgress,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Progress {
+pub(crate) struct NonBlockingProgress {
     /// The round to come.
     next: u32,
     /// Messages of the round before that are not complete.
@@ -43,70 +43,71 @@ pub(crate) struct Progress {
 
 /// What happened to one of them.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum NonBlockingChange {
     Began(u32),
     /// How far it was.
-    Went(u32, Progress),
-    Ended(u32, Box<UnderWay>),
+    Progressed(u32, NonBlockingProgress),
+    Ended(u32, Box<NonBlockingCollective>),
 }
 
-impl Background {
+impl NonBlockingCollectives {
     /// Whether the collective of this number in a context is under way.
-    pub fn holds(&self, context: u32, sequence: u32) -> bool {
-        let mut parts = self.0.values().map(|it| &it.part);
-        parts.any(|part| (part.context, part.sequence) == (context, sequence))
+    pub fn contains(&self, context: u32, sequence: u32) -> bool {
+        let mut schedules = self.0.values().map(|it| &it.schedule);
+        schedules.any(|schedule| (schedule.context, schedule.sequence) == (context, sequence))
     }
 
-    fn begin(&mut self, handle: u32, part: Part, journal: &mut Journal) {
-        let progress = Progress {
+    fn begin(&mut self, handle: u32, schedule: CollectiveSchedule, journal: &mut RankJournal) {
+        let progress = NonBlockingProgress {
             next: 0,
             outstanding: 0,
         };
-        self.0.insert(handle, UnderWay { part, progress });
-        journal.note(|| Change::Began(handle));
+        self.0
+            .insert(handle, NonBlockingCollective { schedule, progress });
+        journal.note(|| NonBlockingChange::Began(handle));
     }
 
-    fn go(&mut self, handle: u32, progress: Progress, journal: &mut Journal) {
+    fn set_progress(&mut self, handle: u32, progress: NonBlockingProgress, journal: &mut RankJournal) {
         if let Some(it) = self.0.get_mut(&handle) {
             let old = std::mem::replace(&mut it.progress, progress);
-            journal.note(|| Change::Went(handle, old));
+            journal.note(|| NonBlockingChange::Progressed(handle, old));
         }
     }
 
-    fn end(&mut self, handle: u32, journal: &mut Journal) {
+    fn end(&mut self, handle: u32, journal: &mut RankJournal) {
         if let Some(it) = self.0.remove(&handle) {
-            journal.note(|| Change::Ended(handle, Box::new(it)));
+            journal.note(|| NonBlockingChange::Ended(handle, Box::new(it)));
         }
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: NonBlockingChange) {
         match change {
-            Change::Began(handle) => {
+            NonBlockingChange::Began(handle) => {
                 self.0.remove(&handle);
             }
-            Change::Went(handle, old) => {
+            NonBlockingChange::Progressed(handle, old) => {
                 if let Some(it) = self.0.get_mut(&handle) {
                     it.progress = old;
                 }
             }
-            Change::Ended(handle, it) => {
+            NonBlockingChange::Ended(handle, it) => {
                 self.0.insert(handle, *it);
             }
         }
     }
 
     /// Whether all of them make sense for this rank and agree with its requests: what was read may be damaged.
-    pub fn is_sound(&self, requests: &Requests, job: &Job, rank: u32) -> bool {
+    pub fn is_consistent(&self, requests: &Requests, job: &MpiJob, rank: u32) -> bool {
         let mut outstanding: BTreeMap<u32, u32> = BTreeMap::new();
         for (_, request) in requests.iter() {
             if let Owner::Collective(handle) = request.owner {
                 *outstanding.entry(handle).or_default() += 1;
             }
         }
-        let awaited = |request: &Request| request.subject.direction == Direction::Collective;
+        let awaited = |request: &Request| request.info.kind == RequestKind::Collective;
         outstanding.len() == self.0.len()
             && self.0.iter().all(|(handle, it)| {
-                it.part.is_sound(job, rank)
+                it.schedule.is_consistent(job, rank)
                     && outstanding.get(handle) == Some(&it.progress.outstanding)
                     && requests
                         .get(*handle)
@@ -117,42 +118,42 @@ impl Background {
 
 impl Rank {
     /// Begins a collective that goes on by itself, under a request of the program.
-    pub(crate) fn begin_in_background(
+    pub(crate) fn begin_nonblocking(
         &mut self,
-        part: Part,
+        schedule: CollectiveSchedule,
         request: u64,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
-        let subject = Subject {
-            direction: Direction::Collective,
+    ) -> Result<CpuStep, ReplayError> {
+        let info = RequestInfo {
+            kind: RequestKind::Collective,
             peer: None,
             tag: None,
-            context: part.context,
-            call: part.call,
+            context: schedule.context,
+            call: schedule.call,
         };
-        let handle = self.requests.open(subject, Owner::Program, &mut self.journal);
+        let handle = self.requests.open(info, Owner::Program, &mut self.journal);
         self.open.insert(request, handle, &mut self.journal);
-        self.background.begin(handle, part, &mut self.journal);
+        self.nonblocking.begin(handle, schedule, &mut self.journal);
         self.issue_rounds(handle, now, out)?;
-        Ok(Step::GoesOn)
+        Ok(CpuStep::Continue)
     }
 
     /// A message of a non-blocking collective is complete.
-    pub(crate) fn complete_in_background(
+    pub(crate) fn complete_nonblocking(
         &mut self,
         handle: u32,
         cost: Time,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        let Some(it) = self.background.0.get(&handle) else {
-            return Err(self.broken(format!("no collective has request handle {handle}")));
+        let Some(it) = self.nonblocking.0.get(&handle) else {
+            return Err(self.contract_error(format!("no collective has request handle {handle}")));
         };
-        let Progress { next, outstanding } = it.progress;
+        let NonBlockingProgress { next, outstanding } = it.progress;
         let outstanding = outstanding.saturating_sub(1);
-        let progress = Progress { next, outstanding };
-        self.background.go(handle, progress, &mut self.journal);
+        let progress = NonBlockingProgress { next, outstanding };
+        self.nonblocking.set_progress(handle, progress, &mut self.journal);
         self.charge(handle, cost);
         if outstanding > 0 {
             return Ok(());
@@ -164,36 +165,36 @@ impl Rank {
     fn issue_rounds(&mut self, handle: u32, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let (mut round, mut messages) = (Round::default(), Vec::new());
         loop {
-            let Some(it) = self.background.0.get(&handle) else {
-                return Err(self.broken(format!("no collective has request handle {handle}")));
+            let Some(it) = self.nonblocking.0.get(&handle) else {
+                return Err(self.contract_error(format!("no collective has request handle {handle}")));
             };
-            let (part, k) = (it.part.clone(), it.progress.next);
+            let (schedule, k) = (it.schedule.clone(), it.progress.next);
             round.clear();
-            if !part.round(k, &mut round) {
-                self.background.end(handle, &mut self.journal);
+            if !schedule.round(k, &mut round) {
+                self.nonblocking.end(handle, &mut self.journal);
                 return self.complete(handle, now, out);
             }
-            let number = k.wrapping_add(round.ahead);
+            let number = k.wrapping_add(round.round_offset);
             for (from, _) in &round.receives {
-                let departure = self.departure_in(&part, number, *from, 0)?;
-                messages.push(self.post_in_round(departure, now, out)?);
+                let departure = self.round_send(&schedule, number, *from, 0)?;
+                messages.push(self.post_round_receive(departure, now, out)?);
             }
             for (to, bytes) in &round.sends {
-                let departure = self.departure_in(&part, number, *to, *bytes)?;
+                let departure = self.round_send(&schedule, number, *to, *bytes)?;
                 self.charge(handle, self.job.settings.send_overhead);
-                self.tell(
-                    || Note::Asked {
+                self.trace(
+                    || TraceEvent::SendIssued {
                         at: now,
-                        algorithm: index_of(part.algorithm()),
+                        algorithm: index_of(schedule.algorithm()),
                     },
                     out,
                 );
-                messages.extend(self.let_go(&departure, out));
+                messages.extend(self.issue(&departure, out));
             }
-            let outstanding = self.await_in_background(handle, &mut messages);
+            let outstanding = self.attach_messages(handle, &mut messages);
             let next = k.saturating_add(1);
-            let progress = Progress { next, outstanding };
-            self.background.go(handle, progress, &mut self.journal);
+            let progress = NonBlockingProgress { next, outstanding };
+            self.nonblocking.set_progress(handle, progress, &mut self.journal);
             if outstanding > 0 {
                 return Ok(());
             }
@@ -202,7 +203,7 @@ impl Rank {
 
     /// Hands the messages of a round to their collective, which takes those that are complete; how many are
     /// not.
-    fn await_in_background(&mut self, collective: u32, messages: &mut Vec<u32>) -> u32 {
+    fn attach_messages(&mut self, collective: u32, messages: &mut Vec<u32>) -> u32 {
         let mut outstanding = 0;
         for message in messages.drain(..) {
             match self.requests.get(message) {
