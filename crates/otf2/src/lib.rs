@@ -1,6 +1,6 @@
 //! Archives of the Open Trace Format 2, read and written by the official library, libotf2.
 //!
-//! This crate finds the library (`build.rs`) and is the only one that calls it: [`Library`] reads, [`Writer`]
+//! This crate finds the library (`build.rs`) and is the only one that calls it: [`ArchiveReader`] reads, [`ArchiveWriter`]
 //! writes. It knows records and definitions of the format, not what they mean for a simulation. Where the build
 //! found no library, everything is here as well, and opening or making an archive is an error that says what to
 //! install.
@@ -20,12 +20,12 @@ mod record;
 mod writer;
 
 #[cfg(not(otf2_library))]
-pub use absent::{Library, Writer};
+pub use absent::{ArchiveReader, ArchiveWriter};
 #[cfg(otf2_library)]
-pub use reader::Library;
-pub use record::{Collective, Definition, Event, Message, Record, Transfer};
+pub use reader::ArchiveReader;
+pub use record::{CollectiveRecord, Definition, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 #[cfg(otf2_library)]
-pub use writer::Writer;
+pub use writer::ArchiveWriter;
 
 /// Whether this build can read and write archives: whether the library was found.
 pub const fn is_available() -> bool {
@@ -34,7 +34,7 @@ pub const fn is_available() -> bool {
 
 /// What an archive looks like on disk.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct ArchiveLayout {
     /// Bytes that the library holds for each location whose events are open.
     pub chunk_bytes: u64,
     /// Whether each location has an own file.

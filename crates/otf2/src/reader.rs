@@ -11,7 +11,7 @@ use std::slice;
 
 use crate::call::{check, lock};
 use crate::event::RawEvent;
-use crate::{Definition, Event, Layout};
+use crate::{ArchiveLayout, Definition, TimedEvent};
 
 #[repr(C)]
 struct RawTrace {
@@ -60,21 +60,21 @@ unsafe extern "C" {
 }
 
 /// An open archive.
-pub struct Library {
+pub struct ArchiveReader {
     trace: NonNull<RawTrace>,
     raw: Vec<RawEvent>,
 }
 
 // SAFETY: the shim's data belong to no thread; the methods take `&mut self`, hold the lock during each
 // call, and hand out copies only.
-unsafe impl Send for Library {}
+unsafe impl Send for ArchiveReader {}
 
-impl Library {
+impl ArchiveReader {
     /// Opens an archive by its anchor file and reads its global definitions.
     ///
     /// # Errors
     /// What libotf2 says.
-    pub fn open(anchor: &Path) -> Result<(Library, Vec<Definition>), String> {
+    pub fn open(anchor: &Path) -> Result<(ArchiveReader, Vec<Definition>), String> {
         let anchor = CString::new(anchor.as_os_str().as_encoded_bytes())
             .map_err(|_| "the path contains a zero byte".to_string())?;
         let held = lock();
@@ -83,7 +83,7 @@ impl Library {
         check(unsafe { fs_otf2_open(anchor.as_ptr(), &mut trace) }, &held)?;
         drop(held);
         let trace = NonNull::new(trace).ok_or("libotf2 gave no archive")?;
-        let mut library = Library {
+        let mut library = ArchiveReader {
             trace,
             raw: Vec::new(),
         };
@@ -126,13 +126,13 @@ impl Library {
     ///
     /// # Errors
     /// What libotf2 says.
-    pub fn layout(&mut self) -> Result<Layout, String> {
+    pub fn layout(&mut self) -> Result<ArchiveLayout, String> {
         let (mut chunk_bytes, mut file_per_location) = (0, 0);
         let held = lock();
         // SAFETY: the archive is open; both results are plain numbers.
         let status = unsafe { fs_otf2_layout(self.trace.as_ptr(), &mut chunk_bytes, &mut file_per_location) };
         check(status, &held)?;
-        Ok(Layout {
+        Ok(ArchiveLayout {
             chunk_bytes,
             file_per_location: file_per_location != 0,
         })
@@ -173,7 +173,7 @@ impl Library {
         location: u64,
         position: Option<u64>,
         capacity: usize,
-        events: &mut Vec<Event>,
+        events: &mut Vec<TimedEvent>,
     ) -> Result<u64, String> {
         self.raw.resize(capacity, RawEvent::default());
         let (mut count, mut records) = (0, 0);
@@ -210,7 +210,7 @@ impl Library {
     }
 }
 
-impl Drop for Library {
+impl Drop for ArchiveReader {
     fn drop(&mut self) {
         let _held = lock();
         // SAFETY: the archive is open and this is its last use.

@@ -69,7 +69,7 @@ pub enum Definition {
 
 /// Envelope of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageRecord {
     /// Rank of the other side in the communicator.
     pub peer: u32,
     /// Id of the communicator.
@@ -82,7 +82,7 @@ pub struct Message {
 
 /// A one-sided transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub struct RmaRecord {
     /// Id of the window.
     pub window: u32,
     /// Rank of the other side in the window's communicator.
@@ -97,7 +97,7 @@ pub struct Transfer {
 
 /// End of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Collective {
+pub struct CollectiveRecord {
     /// `OTF2_CollectiveOp`.
     pub operation: u32,
     /// Id of the communicator.
@@ -113,7 +113,7 @@ pub struct Collective {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // each is the record of that name in OTF2
-pub enum Record {
+pub enum EventRecord {
     /// Something that only the time matters of.
     Mark,
     Enter {
@@ -122,9 +122,9 @@ pub enum Record {
     Leave {
         region: u32,
     },
-    Send(Message),
+    Send(MessageRecord),
     Isend {
-        message: Message,
+        message: MessageRecord,
         request: u64,
     },
     IsendComplete {
@@ -134,22 +134,22 @@ pub enum Record {
         request: u64,
     },
     Irecv {
-        message: Message,
+        message: MessageRecord,
         request: u64,
     },
-    Recv(Message),
+    Recv(MessageRecord),
     RequestTest {
         request: u64,
     },
     RequestCancelled {
         request: u64,
     },
-    Collective(Collective),
+    Collective(CollectiveRecord),
     CollectiveRequest {
         request: u64,
     },
     CollectiveComplete {
-        collective: Collective,
+        collective: CollectiveRecord,
         request: u64,
     },
     /// The recording wrote its buffer to disk until a time in ticks.
@@ -159,9 +159,9 @@ pub enum Record {
     Measurement {
         on: bool,
     },
-    Put(Transfer),
-    Get(Transfer),
-    Atomic(Transfer),
+    Put(RmaRecord),
+    Get(RmaRecord),
+    Atomic(RmaRecord),
     /// A put or get is over at both ends. Written, not read.
     TransferComplete {
         window: u32,
@@ -180,9 +180,9 @@ pub enum Record {
 
 /// An event of one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TimedEvent {
     /// Ticks.
     pub time: u64,
     /// What happened.
-    pub record: Record,
+    pub record: EventRecord,
 }

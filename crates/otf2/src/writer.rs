@@ -12,7 +12,7 @@ use std::ptr::{self, NonNull};
 
 use crate::call::{check, lock};
 use crate::event::RawEvent;
-use crate::{CHUNK_BYTES, Domain, Event, Role};
+use crate::{CHUNK_BYTES, Domain, Role, TimedEvent};
 
 /// The archive's anchor file is called so, with `.otf2`.
 const NAME: &str = "traces";
@@ -96,32 +96,37 @@ const NONE: u32 = u32::MAX;
 
 /// Where the archive stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum WriterStage {
     Events,
     Definitions,
 }
 
-/// An archive that is being written. Dropped before [`Writer::finish`], it leaves files that are no archive.
-pub struct Writer {
-    open: Open,
-    stage: Stage,
+/// An archive that is being written. Dropped before [`ArchiveWriter::finish`], it leaves files that are no archive.
+pub struct ArchiveWriter {
+    open: OpenWriter,
+    stage: WriterStage,
     raw: Vec<RawEvent>,
     strings: BTreeMap<String, u32>,
 }
 
 /// What the shim has of it.
-struct Open(NonNull<RawWriter>);
+struct OpenWriter(NonNull<RawWriter>);
 
 // SAFETY: the shim's data belong to no thread; the methods of `Writer` take `&mut self` and hold the lock during
 // each call.
-unsafe impl Send for Open {}
+unsafe impl Send for OpenWriter {}
 
-impl Writer {
+impl ArchiveWriter {
     /// Makes the archive `traces.otf2` in a folder, which is made if it is not there. It will have so many locations.
     ///
     /// # Errors
     /// What libotf2 says.
-    pub fn create(folder: &Path, creator: &str, description: &str, locations: u64) -> Result<Writer, String> {
+    pub fn create(
+        folder: &Path,
+        creator: &str,
+        description: &str,
+        locations: u64,
+    ) -> Result<ArchiveWriter, String> {
         let folder = text(folder.as_os_str().as_encoded_bytes())?;
         let (name, creator) = (text(NAME.as_bytes())?, text(creator.as_bytes())?);
         let description = text(description.as_bytes())?;
@@ -142,9 +147,9 @@ impl Writer {
         };
         check(status, &held)?;
         drop(held);
-        Ok(Writer {
-            open: Open(NonNull::new(writer).ok_or("libotf2 gave no archive")?),
-            stage: Stage::Events,
+        Ok(ArchiveWriter {
+            open: OpenWriter(NonNull::new(writer).ok_or("libotf2 gave no archive")?),
+            stage: WriterStage::Events,
             raw: Vec::new(),
             strings: BTreeMap::new(),
         })
@@ -154,8 +159,8 @@ impl Writer {
     ///
     /// # Errors
     /// What libotf2 says; times that decrease; a record that can only be read.
-    pub fn events(&mut self, location: u64, events: &[Event]) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+    pub fn events(&mut self, location: u64, events: &[TimedEvent]) -> Result<(), String> {
+        self.must_be(WriterStage::Events)?;
         self.raw.clear();
         for event in events {
             let raw = RawEvent::new(event).ok_or_else(|| format!("{:?} can only be read", event.record))?;
@@ -174,7 +179,7 @@ impl Writer {
     /// # Errors
     /// What libotf2 says.
     pub fn end_location(&mut self, location: u64) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+        self.must_be(WriterStage::Events)?;
         let held = lock();
         // SAFETY: the writer is open and takes events.
         check(
@@ -195,7 +200,7 @@ impl Writer {
         offset: u64,
         length: u64,
     ) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+        self.must_be(WriterStage::Events)?;
         let held = lock();
         // SAFETY: the writer is open and takes events.
         let status = unsafe {
@@ -203,7 +208,7 @@ impl Writer {
         };
         check(status, &held)?;
         drop(held);
-        self.stage = Stage::Definitions;
+        self.stage = WriterStage::Definitions;
         // The shim takes string 0 for what has no text.
         self.string("").map(drop)
     }
@@ -213,7 +218,7 @@ impl Writer {
     /// # Errors
     /// What libotf2 says.
     pub fn string(&mut self, of: &str) -> Result<u32, String> {
-        self.must_be(Stage::Definitions)?;
+        self.must_be(WriterStage::Definitions)?;
         if let Some(id) = self.strings.get(of) {
             return Ok(*id);
         }
@@ -350,7 +355,7 @@ impl Writer {
     /// # Errors
     /// What libotf2 says.
     pub fn finish(self) -> Result<(), String> {
-        self.must_be(Stage::Definitions)?;
+        self.must_be(WriterStage::Definitions)?;
         let writer = self.open.0;
         // Finishing closes it.
         mem::forget(self.open);
@@ -359,16 +364,16 @@ impl Writer {
         check(unsafe { fs_otf2_finish(writer.as_ptr()) }, &held)
     }
 
-    fn must_be(&self, stage: Stage) -> Result<(), String> {
+    fn must_be(&self, stage: WriterStage) -> Result<(), String> {
         match (self.stage == stage, stage) {
             (true, _) => Ok(()),
-            (false, Stage::Events) => Err("events after definitions".into()),
-            (false, Stage::Definitions) => Err("definitions before the last event".into()),
+            (false, WriterStage::Events) => Err("events after definitions".into()),
+            (false, WriterStage::Definitions) => Err("definitions before the last event".into()),
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenWriter {
     fn drop(&mut self) {
         let _held = lock();
         // SAFETY: the writer is open and this is its last use.

@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::otf2::{Event, Library};
+use ::otf2::{ArchiveReader, TimedEvent};
 
 use super::definitions::Definitions;
 use crate::TraceError;
@@ -30,7 +30,7 @@ pub struct Archive {
 }
 
 struct Reader {
-    library: Library,
+    library: ArchiveReader,
     file_per_location: bool,
     has_local_definitions: bool,
     defined: HashSet<u64>,
@@ -50,7 +50,7 @@ impl Archive {
             rank: None,
             message,
         };
-        let (mut library, definitions) = Library::open(anchor).map_err(fail)?;
+        let (mut library, definitions) = ArchiveReader::open(anchor).map_err(fail)?;
         let definitions = Definitions::new(definitions).map_err(fail)?;
         let layout = library.layout().map_err(fail)?;
         let capacity = (OPEN_BYTES / layout.chunk_bytes.max(1)).clamp(4, OPEN_FILES) as usize;
@@ -96,7 +96,7 @@ impl Archive {
 
     /// Appends a rank's events of the next records after the first `position`, and returns how many records
     /// there were: fewer than [`BATCH`] at the end.
-    fn read(&self, rank: u32, position: u64, events: &mut Vec<Event>) -> Result<u64, TraceError> {
+    fn read(&self, rank: u32, position: u64, events: &mut Vec<TimedEvent>) -> Result<u64, TraceError> {
         let location = self.definitions.locations[rank as usize];
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let result = reader.read(location, position, events);
@@ -115,7 +115,7 @@ impl Reader {
         &mut self,
         location: u64,
         position: u64,
-        events: &mut Vec<Event>,
+        events: &mut Vec<TimedEvent>,
     ) -> Result<u64, (&'static str, String)> {
         if self.has_local_definitions && !self.defined.contains(&location) {
             let damaged = |why| ("its local definitions", why);
@@ -175,7 +175,7 @@ pub trait Events: Send {
     ///
     /// # Errors
     /// The source is broken.
-    fn next(&mut self) -> Result<Option<Event>, TraceError>;
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError>;
 
     /// A second source that goes on from here, without moving this one.
     fn fork(&self) -> Box<dyn Events>;
@@ -188,7 +188,7 @@ pub struct Cursor {
     rank: u32,
     /// Records read so far.
     records: u64,
-    batch: Vec<Event>,
+    batch: Vec<TimedEvent>,
     used: usize,
     ended: bool,
 }
@@ -230,7 +230,7 @@ impl Cursor {
 }
 
 impl Events for Cursor {
-    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         // A batch can be empty before the end: it may hold only records of kinds that nobody asked for.
         while self.used == self.batch.len() {
             if self.ended {
@@ -261,7 +261,7 @@ mod tests {
         Some(Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap())
     }
 
-    fn all(mut cursor: Cursor) -> Vec<Event> {
+    fn all(mut cursor: Cursor) -> Vec<TimedEvent> {
         std::iter::from_fn(|| cursor.next().unwrap()).collect()
     }
 

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use ::otf2::{Collective, Event, Message, Record, Transfer};
+use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
 use super::archive::{Archive, Events};
 use super::collective::{Operation as CollectiveOperation, Share, operation};
@@ -45,8 +45,8 @@ enum Request {
 /// What the completion of a posted receive or collective tells of it.
 #[derive(Clone, Copy, Debug)]
 enum Completion {
-    Receive(Message),
-    Collective(Collective),
+    Receive(MessageRecord),
+    Collective(CollectiveRecord),
 }
 
 enum Slot {
@@ -225,13 +225,13 @@ impl Translation {
         let mut ahead = events.fork();
         let found = loop {
             match ahead.next()?.map(|e| e.record) {
-                Some(Record::Irecv { message, request }) if request == wanted => {
+                Some(EventRecord::Irecv { message, request }) if request == wanted => {
                     break Some(Completion::Receive(message));
                 }
-                Some(Record::CollectiveComplete { collective, request }) if request == wanted => {
+                Some(EventRecord::CollectiveComplete { collective, request }) if request == wanted => {
                     break Some(Completion::Collective(collective));
                 }
-                Some(Record::RequestCancelled { request }) if request == wanted => break None,
+                Some(EventRecord::RequestCancelled { request }) if request == wanted => break None,
                 Some(_) => {}
                 None => break None,
             }
@@ -266,54 +266,56 @@ impl Translation {
         Ok(())
     }
 
-    fn take(&mut self, event: Event, definitions: &Definitions) -> Result<(), Failure> {
+    fn take(&mut self, event: TimedEvent, definitions: &Definitions) -> Result<(), Failure> {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
         match event.record {
-            Record::Mark
-            | Record::RequestTest { .. }
-            | Record::Measurement { .. }
-            | Record::TransferComplete { .. } => {}
-            Record::Enter { region } => self.enter(region, now, definitions),
-            Record::Leave { region } => self.leave(region, now),
-            Record::BufferFlush { until } => {
+            EventRecord::Mark
+            | EventRecord::RequestTest { .. }
+            | EventRecord::Measurement { .. }
+            | EventRecord::TransferComplete { .. } => {}
+            EventRecord::Enter { region } => self.enter(region, now, definitions),
+            EventRecord::Leave { region } => self.leave(region, now),
+            EventRecord::BufferFlush { until } => {
                 let until = self.clock(until, definitions)?;
                 self.pause(now, until);
             }
-            Record::Send(message) => self.send(message, None, now, definitions)?,
-            Record::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
-            Record::IrecvRequest { request } => {
+            EventRecord::Send(message) => self.send(message, None, now, definitions)?,
+            EventRecord::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
+            EventRecord::IrecvRequest { request } => {
                 let call = self.call(Call::Irecv);
                 let (number, sequence) = self.post(request, call, now);
                 self.open(request, Request::Receive { number, sequence })?;
             }
-            Record::Recv(message) => self.blocking_receive(message, now, definitions)?,
-            Record::IsendComplete { request } => self.complete(request, None, now, definitions)?,
-            Record::Irecv { message, request } => self.complete(request, Some(message), now, definitions)?,
-            Record::RequestCancelled { request } => self.cancel(request, definitions)?,
-            Record::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
-            Record::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
-            Record::Atomic(transfer) => {
+            EventRecord::Recv(message) => self.blocking_receive(message, now, definitions)?,
+            EventRecord::IsendComplete { request } => self.complete(request, None, now, definitions)?,
+            EventRecord::Irecv { message, request } => {
+                self.complete(request, Some(message), now, definitions)?
+            }
+            EventRecord::RequestCancelled { request } => self.cancel(request, definitions)?,
+            EventRecord::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
+            EventRecord::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
+            EventRecord::Atomic(transfer) => {
                 let ways = (transfer.bytes > 0, transfer.received > 0);
                 self.transfer(transfer, ways, now, definitions)?;
             }
-            Record::WindowCollective { window, operation } => {
+            EventRecord::WindowCollective { window, operation } => {
                 self.window_collective(window, operation, now, definitions)?;
             }
-            Record::WindowLock { window } => self.window_lock(window, definitions)?,
-            Record::Collective(collective) => {
+            EventRecord::WindowLock { window } => self.window_lock(window, definitions)?,
+            EventRecord::Collective(collective) => {
                 self.make_communicator(collective, now, definitions)?;
                 let call = self.call(Call::Other);
                 if let Some(operation) = self.collective(collective, None, call, definitions)? {
                     self.push(operation, now);
                 }
             }
-            Record::CollectiveRequest { request } => {
+            EventRecord::CollectiveRequest { request } => {
                 let call = self.call(Call::Other);
                 let (number, sequence) = self.post(request, call, now);
                 self.open(request, Request::Collective { number, sequence })?;
             }
-            Record::CollectiveComplete { collective, request } => {
+            EventRecord::CollectiveComplete { collective, request } => {
                 self.complete_collective(collective, request, now, definitions)?;
             }
         }
@@ -474,7 +476,7 @@ impl Translation {
 
     fn send(
         &mut self,
-        message: Message,
+        message: MessageRecord,
         request: Option<u64>,
         now: u64,
         definitions: &Definitions,
@@ -509,7 +511,7 @@ impl Translation {
 
     fn blocking_receive(
         &mut self,
-        message: Message,
+        message: MessageRecord,
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), Failure> {
@@ -541,7 +543,7 @@ impl Translation {
     fn complete(
         &mut self,
         id: u64,
-        received: Option<Message>,
+        received: Option<MessageRecord>,
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), Failure> {
@@ -585,7 +587,7 @@ impl Translation {
 
     fn complete_collective(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         id: u64,
         now: u64,
         definitions: &Definitions,
@@ -603,7 +605,7 @@ impl Translation {
 
     fn receive(
         &self,
-        message: Message,
+        message: MessageRecord,
         request: Option<u64>,
         call: Call,
         definitions: &Definitions,
@@ -620,7 +622,12 @@ impl Translation {
     }
 
     /// Communicator and rank in it of a message's other side.
-    fn place(&self, what: &str, message: Message, definitions: &Definitions) -> Result<(u32, u32), String> {
+    fn place(
+        &self,
+        what: &str,
+        message: MessageRecord,
+        definitions: &Definitions,
+    ) -> Result<(u32, u32), String> {
         let id = message.communicator;
         let peer = message.peer;
         let membership = known(definitions, id)?;
@@ -655,7 +662,7 @@ impl Translation {
     /// The operation of a collective; none where no data of the application move.
     fn collective(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         request: Option<u64>,
         call: Call,
         definitions: &Definitions,
@@ -697,7 +704,7 @@ impl Translation {
     /// What making a communicator costs; nothing for collectives that do not.
     fn make_communicator(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
@@ -747,7 +754,7 @@ impl Translation {
     /// A one-sided transfer: whether data go there, and whether they come back.
     fn transfer(
         &mut self,
-        transfer: Transfer,
+        transfer: RmaRecord,
         (there, back): (bool, bool),
         now: u64,
         definitions: &Definitions,
@@ -757,7 +764,7 @@ impl Translation {
             return Ok(());
         };
         let size = definitions.communicators[communicator as usize].len();
-        let Transfer { peer, bytes, .. } = transfer;
+        let RmaRecord { peer, bytes, .. } = transfer;
         if peer as usize >= size {
             let window = transfer.window;
             return Err(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::otf2::{Collective, Event, Message, Record};
+use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 
 use super::archive::{Archive, Cursor, Events};
 use super::collective::{self, Operation as Kind};
@@ -102,7 +102,7 @@ struct Watched<'a> {
 }
 
 impl Events for Watched<'_> {
-    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         let event = self.cursor.next()?;
         if let Some(event) = event {
             self.count(event);
@@ -116,39 +116,39 @@ impl Events for Watched<'_> {
 }
 
 impl Watched<'_> {
-    fn count(&mut self, event: Event) {
+    fn count(&mut self, event: TimedEvent) {
         let first = *self.first.get_or_insert(event.time);
         self.last = self.last.max(event.time).max(first);
         match event.record {
-            Record::Enter { region } => self.enter(region),
-            Record::Send(message) => {
+            EventRecord::Enter { region } => self.enter(region),
+            EventRecord::Send(message) => {
                 let asynchronous = self.call.is_some_and(starts_send);
                 self.tally.sends_without_request += u64::from(asynchronous);
                 self.send(message);
             }
-            Record::Isend { message, .. } => self.send(message),
-            Record::Recv(message) | Record::Irecv { message, .. } => {
+            EventRecord::Isend { message, .. } => self.send(message),
+            EventRecord::Recv(message) | EventRecord::Irecv { message, .. } => {
                 self.tally.received.0 += 1;
                 self.tally.received.1 += message.bytes;
             }
-            Record::Collective(collective) => self.tally.collective(collective),
-            Record::CollectiveComplete { collective, .. } => {
+            EventRecord::Collective(collective) => self.tally.collective(collective),
+            EventRecord::CollectiveComplete { collective, .. } => {
                 self.tally.nonblocking_collectives += 1;
                 self.tally.collective(collective);
             }
-            Record::RequestCancelled { .. } => self.tally.cancelled += 1,
-            Record::BufferFlush { .. } => self.tally.flushes += 1,
-            Record::Put(_) | Record::Get(_) | Record::Atomic(_) => self.tally.transfers += 1,
-            Record::Measurement { on } => self.tally.switched_off += u64::from(!on),
-            Record::Leave { .. } => self.call = None,
-            Record::Mark
-            | Record::IsendComplete { .. }
-            | Record::IrecvRequest { .. }
-            | Record::RequestTest { .. }
-            | Record::WindowCollective { .. }
-            | Record::WindowLock { .. }
-            | Record::TransferComplete { .. }
-            | Record::CollectiveRequest { .. } => {}
+            EventRecord::RequestCancelled { .. } => self.tally.cancelled += 1,
+            EventRecord::BufferFlush { .. } => self.tally.flushes += 1,
+            EventRecord::Put(_) | EventRecord::Get(_) | EventRecord::Atomic(_) => self.tally.transfers += 1,
+            EventRecord::Measurement { on } => self.tally.switched_off += u64::from(!on),
+            EventRecord::Leave { .. } => self.call = None,
+            EventRecord::Mark
+            | EventRecord::IsendComplete { .. }
+            | EventRecord::IrecvRequest { .. }
+            | EventRecord::RequestTest { .. }
+            | EventRecord::WindowCollective { .. }
+            | EventRecord::WindowLock { .. }
+            | EventRecord::TransferComplete { .. }
+            | EventRecord::CollectiveRequest { .. } => {}
         }
     }
 
@@ -159,13 +159,13 @@ impl Watched<'_> {
         }
     }
 
-    fn send(&mut self, message: Message) {
+    fn send(&mut self, message: MessageRecord) {
         *self.tally.sizes.entry(message.bytes).or_default() += 1;
     }
 }
 
 impl Tally {
-    fn collective(&mut self, collective: Collective) {
+    fn collective(&mut self, collective: CollectiveRecord) {
         if collective::operation(collective.operation) == Some(Kind::Housekeeping) {
             self.housekeeping += 1;
             return;
