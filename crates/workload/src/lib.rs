@@ -1,16 +1,17 @@
 //! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
 //! networks or of how MPI is carried out.
 
-mod by_call;
+mod collective_totals;
 pub mod dumpi;
 mod goal;
 mod info;
 mod liballprof;
 pub mod motif;
+mod mpi_calls;
 mod operation;
 pub mod otf2;
 mod repeat;
-mod share;
+mod scan;
 mod source;
 pub mod trace;
 pub mod traffic;

@@ -36,6 +36,14 @@ macro_rules! calls {
                     Call::Other => "MPI (other)",
                 }
             }
+
+            /// The call of a name; `None` for a function without a call of its own.
+            pub fn from_name(name: &str) -> Option<Call> {
+                match name {
+                    $($name => Some(Call::$call),)*
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -106,6 +114,41 @@ calls! {
     CommSplit = "MPI_Comm_split",
     CommCreate = "MPI_Comm_create",
     CartCreate = "MPI_Cart_create",
+}
+
+impl Call {
+    /// The collective that the call performs for the application.
+    pub const fn collective(self) -> Option<Collective> {
+        Some(match self {
+            Call::Barrier | Call::Ibarrier => Collective::Barrier,
+            Call::Bcast | Call::Ibcast => Collective::Bcast,
+            Call::Reduce | Call::Ireduce => Collective::Reduce,
+            Call::Allreduce | Call::Iallreduce => Collective::Allreduce,
+            Call::Allgather | Call::Iallgather | Call::Allgatherv | Call::Iallgatherv => {
+                Collective::Allgather
+            }
+            Call::Alltoall | Call::Ialltoall | Call::Alltoallv | Call::Ialltoallv => Collective::Alltoall,
+            Call::Gather | Call::Igather | Call::Gatherv | Call::Igatherv => Collective::Gather,
+            Call::Scatter | Call::Iscatter | Call::Scatterv | Call::Iscatterv => Collective::Scatter,
+            Call::ReduceScatter
+            | Call::IreduceScatter
+            | Call::ReduceScatterBlock
+            | Call::IreduceScatterBlock => Collective::ReduceScatter,
+            Call::Scan | Call::Iscan => Collective::Scan,
+            Call::Exscan | Call::Iexscan => Collective::Exscan,
+            _ => return None,
+        })
+    }
+
+    /// Whether the call starts a collective and returns.
+    pub fn is_nonblocking_collective(self) -> bool {
+        (Call::Ibarrier..=Call::Iexscan).contains(&self)
+    }
+
+    /// Whether the call waits for requests or tests them.
+    pub fn completes_requests(self) -> bool {
+        (Call::Wait..=Call::Testsome).contains(&self)
+    }
 }
 
 /// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:

@@ -122,14 +122,18 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required("dumpi")?;
-    let clock = section.choice("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
+    let clock = section.choice(
+        "clock",
+        dumpi::RecordedClock::NAMES[0],
+        &dumpi::RecordedClock::NAMES,
+    )?;
     let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
     let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
     if format.name != dumpi::FORMAT.name {
         let message = format!("{}: is a trace in the format {}", file.display(), format.name);
         return Err(section.error("dumpi", message));
     }
-    dumpi::open(&file, dumpi::Clock::from_name(clock)).map_err(fail)
+    dumpi::open(&file, dumpi::RecordedClock::from_name(clock)).map_err(fail)
 }
 
 #[cfg(test)]
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn dumpi_traces_with_a_clock() {
         let trace = "dumpi = \"dumpi-ember-incast-16\"\n";
-        for clock in dumpi::Clock::NAMES {
+        for clock in dumpi::RecordedClock::NAMES {
             let workload = read_here(&format!("{trace}clock = {clock:?}\n")).unwrap();
             assert_eq!(workload.ranks(), 16);
         }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::record::Record;
+use super::record::DumpiRecord;
 
 /// Sizes on 64-bit Unix of the types that the format knows: error, null, char, signed and unsigned char,
 /// byte, wchar, short, unsigned short, int, unsigned, long, unsigned long, float, double, long double, long
@@ -21,7 +21,7 @@ const SIZES: [u32; 28] = [
 
 /// What is known of the size of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Size {
+enum TypeSize {
     Bytes(u64),
     /// Made by this call, in a way that its size cannot be told.
     Unknown(&'static str),
@@ -29,14 +29,14 @@ enum Size {
 
 /// Sizes that calls anywhere in a rank's file tell of types that none of its calls makes.
 #[derive(Clone, Debug, Default)]
-pub struct Hints {
+pub struct TypeSizeHints {
     sizes: BTreeMap<u16, u64>,
     made: std::collections::BTreeSet<u16>,
 }
 
-impl Hints {
+impl TypeSizeHints {
     /// Takes what a call tells.
-    pub fn note(&mut self, record: &Record) {
+    pub fn note(&mut self, record: &DumpiRecord) {
         if let Some((handle, _)) = made(record) {
             self.made.insert(handle);
         } else if let Some((handle, bytes)) = told(record) {
@@ -54,16 +54,16 @@ impl Hints {
 /// The types of one rank at one point of its calls.
 #[derive(Clone, Debug)]
 pub struct Datatypes {
-    sizes: BTreeMap<u16, Size>,
+    sizes: BTreeMap<u16, TypeSize>,
 }
 
 impl Datatypes {
     /// The types before the first call: the file's table, and hints.
     pub fn new(table: &[u32], hints: &BTreeMap<u16, u64>) -> Datatypes {
-        let mut sizes: BTreeMap<u16, Size> = BTreeMap::new();
+        let mut sizes: BTreeMap<u16, TypeSize> = BTreeMap::new();
         let mut set = |handle: usize, bytes: u64| {
             if let Ok(handle) = u16::try_from(handle) {
-                sizes.insert(handle, Size::Bytes(bytes));
+                sizes.insert(handle, TypeSize::Bytes(bytes));
             }
         };
         for (handle, bytes) in SIZES.iter().enumerate() {
@@ -94,8 +94,8 @@ impl Datatypes {
                     "{count} elements of the datatype {handle}, which is none"
                 ));
             }
-            Some(Size::Bytes(bytes)) => *bytes,
-            Some(Size::Unknown(call)) => {
+            Some(TypeSize::Bytes(bytes)) => *bytes,
+            Some(TypeSize::Unknown(call)) => {
                 return Err(format!(
                     "the size of datatype {handle}, made by {call}, cannot be told from the trace"
                 ));
@@ -112,14 +112,14 @@ impl Datatypes {
     }
 
     /// Takes a call that makes a type or tells its size.
-    pub fn note(&mut self, record: &Record) {
+    pub fn note(&mut self, record: &DumpiRecord) {
         if let Some((handle, elements)) = made(record) {
             let size = elements
                 .and_then(|elements| self.sum(&elements))
-                .map_or(Size::Unknown(record.name()), Size::Bytes);
+                .map_or(TypeSize::Unknown(record.name()), TypeSize::Bytes);
             self.sizes.insert(handle, size);
         } else if let Some((handle, bytes)) = told(record) {
-            self.sizes.insert(handle, Size::Bytes(bytes));
+            self.sizes.insert(handle, TypeSize::Bytes(bytes));
         }
     }
 
@@ -134,7 +134,7 @@ impl Datatypes {
 type Elements = Vec<(i64, u16)>;
 
 /// The type that a call makes, and what of; no elements, if they cannot be counted.
-fn made(record: &Record) -> Option<(u16, Option<Elements>)> {
+fn made(record: &DumpiRecord) -> Option<(u16, Option<Elements>)> {
     let r = record;
     let elements = match r.name() {
         "MPI_Type_contiguous" => times(&[r.number(0)], r.handle(1)),
@@ -173,7 +173,7 @@ fn times(factors: &[i64], handle: u16) -> Option<Elements> {
 }
 
 /// The type whose size a call tells, and the size.
-fn told(record: &Record) -> Option<(u16, u64)> {
+fn told(record: &DumpiRecord) -> Option<(u16, u64)> {
     let (handle, bytes) = match record.name() {
         "MPI_Type_size" => (record.handle(0), record.number(1)),
         "MPI_Type_match_size" => (record.handle(2), record.number(1)),

@@ -21,7 +21,7 @@ const OFFSETS: usize = 7;
 
 /// The file of one rank.
 #[derive(Debug)]
-pub struct RankFile {
+pub struct DumpiFile {
     /// Where it is.
     pub path: PathBuf,
     /// Whose it is.
@@ -36,13 +36,13 @@ pub struct RankFile {
     pub sizes: Vec<u32>,
 }
 
-impl RankFile {
+impl DumpiFile {
     /// Opens a rank's file and reads its index.
     ///
     /// # Errors
     /// It is missing, cut off, or no file of the format.
-    pub fn open(path: PathBuf, rank: u32) -> Result<RankFile, TraceError> {
-        let mut opened = RankFile {
+    pub fn open(path: PathBuf, rank: u32) -> Result<DumpiFile, TraceError> {
+        let mut opened = DumpiFile {
             path,
             rank,
             body: 0,
@@ -161,7 +161,7 @@ fn type_sizes(file: &mut File, offset: u64, length: u64) -> Result<Vec<u32>, Str
 ///
 /// # Errors
 /// One is missing or damaged, or the meta file contradicts what is there.
-pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+pub fn open(main: &Path) -> Result<Vec<Arc<DumpiFile>>, TraceError> {
     let fail = |message: String| TraceError {
         file: main.display().to_string(),
         rank: None,
@@ -187,7 +187,7 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
     let (ranks, prefix) = read_meta(main).map_err(fail)?;
     let mut files = Vec::new();
     for rank in 0..ranks {
-        files.push(Arc::new(RankFile::open(rank_file(&prefix, rank), rank)?));
+        files.push(Arc::new(DumpiFile::open(rank_file(&prefix, rank), rank)?));
     }
     let surplus = rank_file(&prefix, ranks);
     if surplus.is_file() {
@@ -200,14 +200,14 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
 }
 
 /// All ranks from 0 on, where no meta file says how many they are.
-fn open_while_there(prefix: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+fn open_while_there(prefix: &Path) -> Result<Vec<Arc<DumpiFile>>, TraceError> {
     let mut files = Vec::new();
     for rank in 0.. {
         let path = rank_file(prefix, rank);
         if rank > 0 && !path.is_file() {
             break;
         }
-        files.push(Arc::new(RankFile::open(path, rank)?));
+        files.push(Arc::new(DumpiFile::open(path, rank)?));
     }
     Ok(files)
 }

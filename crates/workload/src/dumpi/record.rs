@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::calls;
-use super::files::RankFile;
+use super::files::DumpiFile;
 use crate::TraceError;
 
 /// Version of the library that wrote a file.
@@ -32,14 +32,14 @@ const HAS_COUNTERS: u8 = 1 << 7;
 
 /// A point in time: seconds, modulo 2^16, and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instant {
+pub struct ClockTime {
     seconds: u16,
     nanoseconds: u32,
 }
 
-impl Instant {
+impl ClockTime {
     /// Nanoseconds from another point to this one, if they are less than 9 hours apart.
-    pub fn since(self, earlier: Instant) -> i64 {
+    pub fn since(self, earlier: ClockTime) -> i64 {
         let seconds = self.seconds.wrapping_sub(earlier.seconds) as i16;
         i64::from(seconds) * 1_000_000_000 + i64::from(self.nanoseconds) - i64::from(earlier.nanoseconds)
     }
@@ -49,9 +49,9 @@ impl Instant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// It was entered.
-    pub start: Instant,
+    pub start: ClockTime,
     /// It returned.
-    pub stop: Instant,
+    pub stop: ClockTime,
 }
 
 /// What was recorded of an `MPI_Status`.
@@ -69,7 +69,7 @@ pub struct Status {
 
 /// One call.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct DumpiRecord {
     /// Its function.
     pub function: u16,
     /// Where in the file it begins.
@@ -87,7 +87,7 @@ pub struct Record {
     values: Vec<i64>,
 }
 
-impl Record {
+impl DumpiRecord {
     /// Name of its function.
     pub fn name(&self) -> &'static str {
         calls::name(self.function)
@@ -103,14 +103,20 @@ impl Record {
         self.number(n) as u16
     }
 
-    /// The last argument that is a number, as a handle.
-    pub fn last_handle(&self) -> u16 {
-        self.numbers.last().map_or(0, |n| *n as u16)
+    /// The last argument that is a number.
+    pub fn last_number(&self) -> i64 {
+        self.numbers.last().copied().unwrap_or(0)
     }
 
-    /// Whether the arguments that only the root has are there: how many numbers there are.
-    pub fn has_number(&self, n: usize) -> bool {
-        n < self.numbers.len()
+    /// The last argument that is a number, as a handle.
+    pub fn last_handle(&self) -> u16 {
+        self.last_number() as u16
+    }
+
+    /// How many arguments are numbers.
+    #[cfg(test)]
+    pub fn number_count(&self) -> usize {
+        self.numbers.len()
     }
 
     /// The n-th argument among those that are arrays (of numbers, not of text).
@@ -133,8 +139,8 @@ impl Record {
 
 /// Reads the records of one rank.
 #[derive(Clone)]
-pub struct Cursor {
-    file: Arc<RankFile>,
+pub struct RecordCursor {
+    file: Arc<DumpiFile>,
     /// Where in the file the buffer begins.
     base: u64,
     buffer: Vec<u8>,
@@ -143,17 +149,17 @@ pub struct Cursor {
     ended: bool,
 }
 
-impl Cursor {
+impl RecordCursor {
     /// A cursor at the first record.
-    pub fn new(file: Arc<RankFile>) -> Cursor {
+    pub fn new(file: Arc<DumpiFile>) -> RecordCursor {
         // The body begins with the seconds that all times leave out: 32 bits for each clock.
         let first = file.body + 8;
-        Cursor::at(file, first)
+        RecordCursor::at(file, first)
     }
 
     /// A cursor at the record that begins there.
-    pub fn at(file: Arc<RankFile>, offset: u64) -> Cursor {
-        Cursor {
+    pub fn at(file: Arc<DumpiFile>, offset: u64) -> RecordCursor {
+        RecordCursor {
             file,
             base: offset,
             buffer: Vec::new(),
@@ -164,29 +170,30 @@ impl Cursor {
     }
 
     /// The file it reads.
-    pub fn file(&self) -> &Arc<RankFile> {
+    pub fn file(&self) -> &Arc<DumpiFile> {
         &self.file
+    }
+
+    /// An error in a record.
+    pub fn error(&self, record: &DumpiRecord, message: impl std::fmt::Display) -> TraceError {
+        let (name, offset) = (record.name(), record.offset);
+        self.file.error(format!("{name} at byte {offset}: {message}"))
     }
 
     /// Reads the next record over an old one; false at the end.
     ///
     /// # Errors
     /// The file is broken or unreadable.
-    pub fn next(&mut self, record: &mut Record) -> Result<bool, TraceError> {
+    pub fn next(&mut self, record: &mut DumpiRecord) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);
         }
         record.clear();
         record.offset = self.position();
         record.function = calls::END_OF_STREAM;
-        let more = self.read(record).map_err(|message| {
-            let call = match record.name() {
-                "?" => "",
-                name => name,
-            };
-            let space = if call.is_empty() { "" } else { " " };
-            self.file
-                .error(format!("{call}{space}at byte {}: {message}", record.offset))
+        let more = self.read(record).map_err(|message| match record.name() {
+            "?" => self.file.error(format!("at byte {}: {message}", record.offset)),
+            _ => self.error(record, message),
         })?;
         self.ended = !more;
         Ok(more)
@@ -200,7 +207,7 @@ impl Cursor {
         self.file.end.saturating_sub(self.position())
     }
 
-    fn read(&mut self, record: &mut Record) -> Result<bool, String> {
+    fn read(&mut self, record: &mut DumpiRecord) -> Result<bool, String> {
         if self.remaining() == 0 {
             if self.finalized {
                 return Ok(false);
@@ -242,7 +249,7 @@ impl Cursor {
         Ok(Interval { start, stop })
     }
 
-    fn instant(&mut self) -> Result<Instant, String> {
+    fn instant(&mut self) -> Result<ClockTime, String> {
         let seconds = self.u16()?;
         let nanoseconds = self.i32()? as u32;
         if nanoseconds >= 1_000_000_000 {
@@ -250,10 +257,10 @@ impl Cursor {
                 "{nanoseconds} ns in a second; the file is damaged, or not a DUMPI trace in its big-endian byte order"
             ));
         }
-        Ok(Instant { seconds, nanoseconds })
+        Ok(ClockTime { seconds, nanoseconds })
     }
 
-    fn arguments(&mut self, layout: &[u8], mask: u8, record: &mut Record) -> Result<(), String> {
+    fn arguments(&mut self, layout: &[u8], mask: u8, record: &mut DumpiRecord) -> Result<(), String> {
         let mut rest = layout;
         while let [letter, tail @ ..] = rest {
             rest = tail;
@@ -303,7 +310,7 @@ impl Cursor {
         }
     }
 
-    fn array(&mut self, bytes: u64, record: &mut Record) -> Result<(), String> {
+    fn array(&mut self, bytes: u64, record: &mut DumpiRecord) -> Result<(), String> {
         let first = record.values.len();
         for _ in 0..self.count(bytes)? {
             let value = if bytes == 2 {
@@ -329,7 +336,7 @@ impl Cursor {
         Ok(())
     }
 
-    fn statuses(&mut self, record: &mut Record) -> Result<(), String> {
+    fn statuses(&mut self, record: &mut DumpiRecord) -> Result<(), String> {
         let has_tags = self.file.version >= [0, 6, 3];
         for _ in 0..self.count(10)? {
             let bytes = self.i32()?;
@@ -411,7 +418,7 @@ mod tests {
 
     #[test]
     fn differences_of_times_survive_the_turn_of_the_counter() {
-        let at = |seconds, nanoseconds| Instant { seconds, nanoseconds };
+        let at = |seconds, nanoseconds| ClockTime { seconds, nanoseconds };
         assert_eq!(at(0, 5).since(at(u16::MAX, 999_999_999)), 6);
         assert_eq!(at(3, 0).since(at(1, 1)), 1_999_999_999);
         assert_eq!(at(1, 1).since(at(3, 0)), -1_999_999_999);

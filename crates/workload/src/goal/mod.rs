@@ -1,17 +1,17 @@
 //! GOAL schedules, as LogGOPSim and ATLAHS use them: a graph of operations for each rank.
 //!
 //! `text` and `binary` find the block of each rank, `graph` reads a block, `program` makes a sequence of
-//! operations of it, `tally` compares what is sent with what is received, `survey` adds it all up for people.
+//! operations of it, `balance` compares what is sent with what is received, `scan` adds it all up for people.
 //! `docs/formats/goal.md` says what is read, and where the model differs from LogGOPSim's.
 //!
 //! Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language - A Flexible Way to Express
 //! Collective Communication", ICPP 2009; the formats as in <https://github.com/spcl/LogGOPSim>.
 
+mod balance;
 mod binary;
 mod graph;
 mod program;
-mod survey;
-mod tally;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,7 +32,7 @@ pub const FORMAT: Format = Format {
     is_main: |name| name.ends_with(".goal"),
     recognise: |head| binary::recognise(head) || text::recognise(head),
     open: |file| Ok(Arc::new(Schedule::open(file)?)),
-    info: |file| survey::info(&Schedule::open(file)?),
+    info: |file| scan::info(&Schedule::open(file)?),
 };
 
 /// An open schedule.

@@ -274,7 +274,7 @@ fn binary_is_as_loggopsim_writes_it() {
             operations(&theirs, rank).unwrap()
         );
     }
-    let (mut a, mut b) = (survey::info(&schedule).unwrap(), survey::info(&theirs).unwrap());
+    let (mut a, mut b) = (scan::info(&schedule).unwrap(), scan::info(&theirs).unwrap());
     (a.file, b.file) = Default::default();
     assert_eq!(a, b);
     assert_eq!(
@@ -306,7 +306,7 @@ fn a_damaged_binary_is_an_error() {
     let good = fs::read(corpus("ring-binary.goal")).unwrap();
     let message = |bytes: &[u8]| -> String {
         let (_folder, schedule) = opened(bytes);
-        let info = schedule.and_then(|s| survey::info(&s)).map(|_: TraceInfo| ());
+        let info = schedule.and_then(|s| scan::info(&s)).map(|_: TraceInfo| ());
         info.unwrap_err().to_string()
     };
     let with = |at: usize, bytes: &[u8]| {
@@ -557,7 +557,7 @@ proptest! {
         }
         let (_folder, schedule) = opened(&bytes);
         if let Ok(schedule) = schedule {
-            let _ = survey::info(&schedule);
+            let _ = scan::info(&schedule);
             for rank in 0..schedule.ranks().min(20) {
                 let _ = operations(&schedule, rank);
             }

@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::balance::MessageCounts;
 use super::graph::{ANY, Block, Kind, List, Node};
 use super::program::check;
-use super::tally::Tally;
 use crate::TraceError;
 
 /// Where the operations of a rank begin.
@@ -56,7 +56,7 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
     let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
     let mut places: BTreeMap<u32, Place> = BTreeMap::new();
-    let mut tally = Tally::default();
+    let mut balance = MessageCounts::default();
     while let Some((rank, place)) = parser.rank(ranks)? {
         if let Some(first) = places.insert(rank, place) {
             let line = first.line;
@@ -66,7 +66,7 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
         }
         parser.rank = Some(rank);
         let schedule = parser.schedule(ranks)?;
-        schedule.nodes.iter().for_each(|node| tally.count(rank, *node));
+        schedule.nodes.iter().for_each(|node| balance.count(rank, *node));
         parser.rank = None;
     }
     for rank in 0..ranks {
@@ -74,7 +74,7 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
             return Err(parser.fault(Some(rank), format!("is missing; expected {ranks} ranks, from 0")));
         }
     }
-    tally
+    balance
         .check()
         .map_err(|(rank, message)| parser.fault(Some(rank), message))?;
     Ok(places.into_values().collect())

@@ -17,16 +17,16 @@
 
 /// A function.
 #[derive(Debug)]
-pub struct Function {
+pub struct RecordedFunction {
     /// Its name.
     pub name: &'static str,
     /// What is done with it.
-    pub kind: Kind,
+    pub kind: FunctionKind,
 }
 
 /// What is done with a function.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum FunctionKind {
     /// It is replayed; its layout.
     Replayed(&'static str),
     /// It concerns the rank alone, and only takes time.
@@ -35,16 +35,16 @@ pub enum Kind {
     Refused(&'static str),
 }
 
-use Kind::{Local, Refused, Replayed};
+use FunctionKind::{Local, Refused, Replayed};
 
 /// A function by its name.
-pub fn function(name: &str) -> Option<&'static Function> {
+pub fn function(name: &str) -> Option<&'static RecordedFunction> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
 macro_rules! functions {
     ($($kind:expr => $($name:literal)*;)*) => {
-        &[$($(Function { name: $name, kind: $kind },)*)*]
+        &[$($(RecordedFunction { name: $name, kind: $kind },)*)*]
     };
 }
 
@@ -53,7 +53,7 @@ const WINDOWS: &str =
     "one-sided communication is not supported: the format does not record which window it is in";
 const OUTCOME: &str = "the format does not record what it finds";
 
-static FUNCTIONS: &[Function] = functions! {
+static FUNCTIONS: &[RecordedFunction] = functions! {
     Replayed("xidiic") => "MPI_Send" "MPI_Ssend" "MPI_Bsend" "MPI_Rsend";
     Replayed("xidiicx") => "MPI_Recv";
     Replayed("xidiica") => "MPI_Isend" "MPI_Irecv" "MPI_Issend" "MPI_Ibsend" "MPI_Irsend" "MPI_Send_init"

@@ -8,14 +8,14 @@ use crate::TraceError;
 
 /// The file of one rank.
 #[derive(Debug)]
-pub struct RankFile {
+pub struct AllprofFile {
     /// Where it is.
     pub path: PathBuf,
     /// Whose it is.
     pub rank: u32,
 }
 
-impl RankFile {
+impl AllprofFile {
     /// An error in it.
     pub fn error(&self, message: impl Into<String>) -> TraceError {
         TraceError {
@@ -44,7 +44,7 @@ pub fn is_main(name: &str) -> bool {
 ///
 /// # Errors
 /// A rank's file is missing, or there are two.
-pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+pub fn open(main: &Path) -> Result<Vec<Arc<AllprofFile>>, TraceError> {
     let fail = |path: &Path, rank, message: String| TraceError {
         file: path.display().to_string(),
         rank,
@@ -78,14 +78,14 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
         if rank != expected {
             return Err(missing(main, prefix, expected));
         }
-        files.push(Arc::new(RankFile { path, rank }));
+        files.push(Arc::new(AllprofFile { path, rank }));
     }
     Ok(files)
 }
 
 /// The error that a rank's file is not there.
 fn missing(main: &Path, prefix: &str, rank: u32) -> TraceError {
-    RankFile {
+    AllprofFile {
         path: main.with_file_name(format!("{prefix}{rank}.txt")),
         rank,
     }
@@ -96,7 +96,7 @@ fn missing(main: &Path, prefix: &str, rank: u32) -> TraceError {
 ///
 /// # Errors
 /// There are fewer.
-pub fn check_number(files: &[Arc<RankFile>], ranks: u32) -> Result<(), TraceError> {
+pub fn check_number(files: &[Arc<AllprofFile>], ranks: u32) -> Result<(), TraceError> {
     let known = files.len() as u32;
     if ranks <= known {
         return Ok(());

@@ -1,7 +1,7 @@
 //! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text for each rank, a call per line.
 //!
 //! `files` finds the files, `calls` is the table of functions, `record` streams lines, `communicators` works
-//! out who is in which, `program` makes operations of calls, `survey` checks them and adds them up for people.
+//! out who is in which, `program` makes operations of calls, `scan` checks them and adds them up for people.
 //! `docs/formats/liballprof.md` says what is read and what is not.
 //!
 //! Source: liballprof in <https://github.com/spcl/LogGOPSim> and <https://github.com/spcl/atlahs>; Hoefler,
@@ -12,20 +12,21 @@ mod communicators;
 mod files;
 mod program;
 mod record;
-mod survey;
+mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::mpi_calls::Communicators;
+use crate::scan::RecordTotals;
 use crate::trace::Format;
 use crate::{Program, TraceError, Workload};
-use communicators::{Calls, Communicators};
-use files::RankFile;
-use program::RankProgram;
-use record::Cursor;
+use communicators::CommunicatorUses;
+use files::AllprofFile;
+use program::AllprofProgram;
+use record::LineCursor;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -35,11 +36,11 @@ pub const FORMAT: Format = Format {
     is_main: files::is_main,
     recognise,
     open: |main| {
-        let archive = Arc::new(Archive::open(main)?);
-        survey::check(&archive)?;
-        Ok(Arc::new(Trace { archive }))
+        let archive = Arc::new(AllprofArchive::open(main)?);
+        scan::check(&archive)?;
+        Ok(Arc::new(AllprofTrace { archive }))
     },
-    info: |main| survey::info(Archive::open(main)?, main),
+    info: |main| scan::info(AllprofArchive::open(main)?, main),
 };
 
 /// The first lines of a rank's file, of the versions that are known; without comments, the first call.
@@ -58,63 +59,52 @@ const WORLD_OF_MPICH: i128 = 0x4400_0000;
 
 /// The library that the application ran with, which decides what negative ranks mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Library {
+enum MpiLibrary {
     Mpich,
     OpenMpi,
 }
 
-impl Library {
+impl MpiLibrary {
     /// `MPI_ANY_SOURCE`.
     fn any_source(self) -> i64 {
         match self {
-            Library::Mpich => -2,
-            Library::OpenMpi => -1,
+            MpiLibrary::Mpich => -2,
+            MpiLibrary::OpenMpi => -1,
         }
     }
 
     /// `MPI_PROC_NULL`.
     fn no_process(self) -> i64 {
         match self {
-            Library::Mpich => -1,
-            Library::OpenMpi => -2,
+            MpiLibrary::Mpich => -1,
+            MpiLibrary::OpenMpi => -2,
         }
     }
 }
 
-/// Counts over all lines.
-#[derive(Debug, Default)]
-struct Totals {
-    records: u64,
-    /// Calls by name.
-    calls: BTreeMap<&'static str, u64>,
-    /// Longest time of a rank, and the sum over ranks, in picoseconds.
-    span_ps: u64,
-    total_ps: u64,
-}
-
 /// A trace that any number of programs read.
 #[derive(Debug)]
-struct Archive {
-    files: Vec<Arc<RankFile>>,
+struct AllprofArchive {
+    files: Vec<Arc<AllprofFile>>,
     communicators: Communicators,
-    library: Library,
+    library: MpiLibrary,
     /// Bytes from one request of an array to the next, by rank.
     strides: Vec<u64>,
-    totals: Totals,
+    totals: RecordTotals,
 }
 
-impl Archive {
+impl AllprofArchive {
     /// Opens a trace, and reads all of it once to learn who is in which communicator.
-    fn open(main: &Path) -> Result<Archive, TraceError> {
+    fn open(main: &Path) -> Result<AllprofArchive, TraceError> {
         let files = files::open(main)?;
-        let mut totals = Totals::default();
-        let mut library = Library::OpenMpi;
+        let mut totals = RecordTotals::default();
+        let mut library = MpiLibrary::OpenMpi;
         let mut strides = Vec::new();
         let mut calls = Vec::new();
         for file in &files {
             let pass = first_pass(file, &mut totals)?;
             if pass.is_mpich {
-                library = Library::Mpich;
+                library = MpiLibrary::Mpich;
             }
             strides.push(pass.stride);
             calls.push(pass.calls);
@@ -122,7 +112,7 @@ impl Archive {
         let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
         files::check_number(&files, largest)?;
         let communicators = communicators::resolve(calls, &files)?;
-        Ok(Archive {
+        Ok(AllprofArchive {
             files,
             communicators,
             library,
@@ -132,26 +122,33 @@ impl Archive {
     }
 }
 
+impl AllprofArchive {
+    /// World ranks of the communicators whose members communicate with each other.
+    fn groups(&self) -> &[Vec<u32>] {
+        &self.communicators.members[..self.communicators.groups]
+    }
+}
+
 /// What one rank's file tells before its program begins.
-struct Pass {
-    calls: Calls,
+struct RankScan {
+    calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
 }
 
 /// Reads a rank's file once.
-fn first_pass(file: &Arc<RankFile>, totals: &mut Totals) -> Result<Pass, TraceError> {
-    let mut pass = Pass {
-        calls: Calls::default(),
+fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<RankScan, TraceError> {
+    let mut pass = RankScan {
+        calls: CommunicatorUses::default(),
         is_mpich: false,
         stride: 8,
     };
-    let mut cursor = Cursor::new(file.clone());
+    let mut cursor = LineCursor::new(file.clone());
     let (mut first, mut last) = (None, None);
     while let Some(record) = cursor.next()? {
         totals.records += 1;
         let name = record.function.name;
-        *totals.calls.entry(name).or_default() += 1;
+        totals.add_call(name);
         first = first.or(record.begin).or(record.end);
         last = record.end.or(record.begin).or(last);
         pass.is_mpich |= record.comm.is_some_and(|comm| comm.handle == WORLD_OF_MPICH);
@@ -162,9 +159,7 @@ fn first_pass(file: &Arc<RankFile>, totals: &mut Totals) -> Result<Pass, TraceEr
         pass.calls.note(&record);
     }
     let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
-    let span = u64::try_from(span).unwrap_or(u64::MAX);
-    totals.span_ps = totals.span_ps.max(span);
-    totals.total_ps = totals.total_ps.saturating_add(span);
+    totals.add_span(u64::try_from(span).unwrap_or(u64::MAX));
     Ok(pass)
 }
 
@@ -173,23 +168,21 @@ fn makes_request(name: &str) -> bool {
         || (name.starts_with("MPI_I") && !name.starts_with("MPI_Init") && name != "MPI_Iprobe")
 }
 
-struct Trace {
-    archive: Arc<Archive>,
+struct AllprofTrace {
+    archive: Arc<AllprofArchive>,
 }
 
-impl Workload for Trace {
+impl Workload for AllprofTrace {
     fn ranks(&self) -> u32 {
         self.archive.files.len() as u32
     }
 
-    /// Those that are known, and after them the one of each rank alone.
     fn communicators(&self) -> Arc<[Vec<u32>]> {
-        let groups = &self.archive.communicators.groups;
-        groups.iter().cloned().chain([groups[0].clone()]).collect()
+        self.archive.communicators.members.clone()
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(RankProgram::new(self.archive.clone(), rank)))
+        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
     }
 
     fn reopens(&self) -> bool {

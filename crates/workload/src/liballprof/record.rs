@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::calls::{self, Function, Kind};
-use super::files::RankFile;
+use super::calls::{self, FunctionKind, RecordedFunction};
+use super::files::AllprofFile;
 use crate::TraceError;
 
 /// Bytes read at once.
@@ -25,7 +25,7 @@ const LONGEST: usize = 1 << 25;
 
 /// A communicator as a call names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Comm {
+pub struct CommArgument {
     /// Its handle, a number or an address.
     pub handle: i128,
     /// The caller's rank in it.
@@ -36,24 +36,24 @@ pub struct Comm {
 
 /// One call.
 #[derive(Debug)]
-pub struct Record {
+pub struct AllprofRecord {
     /// Line, from 1.
     pub line: u64,
     /// Which function.
-    pub function: &'static Function,
+    pub function: &'static RecordedFunction,
     /// When it began, in picoseconds; not known of `MPI_Init`.
     pub begin: Option<u128>,
     /// When it ended; not known of `MPI_Finalize`.
     pub end: Option<u128>,
     /// Its communicator.
-    pub comm: Option<Comm>,
+    pub comm: Option<CommArgument>,
     numbers: Vec<i64>,
     addresses: Vec<u64>,
     sizes: Vec<i64>,
     arrays: Vec<Vec<i64>>,
 }
 
-impl Record {
+impl AllprofRecord {
     /// The n-th number.
     pub fn number(&self, n: usize) -> i64 {
         self.numbers.get(n).copied().unwrap_or(0)
@@ -92,8 +92,8 @@ impl Record {
 
 /// Reads calls.
 #[derive(Debug)]
-pub struct Cursor {
-    file: Arc<RankFile>,
+pub struct LineCursor {
+    file: Arc<AllprofFile>,
     /// Byte after what is in the buffer.
     offset: u64,
     buffer: Vec<u8>,
@@ -104,10 +104,10 @@ pub struct Cursor {
     finalized: bool,
 }
 
-impl Cursor {
+impl LineCursor {
     /// A cursor at the first line.
-    pub fn new(file: Arc<RankFile>) -> Cursor {
-        Cursor {
+    pub fn new(file: Arc<AllprofFile>) -> LineCursor {
+        LineCursor {
             file,
             offset: 0,
             buffer: Vec::new(),
@@ -119,7 +119,7 @@ impl Cursor {
     }
 
     /// The file it reads.
-    pub fn file(&self) -> &Arc<RankFile> {
+    pub fn file(&self) -> &Arc<AllprofFile> {
         &self.file
     }
 
@@ -127,7 +127,7 @@ impl Cursor {
     ///
     /// # Errors
     /// The file is broken or unreadable.
-    pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
+    pub fn next(&mut self) -> Result<Option<AllprofRecord>, TraceError> {
         loop {
             let line = self.next_line().map_err(|message| self.error(&message))?;
             let Some(line) = line else {
@@ -214,7 +214,7 @@ impl Cursor {
 }
 
 /// A call from its line.
-fn parse(text: &str, line: u64) -> Result<Record, String> {
+fn parse(text: &str, line: u64) -> Result<AllprofRecord, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let shown: String = name.chars().take(40).collect();
     if !name.starts_with("MPI_") {
@@ -224,7 +224,7 @@ fn parse(text: &str, line: u64) -> Result<Record, String> {
     }
     let function =
         calls::function(name).ok_or_else(|| format!("{shown}: this reader does not know the function"))?;
-    let mut record = Record {
+    let mut record = AllprofRecord {
         line,
         function,
         begin: None,
@@ -236,14 +236,14 @@ fn parse(text: &str, line: u64) -> Result<Record, String> {
         arrays: Vec::new(),
     };
     let read = match function.kind {
-        Kind::Refused(why) => Err(why.into()),
+        FunctionKind::Refused(why) => Err(why.into()),
         kind => arguments(&mut record, kind, rest),
     };
     read.map_err(|message| format!("{name}: {message}"))?;
     Ok(record)
 }
 
-fn arguments(record: &mut Record, kind: Kind, rest: &str) -> Result<(), String> {
+fn arguments(record: &mut AllprofRecord, kind: FunctionKind, rest: &str) -> Result<(), String> {
     let cut =
         || "expected a begin, arguments and an end, with ':' between them; the line is cut off".to_string();
     let (begin, rest) = rest.split_once(':').ok_or_else(cut)?;
@@ -252,7 +252,7 @@ fn arguments(record: &mut Record, kind: Kind, rest: &str) -> Result<(), String> 
     // Before MPI_Init there is no clock, nor after MPI_Finalize.
     record.begin = time("begin", begin, name.starts_with("MPI_Init"))?;
     record.end = time("end", end, name == "MPI_Finalize")?;
-    let Kind::Replayed(layout) = kind else {
+    let FunctionKind::Replayed(layout) = kind else {
         return Ok(());
     };
     let arrays = layout.matches('v').count();
@@ -329,12 +329,12 @@ fn datatype(text: &str) -> Result<i64, String> {
     }
 }
 
-fn communicator(text: &str) -> Result<Comm, String> {
+fn communicator(text: &str) -> Result<CommArgument, String> {
     let wrong = || expected("a communicator as handle,rank,size", text);
     let mut parts = text.split(',');
     let mut part = || parts.next().ok_or_else(wrong);
     let (handle, rank, size) = (part()?, part()?, part()?);
-    let comm = Comm {
+    let comm = CommArgument {
         handle: handle.parse().map_err(|_| wrong())?,
         rank: rank.parse().map_err(|_| wrong())?,
         size: size.parse().map_err(|_| wrong())?,

@@ -22,14 +22,14 @@ const OPEN_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 128;
 
 /// An archive that any number of cursors read.
-pub struct Archive {
+pub struct Otf2Archive {
     anchor: PathBuf,
     /// What all ranks share.
     pub definitions: Definitions,
-    reader: Mutex<Reader>,
+    reader: Mutex<EventFiles>,
 }
 
-struct Reader {
+struct EventFiles {
     library: ArchiveReader,
     file_per_location: bool,
     has_local_definitions: bool,
@@ -39,12 +39,12 @@ struct Reader {
     capacity: usize,
 }
 
-impl Archive {
+impl Otf2Archive {
     /// Opens an archive by its anchor file.
     ///
     /// # Errors
     /// It is damaged, incomplete, no trace of an MPI program, or there is no library to read it.
-    pub fn open(anchor: &Path) -> Result<Archive, TraceError> {
+    pub fn open(anchor: &Path) -> Result<Otf2Archive, TraceError> {
         let fail = |message: String| TraceError {
             file: anchor.display().to_string(),
             rank: None,
@@ -54,7 +54,7 @@ impl Archive {
         let definitions = Definitions::new(definitions).map_err(fail)?;
         let layout = library.layout().map_err(fail)?;
         let capacity = (OPEN_BYTES / layout.chunk_bytes.max(1)).clamp(4, OPEN_FILES) as usize;
-        let mut reader = Reader {
+        let mut reader = EventFiles {
             library,
             file_per_location: layout.file_per_location,
             has_local_definitions: true,
@@ -66,7 +66,7 @@ impl Archive {
             reader.has_local_definitions = check_files(anchor, &definitions.locations)?;
         }
         reader.library.select(&definitions.locations).map_err(fail)?;
-        Ok(Archive {
+        Ok(Otf2Archive {
             anchor: anchor.into(),
             definitions,
             reader: Mutex::new(reader),
@@ -110,7 +110,7 @@ impl Archive {
     }
 }
 
-impl Reader {
+impl EventFiles {
     fn read(
         &mut self,
         location: u64,
@@ -170,7 +170,7 @@ fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
 }
 
 /// A source of the events of one rank, in order.
-pub trait Events: Send {
+pub trait EventSource: Send {
     /// The next event; none at the end.
     ///
     /// # Errors
@@ -178,13 +178,13 @@ pub trait Events: Send {
     fn next(&mut self) -> Result<Option<TimedEvent>, TraceError>;
 
     /// A second source that goes on from here, without moving this one.
-    fn fork(&self) -> Box<dyn Events>;
+    fn fork(&self) -> Box<dyn EventSource>;
 }
 
 /// Reads the events of one rank.
 #[derive(Clone)]
-pub struct Cursor {
-    archive: Arc<Archive>,
+pub struct EventCursor {
+    archive: Arc<Otf2Archive>,
     rank: u32,
     /// Records read so far.
     records: u64,
@@ -193,10 +193,10 @@ pub struct Cursor {
     ended: bool,
 }
 
-impl Cursor {
+impl EventCursor {
     /// A cursor at the rank's first event.
-    pub fn new(archive: Arc<Archive>, rank: u32) -> Cursor {
-        Cursor {
+    pub fn new(archive: Arc<Otf2Archive>, rank: u32) -> EventCursor {
+        EventCursor {
             archive,
             rank,
             records: 0,
@@ -229,7 +229,7 @@ impl Cursor {
     }
 }
 
-impl Events for Cursor {
+impl EventSource for EventCursor {
     fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         // A batch can be empty before the end: it may hold only records of kinds that nobody asked for.
         while self.used == self.batch.len() {
@@ -242,26 +242,26 @@ impl Events for Cursor {
         Ok(Some(self.batch[self.used - 1]))
     }
 
-    fn fork(&self) -> Box<dyn Events> {
+    fn fork(&self) -> Box<dyn EventSource> {
         Box::new(self.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::Translation;
+    use super::super::program::EventReplay;
     use super::*;
 
-    fn lammps() -> Option<Archive> {
+    fn lammps() -> Option<Otf2Archive> {
         if !::otf2::is_available() {
             eprintln!("SKIPPED: this build cannot read OTF2");
             return None;
         }
         let trace = "../../examples/traces/otf2-lammps-melt-27/traces.otf2";
-        Some(Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap())
+        Some(Otf2Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap())
     }
 
-    fn all(mut cursor: Cursor) -> Vec<TimedEvent> {
+    fn all(mut cursor: EventCursor) -> Vec<TimedEvent> {
         std::iter::from_fn(|| cursor.next().unwrap()).collect()
     }
 
@@ -274,11 +274,14 @@ mod tests {
         let ranks = [3, 9, 3, 26];
         let expected: Vec<_> = ranks
             .iter()
-            .map(|r| all(Cursor::new(archive.clone(), *r)))
+            .map(|r| all(EventCursor::new(archive.clone(), *r)))
             .collect();
         let archive = Arc::new(lammps().unwrap());
         archive.reader.lock().unwrap().capacity = 2;
-        let mut cursors: Vec<_> = ranks.iter().map(|r| Cursor::new(archive.clone(), *r)).collect();
+        let mut cursors: Vec<_> = ranks
+            .iter()
+            .map(|r| EventCursor::new(archive.clone(), *r))
+            .collect();
         let mut seen = vec![Vec::new(); ranks.len()];
         while seen.iter().zip(&expected).any(|(s, e)| s.len() < e.len()) {
             for (cursor, seen) in cursors.iter_mut().zip(&mut seen) {
@@ -294,8 +297,8 @@ mod tests {
         let Some(archive) = lammps().map(Arc::new) else {
             return;
         };
-        let expected = all(Cursor::new(archive.clone(), 4));
-        let mut cursor = Cursor::new(archive, 4);
+        let expected = all(EventCursor::new(archive.clone(), 4));
+        let mut cursor = EventCursor::new(archive, 4);
         for event in &expected[..1000] {
             assert_eq!(cursor.next().unwrap(), Some(*event));
         }
@@ -312,16 +315,12 @@ mod tests {
             return;
         };
         for rank in 0..archive.ranks() {
-            let mut cursor = Cursor::new(archive.clone(), rank);
-            let mut translation = Translation::new(rank);
-            while translation
-                .next(&archive.definitions, &mut cursor)
-                .unwrap()
-                .is_some()
-            {
-                assert!(translation.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
+            let mut cursor = EventCursor::new(archive.clone(), rank);
+            let mut replay = EventReplay::new(rank);
+            while replay.next(&archive.definitions, &mut cursor).unwrap().is_some() {
+                assert!(replay.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
             }
-            assert_eq!(translation.open_requests(), 0);
+            assert_eq!(replay.open_requests(), 0);
         }
     }
 }

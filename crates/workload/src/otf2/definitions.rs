@@ -71,7 +71,7 @@ impl Definitions {
     /// # Errors
     /// No MPI ranks, no clock, or a definition that refers to one that is not there.
     pub fn new(definitions: Vec<Definition>) -> Result<Definitions, String> {
-        let tables = Tables::new(definitions);
+        let tables = DefinitionTables::new(definitions);
         let locations = tables.ranks()?;
         if tables.ticks_per_second == 0 {
             return Err("the archive defines no clock".into());
@@ -137,7 +137,7 @@ impl Definitions {
     }
 }
 
-struct Group {
+struct GroupDefinition {
     kind: u32,
     paradigm: u32,
     flags: u32,
@@ -146,20 +146,20 @@ struct Group {
 
 /// The definitions by kind and id.
 #[derive(Default)]
-struct Tables {
+struct DefinitionTables {
     ticks_per_second: u64,
     strings: HashMap<u32, String>,
     events: HashMap<u64, u64>,
     regions: Vec<(u32, u32)>,
-    groups: HashMap<u32, Group>,
+    groups: HashMap<u32, GroupDefinition>,
     communicators: Vec<(u32, u32, u32)>,
     inter: Vec<(u32, [u32; 2])>,
     windows: Vec<(u32, u32)>,
 }
 
-impl Tables {
-    fn new(definitions: Vec<Definition>) -> Tables {
-        let mut t = Tables::default();
+impl DefinitionTables {
+    fn new(definitions: Vec<Definition>) -> DefinitionTables {
+        let mut t = DefinitionTables::default();
         for definition in definitions {
             match definition {
                 Definition::Clock { ticks_per_second } => t.ticks_per_second = ticks_per_second,
@@ -173,7 +173,7 @@ impl Tables {
                     flags,
                     members,
                 } => {
-                    let group = Group {
+                    let group = GroupDefinition {
                         kind,
                         paradigm,
                         flags,
@@ -286,13 +286,13 @@ impl Tables {
         self.name(name) == WORLD || !self.communicators.iter().any(|(_, n, _)| self.name(*n) == WORLD)
     }
 
-    fn mpi_group(&self, id: u32) -> Option<&Group> {
+    fn mpi_group(&self, id: u32) -> Option<&GroupDefinition> {
         self.groups.get(&id).filter(|g| g.paradigm == PARADIGM_MPI)
     }
 }
 
 /// World ranks of a group's members.
-fn members(group: &Group, ranks: &HashMap<u64, u32>) -> Result<Vec<u32>, String> {
+fn members(group: &GroupDefinition, ranks: &HashMap<u64, u32>) -> Result<Vec<u32>, String> {
     let direct = group.flags & GROUP_FLAG_GLOBAL_MEMBERS != 0 || group.kind != GROUP_COMM_GROUP;
     let world_rank = |member: &u64| {
         if direct {
@@ -319,8 +319,7 @@ fn call(name: &str) -> Call {
         "MPI_Alltoallw" => Call::Alltoallv,
         _ => Call::Other,
     };
-    let same_name = Call::ALL.iter().copied().find(|c| c.name() == name);
-    same_name.unwrap_or(by_other_name)
+    Call::from_name(name).unwrap_or(by_other_name)
 }
 
 #[cfg(test)]

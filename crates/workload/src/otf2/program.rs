@@ -10,9 +10,12 @@ use std::sync::Arc;
 
 use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
-use super::archive::{Archive, Events};
-use super::collective::{Operation as CollectiveOperation, Share, operation};
+use super::archive::{EventSource, Otf2Archive};
+use super::collective::{CollectiveKind, RecordedBytes, collective_kind};
 use super::definitions::{Definitions, Membership, MpiRegion};
+use crate::mpi_calls::{
+    AGREE_ON_CONTEXT, EXCHANGE_WINDOWS, InternalCollective, ReplayFailure, creation_cost, internal_collective,
+};
 use crate::{Call, Operation, Program, Region, TraceError};
 
 /// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
@@ -21,7 +24,7 @@ use crate::{Call, Operation, Program, Region, TraceError};
 pub const QUEUE: usize = 2048;
 
 /// An MPI function that the rank is in.
-struct Current {
+struct CurrentCall {
     region: MpiRegion,
     /// Regions entered since, the function itself first.
     stack: Vec<u32>,
@@ -36,7 +39,7 @@ struct Current {
 
 /// An open request.
 #[derive(Clone, Copy, Debug)]
-enum Request {
+enum OpenRequest {
     Send { number: u64 },
     Receive { number: u64, sequence: u64 },
     Collective { number: u64, sequence: u64 },
@@ -44,12 +47,12 @@ enum Request {
 
 /// What the completion of a posted receive or collective tells of it.
 #[derive(Clone, Copy, Debug)]
-enum Completion {
+enum RequestCompletion {
     Receive(MessageRecord),
     Collective(CollectiveRecord),
 }
 
-enum Slot {
+enum QueuedOperation {
     Ready(Operation),
     /// A receive or non-blocking collective that is not known yet, by OTF2 request.
     Posted {
@@ -62,71 +65,38 @@ enum Slot {
 }
 
 /// The operations of one rank.
-pub struct RankProgram {
-    archive: Arc<Archive>,
-    translation: Translation,
-    events: Box<dyn Events>,
+pub struct Otf2Program {
+    archive: Arc<Otf2Archive>,
+    replay: EventReplay,
+    events: Box<dyn EventSource>,
 }
 
-impl RankProgram {
+impl Otf2Program {
     /// A program that starts at the first event of `events`.
-    pub fn new(archive: Arc<Archive>, rank: u32, events: Box<dyn Events>) -> RankProgram {
-        RankProgram {
-            translation: Translation::new(rank),
+    pub fn new(archive: Arc<Otf2Archive>, rank: u32, events: Box<dyn EventSource>) -> Otf2Program {
+        Otf2Program {
+            replay: EventReplay::new(rank),
             archive,
             events,
         }
     }
 }
 
-impl Program for RankProgram {
+impl Program for Otf2Program {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let next = self
-            .translation
-            .next(&self.archive.definitions, &mut *self.events);
-        next.map_err(|failure| failure.at(&self.archive, self.translation.rank))
-    }
-}
-
-/// Why there is no next operation.
-#[derive(Debug)]
-pub enum Failure {
-    /// The events cannot be read.
-    Source(TraceError),
-    /// They make no sense.
-    Meaning(String),
-}
-
-impl Failure {
-    /// The error, with its place.
-    pub fn at(self, archive: &Archive, rank: u32) -> TraceError {
-        match self {
-            Failure::Source(error) => error,
-            Failure::Meaning(message) => archive.error(rank, message),
-        }
-    }
-}
-
-impl From<TraceError> for Failure {
-    fn from(error: TraceError) -> Self {
-        Failure::Source(error)
-    }
-}
-
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Failure::Meaning(message)
+        let next = self.replay.next(&self.archive.definitions, &mut *self.events);
+        next.map_err(|failure| failure.into_error(|message| self.archive.error(self.replay.rank, message)))
     }
 }
 
 /// State between the events read and the operations given.
-pub struct Translation {
+pub struct EventReplay {
     rank: u32,
-    queue: VecDeque<Slot>,
+    queue: VecDeque<QueuedOperation>,
     /// Sequence number of the queue's first operation.
     head: u64,
-    current: Option<Current>,
-    requests: HashMap<u64, Request>,
+    current: Option<CurrentCall>,
+    requests: HashMap<u64, OpenRequest>,
     next_number: u64,
     /// Time of the first event in ticks.
     origin: Option<u64>,
@@ -142,10 +112,10 @@ pub struct Translation {
     ranks: HashMap<u32, u64>,
 }
 
-impl Translation {
+impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32) -> Translation {
-        Translation {
+    pub fn new(rank: u32) -> EventReplay {
+        EventReplay {
             rank,
             queue: VecDeque::new(),
             head: 0,
@@ -180,20 +150,22 @@ impl Translation {
     pub fn next(
         &mut self,
         definitions: &Definitions,
-        events: &mut dyn Events,
-    ) -> Result<Option<Operation>, Failure> {
+        events: &mut dyn EventSource,
+    ) -> Result<Option<Operation>, ReplayFailure> {
         loop {
             match self.queue.front() {
-                Some(Slot::Dropped) => {
+                Some(QueuedOperation::Dropped) => {
                     self.pop();
                 }
-                Some(Slot::Ready(_)) if self.is_settled() => {
-                    if let Some(Slot::Ready(operation)) = self.pop() {
+                Some(QueuedOperation::Ready(_)) if self.is_settled() => {
+                    if let Some(QueuedOperation::Ready(operation)) = self.pop() {
                         return Ok(Some(operation));
                     }
                 }
                 None if self.ended => return Ok(None),
-                Some(Slot::Posted { request, .. }) if self.queue.len() >= QUEUE && self.is_settled() => {
+                Some(QueuedOperation::Posted { request, .. })
+                    if self.queue.len() >= QUEUE && self.is_settled() =>
+                {
                     let request = *request;
                     self.look_ahead(request, definitions, events)?;
                 }
@@ -205,7 +177,7 @@ impl Translation {
         }
     }
 
-    fn pop(&mut self) -> Option<Slot> {
+    fn pop(&mut self) -> Option<QueuedOperation> {
         self.head += 1;
         self.queue.pop_front()
     }
@@ -220,16 +192,16 @@ impl Translation {
         &mut self,
         wanted: u64,
         definitions: &Definitions,
-        events: &mut dyn Events,
-    ) -> Result<(), Failure> {
+        events: &mut dyn EventSource,
+    ) -> Result<(), ReplayFailure> {
         let mut ahead = events.fork();
         let found = loop {
             match ahead.next()?.map(|e| e.record) {
                 Some(EventRecord::Irecv { message, request }) if request == wanted => {
-                    break Some(Completion::Receive(message));
+                    break Some(RequestCompletion::Receive(message));
                 }
                 Some(EventRecord::CollectiveComplete { collective, request }) if request == wanted => {
-                    break Some(Completion::Collective(collective));
+                    break Some(RequestCompletion::Collective(collective));
                 }
                 Some(EventRecord::RequestCancelled { request }) if request == wanted => break None,
                 Some(_) => {}
@@ -244,29 +216,31 @@ impl Translation {
     fn fill(
         &mut self,
         sequence: u64,
-        found: Option<Completion>,
+        found: Option<RequestCompletion>,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         // One that was settled by looking ahead may have left the queue.
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
-        let Some(Slot::Posted { number, call, .. }) = self.queue.get(index as usize) else {
+        let Some(QueuedOperation::Posted { number, call, .. }) = self.queue.get(index as usize) else {
             return Ok(());
         };
         let (number, call) = (*number, *call);
         let operation = match found {
             None => None,
-            Some(Completion::Receive(message)) => {
+            Some(RequestCompletion::Receive(message)) => {
                 Some(self.receive(message, Some(number), call, definitions)?)
             }
-            Some(Completion::Collective(it)) => self.collective(it, Some(number), call, definitions)?,
+            Some(RequestCompletion::Collective(it)) => {
+                self.collective(it, Some(number), call, definitions)?
+            }
         };
-        self.queue[index as usize] = operation.map_or(Slot::Dropped, Slot::Ready);
+        self.queue[index as usize] = operation.map_or(QueuedOperation::Dropped, QueuedOperation::Ready);
         Ok(())
     }
 
-    fn take(&mut self, event: TimedEvent, definitions: &Definitions) -> Result<(), Failure> {
+    fn take(&mut self, event: TimedEvent, definitions: &Definitions) -> Result<(), ReplayFailure> {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
         match event.record {
@@ -285,7 +259,7 @@ impl Translation {
             EventRecord::IrecvRequest { request } => {
                 let call = self.call(Call::Irecv);
                 let (number, sequence) = self.post(request, call, now);
-                self.open(request, Request::Receive { number, sequence })?;
+                self.open(request, OpenRequest::Receive { number, sequence })?;
             }
             EventRecord::Recv(message) => self.blocking_receive(message, now, definitions)?,
             EventRecord::IsendComplete { request } => self.complete(request, None, now, definitions)?,
@@ -313,7 +287,7 @@ impl Translation {
             EventRecord::CollectiveRequest { request } => {
                 let call = self.call(Call::Other);
                 let (number, sequence) = self.post(request, call, now);
-                self.open(request, Request::Collective { number, sequence })?;
+                self.open(request, OpenRequest::Collective { number, sequence })?;
             }
             EventRecord::CollectiveComplete { collective, request } => {
                 self.complete_collective(collective, request, now, definitions)?;
@@ -358,10 +332,10 @@ impl Translation {
     }
 
     fn push(&mut self, operation: Operation, now: u64) {
-        self.push_slot(Slot::Ready(operation), now);
+        self.push_slot(QueuedOperation::Ready(operation), now);
     }
 
-    fn push_slot(&mut self, slot: Slot, now: u64) {
+    fn push_slot(&mut self, slot: QueuedOperation, now: u64) {
         self.compute_until(now);
         self.push_computed();
         self.queue.push_back(slot);
@@ -371,7 +345,7 @@ impl Translation {
     /// a region that is left and entered often costs no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
-        let operation = |(region, ps)| Slot::Ready(Operation::Compute { ps, region });
+        let operation = |(region, ps)| QueuedOperation::Ready(Operation::Compute { ps, region });
         self.queue.extend(computed.map(operation));
     }
 
@@ -388,13 +362,13 @@ impl Translation {
             return;
         };
         self.compute_until(now);
-        self.current = Some(Current {
+        self.current = Some(CurrentCall {
             region: mpi.clone(),
             stack: vec![region],
             completed: Vec::new(),
             sends: Vec::new(),
             first: self.head + self.queue.len() as u64,
-            is_wait: completes_requests(mpi.call),
+            is_wait: mpi.call.completes_requests(),
         });
     }
 
@@ -442,8 +416,8 @@ impl Translation {
         self.current = None;
         self.push_computed();
         for slot in &mut self.queue {
-            if matches!(slot, Slot::Posted { .. }) {
-                *slot = Slot::Dropped;
+            if matches!(slot, QueuedOperation::Posted { .. }) {
+                *slot = QueuedOperation::Dropped;
             }
         }
     }
@@ -467,7 +441,7 @@ impl Translation {
         self.next_number - 1
     }
 
-    fn open(&mut self, id: u64, request: Request) -> Result<(), String> {
+    fn open(&mut self, id: u64, request: OpenRequest) -> Result<(), String> {
         match self.requests.insert(id, request) {
             None => Ok(()),
             Some(_) => Err(format!("request {id} is started again before it is complete")),
@@ -480,7 +454,7 @@ impl Translation {
         request: Option<u64>,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         self.wait_before_start(now);
         let call = self.call(Call::Send);
         let (communicator, to) = self.place("send to", message, definitions)?;
@@ -489,7 +463,7 @@ impl Translation {
         // ranks that send to each other would wait for ever.
         let number = (request.is_some() || in_pair || starts_send(call)).then(|| self.number());
         if let (Some(id), Some(number)) = (request, number) {
-            self.open(id, Request::Send { number })?;
+            self.open(id, OpenRequest::Send { number })?;
         }
         let operation = Operation::Send {
             to,
@@ -514,7 +488,7 @@ impl Translation {
         message: MessageRecord,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         let call = self.call(Call::Recv);
         let number = (call == Call::Sendrecv).then(|| self.number());
         if let Some(current) = &mut self.current {
@@ -530,7 +504,7 @@ impl Translation {
         self.wait_before_start(now);
         let number = self.number();
         self.push_slot(
-            Slot::Posted {
+            QueuedOperation::Posted {
                 request,
                 number,
                 call,
@@ -546,11 +520,11 @@ impl Translation {
         received: Option<MessageRecord>,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         let number = match (self.requests.remove(&id), received) {
-            (Some(Request::Send { number }), None) => number,
-            (Some(Request::Receive { number, sequence }), Some(message)) => {
-                self.fill(sequence, Some(Completion::Receive(message)), definitions)?;
+            (Some(OpenRequest::Send { number }), None) => number,
+            (Some(OpenRequest::Receive { number, sequence }), Some(message)) => {
+                self.fill(sequence, Some(RequestCompletion::Receive(message)), definitions)?;
                 number
             }
             (None, _) => return Err(format!("request {id} completes but was never started").into()),
@@ -574,9 +548,9 @@ impl Translation {
         }
     }
 
-    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), Failure> {
+    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), ReplayFailure> {
         match self.requests.remove(&id) {
-            Some(Request::Receive { sequence, .. } | Request::Collective { sequence, .. }) => {
+            Some(OpenRequest::Receive { sequence, .. } | OpenRequest::Collective { sequence, .. }) => {
                 self.fill(sequence, None, definitions)
             }
             // A cancelled send went out all the same; nobody waits for it.
@@ -591,11 +565,15 @@ impl Translation {
         id: u64,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
-        let Some(Request::Collective { number, sequence }) = self.requests.remove(&id) else {
+    ) -> Result<(), ReplayFailure> {
+        let Some(OpenRequest::Collective { number, sequence }) = self.requests.remove(&id) else {
             return Err(format!("request {id} completes a collective but was never started as one").into());
         };
-        self.fill(sequence, Some(Completion::Collective(collective)), definitions)?;
+        self.fill(
+            sequence,
+            Some(RequestCompletion::Collective(collective)),
+            definitions,
+        )?;
         let replayed = self.collective(collective, None, Call::Other, definitions)?;
         if replayed.is_some() {
             self.note_completion(number, now);
@@ -669,8 +647,8 @@ impl Translation {
     ) -> Result<Option<Operation>, String> {
         let number = collective.operation;
         let which =
-            operation(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
-        let (CollectiveOperation::Regular(kind) | CollectiveOperation::Varying(kind)) = which else {
+            collective_kind(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
+        let (CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind)) = which else {
             return Ok(None);
         };
         let id = collective.communicator;
@@ -683,7 +661,7 @@ impl Translation {
         let own = self.own_rank(communicator, members);
         let rank =
             own.ok_or_else(|| format!("{} on communicator {id}, which it is no member of", kind.name()))?;
-        let share = Share {
+        let share = RecordedBytes {
             ranks: members.len() as u64,
             rank,
             sent: collective.sent,
@@ -695,7 +673,7 @@ impl Translation {
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
             // That ranks may differ is known, not what each gives to each.
-            counts: matches!(which, CollectiveOperation::Varying(_)).then(Box::default),
+            counts: matches!(which, CollectiveKind::Varying(_)).then(Box::default),
             request,
             call,
         }))
@@ -714,39 +692,23 @@ impl Translation {
         let Some(current) = &self.current else {
             return Ok(());
         };
-        let steps: &[_] = match &*current.region.name {
-            "MPI_Comm_dup"
-            | "MPI_Comm_dup_with_info"
-            | "MPI_Comm_create"
-            | "MPI_Cart_create"
-            | "MPI_Graph_create"
-            | "MPI_Dist_graph_create"
-            | "MPI_Dist_graph_create_adjacent" => &[AGREE],
-            "MPI_Comm_split" | "MPI_Comm_split_type" | "MPI_Cart_sub" => &[TELL, AGREE],
-            // MPI_Comm_create_group is a matter of some of the communicator's ranks only.
-            _ => return Ok(()),
+        // MPI_Comm_create_group concerns some of the communicator's ranks only.
+        let Some(steps) = creation_cost(&current.region.name) else {
+            return Ok(());
         };
         let call = current.region.call;
         let membership = known(definitions, collective.communicator)?;
-        self.housekeeping(membership, steps, call, now);
+        self.push_internal(membership, steps, call, now);
         Ok(())
     }
 
-    /// Collectives that a function makes of its own accord.
-    fn housekeeping(&mut self, membership: Membership, steps: &[Step], call: Call, now: u64) {
+    /// Appends the collectives that a function performs internally.
+    fn push_internal(&mut self, membership: Membership, steps: &[InternalCollective], call: Call, now: u64) {
         let Membership::Group(communicator) = membership else {
             return;
         };
         for (collective, bytes) in steps {
-            let operation = Operation::Collective {
-                collective: *collective,
-                communicator,
-                root: 0,
-                bytes: *bytes,
-                counts: None,
-                request: None,
-                call,
-            };
+            let operation = internal_collective(communicator, *collective, *bytes, call);
             self.push(operation, now);
         }
     }
@@ -812,9 +774,9 @@ impl Translation {
         };
         let call = self.call(Call::Other);
         if creates(operation) {
-            self.housekeeping(membership, &[AGREE, EXPOSE], call, now);
+            self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_WINDOWS], call, now);
         } else if destroys(operation) {
-            self.housekeeping(membership, &[(crate::Collective::Barrier, 0)], call, now);
+            self.push_internal(membership, &[(crate::Collective::Barrier, 0)], call, now);
         } else if let Membership::Group(communicator) = membership {
             self.push(Operation::Fence { communicator, call }, now);
         }
@@ -847,16 +809,6 @@ fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
         .ok_or_else(|| format!("communicator {id} is used but not defined"))
 }
 
-/// A collective, and its bytes.
-type Step = (crate::Collective, u64);
-
-/// All agree on a free context id: MPICH reduces a mask of 2048 of them.
-const AGREE: Step = (crate::Collective::Allreduce, 256);
-/// Each tells the others its colour and key.
-const TELL: Step = (crate::Collective::Allgather, 8);
-/// Each tells the others where its memory is: address, size and unit.
-const EXPOSE: Step = (crate::Collective::Allgather, 32);
-
 /// Whether an `OTF2_CollectiveOp` makes a communicator or window.
 fn creates(operation: u32) -> bool {
     matches!(operation, 17 | 21)
@@ -888,15 +840,6 @@ fn root(recorded: u32, kind: crate::Collective, own: u64, ranks: usize, inter: b
             "{name} with root {root} on a communicator of {ranks} ranks"
         )),
     }
-}
-
-/// Whether a function exists to complete requests.
-fn completes_requests(call: Call) -> bool {
-    use Call::{Test, Testall, Testany, Testsome, Wait, Waitall, Waitany, Waitsome};
-    matches!(
-        call,
-        Wait | Waitall | Waitany | Waitsome | Test | Testall | Testany | Testsome
-    )
 }
 
 /// Whether a function starts a send that something else completes.

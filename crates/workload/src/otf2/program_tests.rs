@@ -3,20 +3,20 @@ use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
 
-/// Events from memory.
+/// EventSource from memory.
 #[derive(Clone)]
 struct Recorded {
     events: Vec<TimedEvent>,
     used: usize,
 }
 
-impl Events for Recorded {
+impl EventSource for Recorded {
     fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         self.used += 1;
         Ok(self.events.get(self.used - 1).copied())
     }
 
-    fn fork(&self) -> Box<dyn Events> {
+    fn fork(&self) -> Box<dyn EventSource> {
         Box::new(self.clone())
     }
 }
@@ -58,7 +58,7 @@ fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
 /// The same with the longest queue.
 fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut translation = Translation::new(1);
+    let mut replay = EventReplay::new(1);
     let mut events = Recorded {
         events: parts.concat(),
         used: 0,
@@ -66,13 +66,13 @@ fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), St
     let mut operations = Vec::new();
     let mut longest = 0;
     loop {
-        match translation.next(&definitions, &mut events) {
+        match replay.next(&definitions, &mut events) {
             Ok(Some(operation)) => operations.push(operation),
             Ok(None) => return Ok((operations, longest)),
-            Err(Failure::Meaning(message)) => return Err(message),
-            Err(Failure::Source(error)) => panic!("{error}"),
+            Err(ReplayFailure::Invalid(message)) => return Err(message),
+            Err(ReplayFailure::Source(error)) => panic!("{error}"),
         }
-        longest = longest.max(translation.waiting());
+        longest = longest.max(replay.waiting());
     }
 }
 
@@ -561,9 +561,9 @@ fn computation_is_exact_over_any_span() {
         events: (0..=3000).flat_map(send).collect(),
         used: 0,
     };
-    let mut translation = Translation::new(1);
+    let mut replay = EventReplay::new(1);
     let mut total = 0;
-    while let Some(operation) = translation.next(&definitions, &mut events).unwrap() {
+    while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
         if let Operation::Compute { ps, .. } = operation {
             assert!((333..=334).contains(&ps));
             total += ps;

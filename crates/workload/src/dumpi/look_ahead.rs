@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::record::{Cursor, Record, Status};
+use super::record::{DumpiRecord, RecordCursor, Status};
 use crate::TraceError;
+use crate::mpi_calls::ANY;
 
 /// Receives whose fate is kept.
 pub const KEPT: usize = 4096;
@@ -16,12 +17,9 @@ pub const KEPT: usize = 4096;
 /// Handle of `MPI_REQUEST_NULL`.
 pub const NULL_REQUEST: i64 = 1;
 
-/// `MPI_ANY_SOURCE` and `MPI_ANY_TAG`.
-pub const ANY: i64 = -1;
-
 /// What became of a posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ReceiveFate {
     /// A message came, from this rank and with this tag, where it was recorded.
     Received {
         /// Rank in the communicator.
@@ -39,7 +37,7 @@ pub enum Fate {
 ///
 /// # Errors
 /// It says that it completes one that is not in its list.
-pub fn completions(record: &Record, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
+pub fn completions(record: &DumpiRecord, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
     out.clear();
     let r = record;
     let status = |i: usize| r.statuses.get(i).copied();
@@ -65,7 +63,7 @@ pub fn completions(record: &Record, out: &mut Vec<(i64, Option<Status>)>) -> Res
     Ok(())
 }
 
-fn chosen(record: &Record, index: i64) -> Result<i64, String> {
+fn chosen(record: &DumpiRecord, index: i64) -> Result<i64, String> {
     let requests = record.array(0);
     let request = usize::try_from(index).ok().and_then(|i| requests.get(i));
     let request = request.ok_or_else(|| format!("completes number {index} of {} requests", requests.len()));
@@ -74,39 +72,39 @@ fn chosen(record: &Record, index: i64) -> Result<i64, String> {
 
 /// Which receives are followed.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter {
+pub struct ReceiveFilter {
     /// Also those from a known source, because the rank cancels some.
     pub all: bool,
 }
 
-impl Filter {
+impl ReceiveFilter {
     /// Whether a receive with this envelope is followed.
-    pub fn takes(self, source: i64, tag: i64) -> bool {
+    pub fn follows(self, source: i64, tag: i64) -> bool {
         source >= ANY && (self.all || source == ANY || tag == ANY)
     }
 }
 
 /// A cursor that runs ahead.
-pub struct Ahead {
-    cursor: Cursor,
-    record: Record,
-    filter: Filter,
+pub struct LookAhead {
+    cursor: RecordCursor,
+    record: DumpiRecord,
+    filter: ReceiveFilter,
     scratch: Vec<(i64, Option<Status>)>,
     /// Receives posted so far.
     posted: u64,
     open: BTreeMap<i64, u64>,
     cancelled: BTreeSet<i64>,
     persistent: BTreeSet<i64>,
-    fates: BTreeMap<u64, Fate>,
+    fates: BTreeMap<u64, ReceiveFate>,
     ended: bool,
 }
 
-impl Ahead {
+impl LookAhead {
     /// Begins at a record; none of the receives before it is followed.
-    pub fn new(cursor: Cursor, filter: Filter) -> Ahead {
-        Ahead {
+    pub fn new(cursor: RecordCursor, filter: ReceiveFilter) -> LookAhead {
+        LookAhead {
             cursor,
-            record: Record::default(),
+            record: DumpiRecord::default(),
             filter,
             scratch: Vec::new(),
             posted: 0,
@@ -122,13 +120,13 @@ impl Ahead {
     ///
     /// # Errors
     /// The file is broken.
-    pub fn fate(&mut self, n: u64) -> Result<Fate, TraceError> {
+    pub fn fate(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         loop {
             if let Some(fate) = self.fates.remove(&n) {
                 return Ok(fate);
             }
             if self.ended {
-                return Ok(Fate::Never);
+                return Ok(ReceiveFate::Never);
             }
             if self.fates.len() >= KEPT {
                 return self.search(n);
@@ -144,13 +142,13 @@ impl Ahead {
     }
 
     /// Looks for one receive alone, from here on.
-    fn search(&mut self, n: u64) -> Result<Fate, TraceError> {
+    fn search(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         let Some((id, _)) = self.open.iter().find(|(_, posted)| **posted == n) else {
-            return Ok(Fate::Never);
+            return Ok(ReceiveFate::Never);
         };
         let id = *id;
         self.open.remove(&id);
-        let mut alone = Ahead::new(self.cursor.clone(), self.filter);
+        let mut alone = LookAhead::new(self.cursor.clone(), self.filter);
         alone.open.insert(id, n);
         if self.cancelled.contains(&id) {
             alone.cancelled.insert(id);
@@ -165,44 +163,36 @@ impl Ahead {
             alone.fates.clear();
             alone.open.retain(|_, posted| *posted == n);
         }
-        Ok(Fate::Never)
+        Ok(ReceiveFate::Never)
     }
 
     fn step(&mut self) -> Result<(), TraceError> {
         let mut record = std::mem::take(&mut self.record);
-        let more = self.cursor.next(&mut record);
-        match more {
-            Ok(true) => {
-                let taken = self.take(&record);
-                taken.map_err(|message| {
-                    let (name, offset) = (record.name(), record.offset);
-                    self.cursor
-                        .file()
-                        .error(format!("{name} at byte {offset}: {message}"))
-                })?;
-            }
-            Ok(false) => self.ended = true,
-            Err(error) => return Err(error),
+        if self.cursor.next(&mut record)? {
+            let taken = self.take(&record);
+            taken.map_err(|message| self.cursor.error(&record, message))?;
+        } else {
+            self.ended = true;
         }
         self.record = record;
         Ok(())
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), String> {
+    fn take(&mut self, record: &DumpiRecord) -> Result<(), String> {
         let r = record;
         match r.name() {
             "MPI_Irecv" => {
                 let id = r.number(5);
-                self.close(id, Fate::Never);
+                self.close(id, ReceiveFate::Never);
                 self.persistent.remove(&id);
-                if self.filter.takes(r.number(2), r.number(3)) {
+                if self.filter.follows(r.number(2), r.number(3)) {
                     self.post(id);
                 }
             }
             "MPI_Recv_init" => {
                 let id = r.number(5);
-                self.close(id, Fate::Never);
-                if self.filter.takes(r.number(2), r.number(3)) {
+                self.close(id, ReceiveFate::Never);
+                if self.filter.follows(r.number(2), r.number(3)) {
                     self.persistent.insert(id);
                 } else {
                     self.persistent.remove(&id);
@@ -210,7 +200,7 @@ impl Ahead {
             }
             "MPI_Isend" | "MPI_Issend" | "MPI_Ibsend" | "MPI_Irsend" | "MPI_Send_init" | "MPI_Ssend_init"
             | "MPI_Bsend_init" | "MPI_Rsend_init" => {
-                self.close(r.number(5), Fate::Never);
+                self.close(r.number(5), ReceiveFate::Never);
                 self.persistent.remove(&r.number(5));
             }
             "MPI_Start" => self.start(r.number(0)),
@@ -221,7 +211,7 @@ impl Ahead {
                 }
             }
             "MPI_Request_free" => {
-                self.close(r.number(0), Fate::Unknown);
+                self.close(r.number(0), ReceiveFate::Unknown);
                 self.persistent.remove(&r.number(0));
             }
             _ => {
@@ -229,15 +219,15 @@ impl Ahead {
                 let found = completions(r, &mut done);
                 for (id, status) in &done {
                     let fate = match status {
-                        Some(status) if status.cancelled => Fate::Never,
+                        Some(status) if status.cancelled => ReceiveFate::Never,
                         Some(status) if status.source >= 0 => {
                             self.cancelled.remove(id);
-                            Fate::Received {
+                            ReceiveFate::Received {
                                 source: status.source.into(),
                                 tag: status.tag.map(i64::from).filter(|tag| *tag >= 0),
                             }
                         }
-                        _ => Fate::Unknown,
+                        _ => ReceiveFate::Unknown,
                     };
                     self.close(*id, fate);
                 }
@@ -250,7 +240,7 @@ impl Ahead {
 
     fn start(&mut self, id: i64) {
         if self.persistent.contains(&id) {
-            self.close(id, Fate::Never);
+            self.close(id, ReceiveFate::Never);
             self.post(id);
         }
     }
@@ -260,10 +250,10 @@ impl Ahead {
         self.posted += 1;
     }
 
-    fn close(&mut self, id: i64, fate: Fate) {
+    fn close(&mut self, id: i64, fate: ReceiveFate) {
         let cancelled = self.cancelled.remove(&id);
         if let Some(n) = self.open.remove(&id) {
-            let fate = if cancelled { Fate::Never } else { fate };
+            let fate = if cancelled { ReceiveFate::Never } else { fate };
             self.fates.insert(n, fate);
         }
     }

@@ -6,12 +6,12 @@ use crate::{Call, Collective, CollectiveInfo, Counts, Operation};
 
 /// The collectives of a recording, added up by name.
 #[derive(Debug, Default)]
-pub struct Collectives(BTreeMap<&'static str, CollectiveInfo>);
+pub struct CollectiveTotals(BTreeMap<&'static str, CollectiveInfo>);
 
-impl Collectives {
+impl CollectiveTotals {
     /// Adds one rank's part in a collective of so many ranks, among which its own number is `own`. Other operations
     /// have none.
-    pub fn note(&mut self, operation: &Operation, ranks: usize, own: u64) {
+    pub fn add(&mut self, operation: &Operation, ranks: usize, own: u64) {
         let Operation::Collective {
             collective,
             root,
@@ -23,13 +23,13 @@ impl Collectives {
         else {
             return;
         };
-        let share = Share {
+        let part = RankCollective {
             ranks: ranks as u64,
             own,
             is_root: own == u64::from(*root),
             bytes: *bytes,
         };
-        let (sent, received) = share.bytes(*collective, counts.as_deref());
+        let (sent, received) = part.bytes(*collective, counts.as_deref());
         let entry = self.0.entry(name(*collective, *call)).or_default();
         entry.calls += 1;
         entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
@@ -59,7 +59,7 @@ fn name(collective: Collective, call: Call) -> &'static str {
 }
 
 /// One rank in a collective. Bytes are counted as Score-P does, so that traces of both formats compare.
-struct Share {
+struct RankCollective {
     /// Size of the communicator.
     ranks: u64,
     /// The rank in it.
@@ -70,7 +70,7 @@ struct Share {
     bytes: u64,
 }
 
-impl Share {
+impl RankCollective {
     /// Bytes sent and received.
     fn bytes(&self, collective: Collective, counts: Option<&Counts>) -> (u64, u64) {
         match counts {

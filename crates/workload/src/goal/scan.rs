@@ -4,18 +4,19 @@
 use std::collections::BTreeMap;
 
 use super::Schedule;
-use super::tally::Tally;
+use super::balance::MessageCounts;
 use crate::info::{CommunicatorInfo, MessageInfo};
+use crate::scan::counted_notes;
 use crate::{Operation, Program, TraceError, TraceInfo, Workload};
 
 /// Sums up a schedule.
 pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
-    let mut totals = Totals::default();
+    let mut totals = ScheduleTotals::default();
     for rank in 0..schedule.ranks() {
         totals.rank(schedule, rank)?;
     }
     let file = schedule.file.display().to_string();
-    totals.tally.check().map_err(|(rank, message)| TraceError {
+    totals.balance.check().map_err(|(rank, message)| TraceError {
         file: file.clone(),
         rank: Some(rank),
         message,
@@ -25,7 +26,7 @@ pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
 
 /// Counts over all ranks.
 #[derive(Default)]
-struct Totals {
+struct ScheduleTotals {
     operations: u64,
     compute_ps: u64,
     calls: BTreeMap<String, u64>,
@@ -33,12 +34,12 @@ struct Totals {
     sent_bytes: u128,
     received_bytes: u128,
     wildcards: u64,
-    tally: Tally,
+    balance: MessageCounts,
     several_cpus: u64,
     several_nics: u64,
 }
 
-impl Totals {
+impl ScheduleTotals {
     fn rank(&mut self, schedule: &Schedule, rank: u32) -> Result<(), TraceError> {
         let mut program = schedule.rank_program(rank)?;
         while let Some(operation) = program.next()? {
@@ -58,7 +59,7 @@ impl Totals {
                 return;
             }
             Operation::Send { to, bytes, call, .. } => {
-                self.tally.add(*to, 1, 0);
+                self.balance.add(*to, 1, 0);
                 *self.sizes.entry(*bytes).or_default() += 1;
                 self.sent_bytes += u128::from(*bytes);
                 call
@@ -70,7 +71,7 @@ impl Totals {
                 call,
                 ..
             } => {
-                self.tally.add(rank, 0, 1);
+                self.balance.add(rank, 0, 1);
                 self.wildcards += u64::from(from.is_none() || tag.is_none());
                 self.received_bytes += u128::from(*bytes);
                 call
@@ -116,12 +117,7 @@ impl Totals {
                 "receives take a message from any rank or of any tag",
             ),
         ];
-        notes.extend(
-            counted
-                .iter()
-                .filter(|(n, _)| *n > 0)
-                .map(|(n, what)| format!("{n} {what}")),
-        );
+        notes.extend(counted_notes(counted));
         if self.sent_bytes != self.received_bytes {
             notes.push(format!(
                 "{} bytes are sent, but {} received: buffers are larger than messages, or too small",

@@ -6,11 +6,11 @@ use super::graph::{Kind, Node};
 
 /// Messages to and receives at each rank.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct MessageCounts {
     ranks: BTreeMap<u32, (u64, u64)>,
 }
 
-impl Tally {
+impl MessageCounts {
     /// Counts one operation of a rank.
     pub fn count(&mut self, rank: u32, node: Node) {
         match node.kind {
