@@ -113,12 +113,7 @@ impl Rank {
     ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
         let rank = self.member(call, communicator)?;
-        let share = CollectiveCall {
-            rank,
-            ranks: self.size_of(communicator),
-            root: 0,
-            bytes: 0,
-        };
+        let share = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
         let window = communicator | WINDOW_CONTEXT;
         let schedule = self.next_schedule(
             Collective::Barrier,

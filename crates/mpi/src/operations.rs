@@ -197,12 +197,7 @@ impl Rank {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
                 self.peer(call, communicator, root)?;
-                let share = CollectiveCall {
-                    rank,
-                    ranks: self.size_of(communicator),
-                    root,
-                    bytes,
-                };
+                let share = CollectiveCall::new(rank, self.size_of(communicator), root, bytes);
                 let request = request
                     .map(|request| self.check_unused(call, request))
                     .transpose()?;

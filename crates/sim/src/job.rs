@@ -11,7 +11,7 @@ use config::Section;
 use des::{Stream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
-use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
+use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext, Random, SizeDistribution};
 use workload::{Interpreters, Workload};
 
 use crate::Error;
@@ -65,7 +65,7 @@ pub struct TrafficJob {
     /// When.
     arrival: Box<dyn Arrival>,
     /// How large messages are.
-    size: Box<dyn Size>,
+    size: Box<dyn SizeDistribution>,
     /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
     pub load: f64,
     /// Its hosts; none: all of them.
@@ -427,7 +427,7 @@ impl Rooms<'_> {
         let all_in_order =
             |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
         let is_whole = hosts.as_ref().is_none_or(all_in_order);
-        let mut place = Place {
+        let mut place = PatternContext {
             hosts: host_count,
             network: is_whole.then_some(&geometry as &dyn Geometry),
             folder,
@@ -444,7 +444,8 @@ impl Rooms<'_> {
             return Err(traffic.error("load", message).into());
         }
         let injection = network.injection_bits_per_s();
-        let pace = Pace::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
+        let pace =
+            OfferedLoad::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
         Ok(JobKind::Traffic(TrafficJob {
             pattern,
             arrival: (arrival.build)(traffic, &pace)?,

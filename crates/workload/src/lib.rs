@@ -21,5 +21,5 @@ pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
 };
 pub use repeat::repeated;
-pub use source::{Interpreter, Interpreters, SOURCES, Source, named, read};
+pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};

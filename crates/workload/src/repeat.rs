@@ -43,7 +43,7 @@ impl Workload for Repeated {
             has_begun: false,
             workload: self.workload.clone(),
             rank,
-            numbers: Numbers::new(),
+            numbers: RequestNumbers::new(),
         }))
     }
 
@@ -61,7 +61,7 @@ struct Repetitions {
     left: u64,
     /// Whether the one under way has given an operation.
     has_begun: bool,
-    numbers: Numbers,
+    numbers: RequestNumbers,
 }
 
 impl Program for Repetitions {
@@ -92,7 +92,7 @@ impl Program for Repetitions {
 
 /// The numbers of requests. A repetition may leave requests open that nobody waits for, which the next one,
 /// using the same numbers, would clash with: it gets other ones.
-struct Numbers {
+struct RequestNumbers {
     /// Open requests of this repetition, with the number that they have outside.
     open: BTreeMap<u64, u64>,
     /// Numbers, outside, of all open requests, those that earlier repetitions have left included.
@@ -101,9 +101,9 @@ struct Numbers {
     spare: u64,
 }
 
-impl Numbers {
-    fn new() -> Numbers {
-        Numbers {
+impl RequestNumbers {
+    fn new() -> RequestNumbers {
+        RequestNumbers {
             open: BTreeMap::new(),
             taken: BTreeSet::new(),
             spare: u64::MAX,
@@ -166,17 +166,17 @@ mod tests {
     use crate::Call;
 
     /// One rank with these operations.
-    struct Fixed(Vec<Operation>);
+    struct ListWorkload(Vec<Operation>);
 
-    struct List(std::vec::IntoIter<Operation>);
+    struct ListProgram(std::vec::IntoIter<Operation>);
 
-    impl Program for List {
+    impl Program for ListProgram {
         fn next(&mut self) -> Result<Option<Operation>, TraceError> {
             Ok(self.0.next())
         }
     }
 
-    impl Workload for Fixed {
+    impl Workload for ListWorkload {
         fn ranks(&self) -> u32 {
             1
         }
@@ -187,7 +187,7 @@ mod tests {
             Arc::new(["main".to_string()])
         }
         fn program(&self, _: u32) -> Result<Box<dyn Program>, TraceError> {
-            Ok(Box::new(List(self.0.clone().into_iter())))
+            Ok(Box::new(ListProgram(self.0.clone().into_iter())))
         }
         fn reopens(&self) -> bool {
             true
@@ -213,7 +213,9 @@ mod tests {
     }
 
     fn repeat(operations: Vec<Operation>, times: u64) -> Vec<Operation> {
-        let mut program = repeated(Arc::new(Fixed(operations)), times).program(0).unwrap();
+        let mut program = repeated(Arc::new(ListWorkload(operations)), times)
+            .program(0)
+            .unwrap();
         let all = std::iter::from_fn(|| program.next().unwrap()).collect();
         assert_eq!(program.next(), Ok(None));
         all
@@ -224,7 +226,7 @@ mod tests {
         let once = vec![Operation::Compute { ps: 3, region: None }, isend(7), wait(&[7])];
         assert_eq!(repeat(once.clone(), 1), once);
         assert_eq!(repeat(once.clone(), 4), vec![once.clone(); 4].concat());
-        let of = repeated(Arc::new(Fixed(once)), 3);
+        let of = repeated(Arc::new(ListWorkload(once)), 3);
         assert_eq!((of.ranks(), of.regions().len(), of.reopens()), (1, 1, true));
         assert_eq!(of.communicators()[0], [0]);
     }

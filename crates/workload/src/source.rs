@@ -8,7 +8,7 @@ use config::{Error, Section};
 use crate::{Workload, dumpi, motif, trace};
 
 /// One kind of workloads, named by the key that says which.
-pub struct Source {
+pub struct WorkloadSource {
     /// The key in the table `workload`.
     pub key: &'static str,
     /// What results call a job with it: `trace`, `motif` or `program`.
@@ -23,38 +23,38 @@ pub struct Source {
 pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
 /// All kinds, in the order in which errors name them.
-pub static SOURCES: &[Source] = &[
-    Source {
+pub static SOURCES: &[WorkloadSource] = &[
+    WorkloadSource {
         key: "dumpi",
         kind: "trace",
         summary: "a trace in the format DUMPI: its meta file or folder",
         read: read_dumpi,
     },
-    Source {
+    WorkloadSource {
         key: "goal",
         kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
         read: |section, folder| read_trace(section, "goal", folder),
     },
-    Source {
+    WorkloadSource {
         key: "liballprof",
         kind: "trace",
         summary: "a trace in the format liballprof: the file of rank 0 or the folder",
         read: |section, folder| read_trace(section, "liballprof", folder),
     },
-    Source {
+    WorkloadSource {
         key: "motif",
         kind: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
         read: |section, _| motif::read(section),
     },
-    Source {
+    WorkloadSource {
         key: "otf2",
         kind: "trace",
         summary: "a trace in the format OTF2: its anchor file or folder",
         read: |section, folder| read_trace(section, "otf2", folder),
     },
-    Source {
+    WorkloadSource {
         key: "python",
         kind: "program",
         summary: "a program in Python: the file of a generator function that is called for each rank",
@@ -70,7 +70,7 @@ pub static SOURCES: &[Source] = &[
 pub trait Interpreter: Send + Sync {
     /// The key of the source whose place it takes.
     fn key(&self) -> &'static str;
-    /// As [`Source::read`].
+    /// As [`WorkloadSource::read`].
     ///
     /// # Errors
     /// What is wrong with the table or with the program.
@@ -84,8 +84,8 @@ pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 ///
 /// # Errors
 /// None or several of them.
-pub fn named(section: &Section) -> Result<&'static Source, Error> {
-    let named: Vec<&'static Source> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
+pub fn named(section: &Section) -> Result<&'static WorkloadSource, Error> {
+    let named: Vec<&'static WorkloadSource> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
     match named[..] {
         [one] => Ok(one),
         _ => {

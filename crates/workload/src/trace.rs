@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, otf2};
 
 /// One format of traces.
-pub struct Format {
+pub struct TraceFormat {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
     /// One line for people: what it is and which file to give.
@@ -26,7 +26,7 @@ pub struct Format {
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[Format] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
+pub static FORMATS: &[TraceFormat] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
 
 /// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
 ///
@@ -55,7 +55,7 @@ fn error(path: &Path, message: String) -> TraceError {
 }
 
 /// The main file of a trace, and its format.
-pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static Format), TraceError> {
+pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static TraceFormat), TraceError> {
     let metadata = fs::metadata(path).map_err(|e| error(path, format!("cannot be opened: {e}")))?;
     let file = if metadata.is_dir() {
         main_file(path)?

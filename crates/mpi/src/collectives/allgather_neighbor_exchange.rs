@@ -66,12 +66,7 @@ mod tests {
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let call = CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            };
+            let call = CollectiveCall::new(0, ranks, 0, 0);
             let n = u64::from(ranks);
             let even = ranks.is_multiple_of(2);
             let carried = |message: MessagePassage| match even {

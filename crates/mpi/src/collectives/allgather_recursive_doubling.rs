@@ -52,12 +52,7 @@ mod tests {
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let carried =
                 |message: MessagePassage| match folding.phase(message.round, folding.doublings).unwrap() {
                     FoldingPhase::Fold => vec![message.from],

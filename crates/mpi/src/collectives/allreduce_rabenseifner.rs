@@ -49,12 +49,7 @@ mod tests {
     #[test]
     fn everyone_has_every_contribution_to_every_part_once() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);
             let position = |rank: u32| folding.position(rank).unwrap();
             let carried = |message: MessagePassage| match folding.phase(message.round, 2 * d).unwrap() {

@@ -39,12 +39,7 @@ mod tests {
     #[test]
     fn everyone_has_every_contribution_once_in_every_part() {
         every_size(|ranks| {
-            let call = CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 1000,
-            };
+            let call = CollectiveCall::new(0, ranks, 0, 1000);
             let part = CollectiveArgs::new(call, None);
             let sizes: Vec<u64> = (0..ranks).map(|rank| part.part(rank)).collect();
             let carried = |message: MessagePassage| vec![sent_part(&part, message.from, message.round)];

@@ -376,12 +376,7 @@ mod tests {
         ranks: u32,
         bytes: u64,
     ) -> &'static str {
-        let call = CollectiveCall {
-            rank: 0,
-            ranks,
-            root: 0,
-            bytes,
-        };
+        let call = CollectiveCall::new(0, ranks, 0, bytes);
         algorithms
             .select(collective, Call::Other, &CollectiveArgs::new(call, None))
             .name
@@ -443,12 +438,7 @@ mod tests {
     fn v_variants_go_by_what_all_ranks_know() {
         let default = AlgorithmSelection::default();
         let of = |collective, call, bytes, counts: Option<&Counts>| {
-            let call_of = CollectiveCall {
-                rank: 0,
-                ranks: 3,
-                root: 0,
-                bytes,
-            };
+            let call_of = CollectiveCall::new(0, 3, 0, bytes);
             default
                 .select(collective, call, &CollectiveArgs::new(call_of, counts))
                 .name
@@ -587,12 +577,7 @@ mod tests {
         algorithms.choose(Collective::Alltoall, "pairwise").unwrap();
         assert_eq!(chosen(&algorithms, Collective::Alltoall, 4, 1), "pairwise");
         algorithms.choose(Collective::Gather, "binomial").unwrap();
-        let call = CollectiveCall {
-            rank: 0,
-            ranks: 4,
-            root: 0,
-            bytes: 1,
-        };
+        let call = CollectiveCall::new(0, 4, 0, 1);
         let part = CollectiveArgs::new(call, None);
         assert_eq!(
             algorithms

@@ -154,12 +154,7 @@ mod tests {
     fn every_position_has_one_rank_and_covers_its_pair() {
         for ranks in 1..=40u32 {
             for root in 0..ranks {
-                let call = CollectiveCall {
-                    rank: 0,
-                    ranks,
-                    root,
-                    bytes: 0,
-                };
+                let call = CollectiveCall::new(0, ranks, root, 0);
                 for folding in [Folding::new(&call), Folding::from_root(&call)] {
                     let positions = 1 << folding.doublings;
                     assert_eq!(folding.covered(0..positions), 0..ranks);

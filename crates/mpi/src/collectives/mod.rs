@@ -72,6 +72,16 @@ pub struct CollectiveCall {
 }
 
 impl CollectiveCall {
+    /// The part of `rank` of `ranks`.
+    pub fn new(rank: u32, ranks: u32, root: u32, bytes: u64) -> CollectiveCall {
+        CollectiveCall {
+            rank,
+            ranks,
+            root,
+            bytes,
+        }
+    }
+
     /// Rounds in which a distance that doubles covers all ranks: log2 of the ranks, rounded up.
     fn doublings(&self) -> u32 {
         u32::BITS - (self.ranks - 1).leading_zeros()
@@ -418,12 +428,7 @@ mod tests {
     #[test]
     fn one_rank_has_nothing_to_do() {
         for algorithm in ALGORITHMS {
-            let call = CollectiveCall {
-                rank: 0,
-                ranks: 1,
-                root: 0,
-                bytes: 100,
-            };
+            let call = CollectiveCall::new(0, 1, 0, 100);
             let mut round = Round::default();
             let rounds = (0..)
                 .take_while(|k| (algorithm.round)(&CollectiveArgs::new(call, None), *k, &mut round))
@@ -436,12 +441,7 @@ mod tests {
 
     #[test]
     fn parts_add_up() {
-        let call = CollectiveCall {
-            rank: 0,
-            ranks: 7,
-            root: 0,
-            bytes: 100,
-        };
+        let call = CollectiveCall::new(0, 7, 0, 100);
         let even = CollectiveArgs::new(call, None);
         let parts: Vec<u64> = (0..7).map(|rank| even.part(rank)).collect();
         assert_eq!(parts.iter().sum::<u64>(), 100);
@@ -456,12 +456,7 @@ mod tests {
 
     #[test]
     fn counts_go_before_bytes_and_broken_ones_do_no_harm() {
-        let call = CollectiveCall {
-            rank: 2,
-            ranks: 3,
-            root: 0,
-            bytes: 100,
-        };
+        let call = CollectiveCall::new(2, 3, 0, 100);
         let counts = Counts {
             sends: vec![7],
             receives: vec![1, 2, 4],

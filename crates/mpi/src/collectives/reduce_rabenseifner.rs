@@ -58,12 +58,7 @@ mod tests {
     #[test]
     fn the_root_has_every_contribution_to_every_part_once() {
         every_size_and_root(|ranks, root| {
-            let folding = Folding::from_root(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root,
-                bytes: 0,
-            });
+            let folding = Folding::from_root(&CollectiveCall::new(0, ranks, root, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);
             let position = |rank: u32| folding.position(rank).unwrap();
             let step = |message: MessagePassage| match folding.phase(message.round, 2 * d).unwrap() {

@@ -47,12 +47,7 @@ mod tests {
     #[test]
     fn everyone_has_every_contribution_to_its_part() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let d = folding.doublings;
             let carried = |message: MessagePassage| match folding.phase(message.round, d).unwrap() {
                 FoldingPhase::Fold => (0..ranks).collect::<Vec<_>>(),

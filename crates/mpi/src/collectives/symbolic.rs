@@ -114,12 +114,7 @@ pub fn run_with<State, Payload>(
                 continue;
             }
             if current.is_none() {
-                let call = CollectiveCall {
-                    rank,
-                    ranks,
-                    root,
-                    bytes,
-                };
+                let call = CollectiveCall::new(rank, ranks, root, bytes);
                 let mut round = Round::default();
                 progress = true;
                 let part = CollectiveArgs::new(call, counts[rank as usize].as_ref());

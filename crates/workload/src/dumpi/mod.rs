@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
-use crate::trace::Format;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, TraceInfo, Workload};
 use communicators::CommunicatorCalls;
 use datatypes::TypeSizeHints;
@@ -35,7 +35,7 @@ use program::DumpiProgram;
 use record::{DumpiRecord, Interval, RecordCursor};
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "dumpi",
     summary: "DUMPI, as SST's library writes it: give the file NAME.meta, or the folder that holds it",
     main: "*.meta",

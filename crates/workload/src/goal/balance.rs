@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::graph::{Kind, Node};
+use super::graph::{GoalNode, NodeKind};
 
 /// Messages to and receives at each rank.
 #[derive(Debug, Default)]
@@ -12,11 +12,11 @@ pub struct MessageCounts {
 
 impl MessageCounts {
     /// Counts one operation of a rank.
-    pub fn count(&mut self, rank: u32, node: Node) {
+    pub fn count(&mut self, rank: u32, node: GoalNode) {
         match node.kind {
-            Kind::Send => self.add(node.peer, 1, 0),
-            Kind::Receive => self.add(rank, 0, 1),
-            Kind::Calc => {}
+            NodeKind::Send => self.add(node.peer, 1, 0),
+            NodeKind::Receive => self.add(rank, 0, 1),
+            NodeKind::Calc => {}
         }
     }
 

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::graph::Block;
+use super::graph::GoalBlock;
 use crate::TraceError;
 
 const MAGIC: u64 = 4223;
@@ -32,7 +32,7 @@ fn magic(head: &[u8]) -> Option<u64> {
 ///
 /// # Errors
 /// It cannot be read, or is damaged there.
-pub fn blocks(path: &Path) -> Result<Vec<Block>, TraceError> {
+pub fn blocks(path: &Path) -> Result<Vec<GoalBlock>, TraceError> {
     let fail = |rank, message: String| TraceError {
         file: path.display().to_string(),
         rank,
@@ -82,7 +82,11 @@ pub fn blocks(path: &Path) -> Result<Vec<Block>, TraceError> {
             );
             return Err(fail(Some(rank), message));
         }
-        blocks.push(Block::File(file.clone(), begin + MAGIC_BYTES, end + MAGIC_BYTES));
+        blocks.push(GoalBlock::File(
+            file.clone(),
+            begin + MAGIC_BYTES,
+            end + MAGIC_BYTES,
+        ));
     }
     Ok(blocks)
 }

@@ -23,7 +23,7 @@ const PAGE: usize = 1024;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// Sends.
     Send,
     /// Receives.
@@ -34,7 +34,7 @@ pub enum Kind {
 
 /// A part of the appendix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct List {
+pub struct DependencyList {
     /// Entries.
     pub count: u32,
     /// Place of the first.
@@ -43,11 +43,11 @@ pub struct List {
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct GoalNode {
     /// How many it follows.
     pub prerequisites: u32,
     /// What it does.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// The other rank, or [`ANY`].
     pub peer: u32,
     /// Bytes, or nanoseconds of a calc.
@@ -59,18 +59,18 @@ pub struct Node {
     /// NIC.
     pub nic: u8,
     /// Those that follow its end.
-    pub ended: List,
+    pub ended: DependencyList,
     /// Those that follow its start.
-    pub started: List,
+    pub started: DependencyList,
 }
 
-impl Node {
+impl GoalNode {
     fn to_bytes(self) -> [u8; OPERATION_BYTES as usize] {
         let mut bytes = [0; OPERATION_BYTES as usize];
         let kind = match self.kind {
-            Kind::Send => 1,
-            Kind::Receive => 2,
-            Kind::Calc => 3,
+            NodeKind::Send => 1,
+            NodeKind::Receive => 2,
+            NodeKind::Calc => 3,
         };
         bytes[..4].copy_from_slice(&self.prerequisites.to_le_bytes());
         bytes[4] = kind;
@@ -91,23 +91,23 @@ impl Node {
         bytes
     }
 
-    fn from_bytes(bytes: [u8; OPERATION_BYTES as usize]) -> Result<Node, String> {
+    fn from_bytes(bytes: [u8; OPERATION_BYTES as usize]) -> Result<GoalNode, String> {
         let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let kind = match bytes[4] {
-            1 => Kind::Send,
-            2 => Kind::Receive,
-            3 => Kind::Calc,
+            1 => NodeKind::Send,
+            2 => NodeKind::Receive,
+            3 => NodeKind::Calc,
             other => {
                 return Err(format!(
                     "is of kind {other}; expected 1 (send), 2 (recv) or 3 (calc)"
                 ));
             }
         };
-        let list = |at| List {
+        let list = |at| DependencyList {
             count: u32_at(at),
             place: u32_at(at + 4),
         };
-        Ok(Node {
+        Ok(GoalNode {
             prerequisites: u32_at(0),
             kind,
             peer: u32_at(5),
@@ -123,17 +123,17 @@ impl Node {
 
 /// Where a block lies.
 #[derive(Clone, Debug)]
-pub enum Block {
+pub enum GoalBlock {
     /// In a file, from the first of these bytes to before the second.
     File(Arc<Mutex<File>>, u64, u64),
     /// In memory.
     Memory(Arc<[u8]>),
 }
 
-impl Block {
+impl GoalBlock {
     /// Lays out operations and the edges between them: (earlier, later, whether only the earlier one's start
     /// counts). The counts and lists of the nodes are filled in.
-    pub fn new(mut nodes: Vec<Node>, mut edges: Vec<(u32, u32, bool)>) -> Block {
+    pub fn new(mut nodes: Vec<GoalNode>, mut edges: Vec<(u32, u32, bool)>) -> GoalBlock {
         edges.sort_by_key(|(earlier, _, start)| (*earlier, *start));
         for node in &mut nodes {
             (node.prerequisites, node.ended, node.started) = Default::default();
@@ -167,13 +167,13 @@ impl Block {
         edges
             .iter()
             .for_each(|(_, later, _)| bytes.extend(later.to_le_bytes()));
-        Block::Memory(bytes.into())
+        GoalBlock::Memory(bytes.into())
     }
 
     fn len(&self) -> u64 {
         match self {
-            Block::File(_, start, end) => end.saturating_sub(*start),
-            Block::Memory(bytes) => bytes.len() as u64,
+            GoalBlock::File(_, start, end) => end.saturating_sub(*start),
+            GoalBlock::Memory(bytes) => bytes.len() as u64,
         }
     }
 
@@ -182,8 +182,8 @@ impl Block {
         let left = self.len().saturating_sub(at).min(into.len() as u64) as usize;
         let into = &mut into[..left];
         match self {
-            Block::Memory(bytes) => into.copy_from_slice(&bytes[at as usize..][..left]),
-            Block::File(file, start, _) => {
+            GoalBlock::Memory(bytes) => into.copy_from_slice(&bytes[at as usize..][..left]),
+            GoalBlock::File(file, start, _) => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.seek(SeekFrom::Start(start + at))
                     .and_then(|_| file.read_exact(into))
@@ -196,14 +196,14 @@ impl Block {
 
 /// A part of the block in memory.
 #[derive(Debug, Default)]
-struct Page {
+struct BlockPage {
     at: u64,
     bytes: Vec<u8>,
 }
 
-impl Page {
-    fn get<const N: usize>(&mut self, block: &Block, at: u64) -> Result<[u8; N], String> {
-        let within = |page: &Page| {
+impl BlockPage {
+    fn get<const N: usize>(&mut self, block: &GoalBlock, at: u64) -> Result<[u8; N], String> {
+        let within = |page: &BlockPage| {
             let offset = usize::try_from(at.checked_sub(page.at)?).ok()?;
             page.bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
         };
@@ -220,24 +220,24 @@ impl Page {
 
 /// Reads a block. Errors say what is wrong with the schedule; the caller knows whose it is.
 #[derive(Debug)]
-pub struct Graph {
-    block: Block,
+pub struct ScheduleGraph {
+    block: GoalBlock,
     /// Number of operations.
     pub operations: u32,
     roots: u32,
     /// Entries of the appendix.
     entries: u64,
     /// Pages of the roots, of operations that start, of those that are looked up, and of the appendix.
-    pages: [Page; 4],
+    pages: [BlockPage; 4],
 }
 
-impl Graph {
+impl ScheduleGraph {
     /// Looks at the head of a block.
     ///
     /// # Errors
     /// It is shorter than it says.
-    pub fn new(block: Block) -> Result<Graph, String> {
-        let mut pages: [Page; 4] = Default::default();
+    pub fn new(block: GoalBlock) -> Result<ScheduleGraph, String> {
+        let mut pages: [BlockPage; 4] = Default::default();
         let head: [u8; HEAD_BYTES as usize] = pages[0].get(&block, 0)?;
         let head = u64::from_le_bytes(head);
         let (operations, roots) = (head as u32, (head >> 32) as u32);
@@ -249,7 +249,7 @@ impl Graph {
                 block.len()
             )
         })?;
-        Ok(Graph {
+        Ok(ScheduleGraph {
             operations,
             roots,
             entries: left / 4,
@@ -275,21 +275,21 @@ impl Graph {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged there.
-    pub fn node(&mut self, operation: u32) -> Result<Node, String> {
+    pub fn node(&mut self, operation: u32) -> Result<GoalNode, String> {
         self.node_by(1, operation)
     }
 
     /// The same, read through a page of its own: for a look at operations elsewhere.
     ///
     /// # Errors
-    /// As [`Graph::node`].
-    pub fn peek(&mut self, operation: u32) -> Result<Node, String> {
+    /// As [`ScheduleGraph::node`].
+    pub fn peek(&mut self, operation: u32) -> Result<GoalNode, String> {
         self.node_by(2, operation)
     }
 
-    fn node_by(&mut self, page: usize, operation: u32) -> Result<Node, String> {
+    fn node_by(&mut self, page: usize, operation: u32) -> Result<GoalNode, String> {
         let at = HEAD_BYTES + 4 * u64::from(self.roots) + OPERATION_BYTES * u64::from(operation);
-        Node::from_bytes(self.pages[page].get(&self.block, at)?)
+        GoalNode::from_bytes(self.pages[page].get(&self.block, at)?)
             .map_err(|e| format!("operation {operation} {e}: the file is damaged"))
     }
 
@@ -297,7 +297,7 @@ impl Graph {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged there.
-    pub fn entry(&mut self, list: List, n: u32) -> Result<u32, String> {
+    pub fn entry(&mut self, list: DependencyList, n: u32) -> Result<u32, String> {
         let place = u64::from(list.place) + u64::from(n);
         if place >= self.entries {
             let entries = self.entries;

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::graph::{ANY, Block, Graph, Kind, List, Node};
+use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind, ScheduleGraph};
 use crate::{Call, Operation, Program, TraceError, WORLD};
 
 /// Picoseconds in the unit of a calc.
@@ -16,7 +16,7 @@ const PS_PER_NS: u64 = 1000;
 
 /// An operation that follows some that have not started.
 #[derive(Debug)]
-struct Partial {
+struct PendingNode {
     /// How many.
     left: u32,
     /// Requests of those that have started and whose end it follows.
@@ -24,16 +24,16 @@ struct Partial {
 }
 
 /// The operations of one rank. A request is numbered as the operation that opens it.
-pub struct RankProgram {
+pub struct GoalProgram {
     file: String,
     rank: u32,
     ranks: u32,
-    graph: Graph,
+    graph: ScheduleGraph,
     /// Roots seen in the search for receives, and in the search for others.
     roots: [u32; 2],
     /// Operations that may start: receives, and others.
     ready: [BinaryHeap<Reverse<u32>>; 2],
-    partial: BTreeMap<u32, Partial>,
+    partial: BTreeMap<u32, PendingNode>,
     /// Operations that follow only what has started, with the requests that they wait for.
     blocked: BTreeMap<u32, Vec<u32>>,
     /// Requests that nothing has waited for.
@@ -45,14 +45,14 @@ pub struct RankProgram {
     several_units: (bool, bool),
 }
 
-impl RankProgram {
+impl GoalProgram {
     /// A program that starts at the beginning of a rank's schedule.
     ///
     /// # Errors
     /// The schedule is damaged.
-    pub fn new(file: String, rank: u32, ranks: u32, block: Block) -> Result<RankProgram, TraceError> {
-        let graph = Graph::new(block).map_err(|e| error(&file, rank, &e))?;
-        Ok(RankProgram {
+    pub fn new(file: String, rank: u32, ranks: u32, block: GoalBlock) -> Result<GoalProgram, TraceError> {
+        let graph = ScheduleGraph::new(block).map_err(|e| error(&file, rank, &e))?;
+        Ok(GoalProgram {
             file,
             rank,
             ranks,
@@ -150,13 +150,13 @@ impl RankProgram {
         }
     }
 
-    fn operation(&self, number: u32, node: Node) -> Result<Operation, String> {
+    fn operation(&self, number: u32, node: GoalNode) -> Result<Operation, String> {
         let (peer, tag, bytes) = (node.peer, node.tag, node.size);
         let any = |value| (value != ANY).then_some(value);
         check(node, self.ranks).map_err(|e| format!("operation {number}: {e}"))?;
         let request = Some(u64::from(number));
         Ok(match node.kind {
-            Kind::Send => Operation::Send {
+            NodeKind::Send => Operation::Send {
                 to: peer,
                 tag,
                 communicator: WORLD,
@@ -164,7 +164,7 @@ impl RankProgram {
                 request,
                 call: Call::Isend,
             },
-            Kind::Receive => Operation::Receive {
+            NodeKind::Receive => Operation::Receive {
                 from: any(peer),
                 tag: any(tag),
                 communicator: WORLD,
@@ -172,7 +172,7 @@ impl RankProgram {
                 request,
                 call: Call::Irecv,
             },
-            Kind::Calc => Operation::Compute {
+            NodeKind::Calc => Operation::Compute {
                 ps: node.size * PS_PER_NS,
                 region: None,
             },
@@ -180,7 +180,7 @@ impl RankProgram {
     }
 
     /// Lets go what follows an operation that starts now. A calc has ended when the next operation starts.
-    fn start(&mut self, number: u32, node: Node) -> Result<(), String> {
+    fn start(&mut self, number: u32, node: GoalNode) -> Result<(), String> {
         self.started += 1;
         if self.started > self.graph.operations {
             return Err("more operations can start than there are: the file is damaged".into());
@@ -188,17 +188,17 @@ impl RankProgram {
         let (cpu, nic) = *self.first_units.get_or_insert((node.cpu, node.nic));
         self.several_units.0 |= cpu != node.cpu;
         self.several_units.1 |= nic != node.nic;
-        let request = (node.kind != Kind::Calc).then_some(number);
+        let request = (node.kind != NodeKind::Calc).then_some(number);
         self.open.extend(request);
         self.release(node.started, None)?;
         self.release(node.ended, request)
     }
 
-    fn release(&mut self, list: List, request: Option<u32>) -> Result<(), String> {
+    fn release(&mut self, list: DependencyList, request: Option<u32>) -> Result<(), String> {
         for n in 0..list.count {
             let number = self.graph.entry(list, n)?;
             let node = self.graph.peek(number)?;
-            let partial = self.partial.entry(number).or_insert(Partial {
+            let partial = self.partial.entry(number).or_insert(PendingNode {
                 left: node.prerequisites,
                 requests: Vec::new(),
             });
@@ -258,7 +258,7 @@ impl RankProgram {
     }
 }
 
-impl Program for RankProgram {
+impl Program for GoalProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         if self.ended {
             return Ok(None);
@@ -286,20 +286,20 @@ fn wait_for(requests: Vec<u32>) -> Operation {
 }
 
 /// Receives are 0, others 1.
-fn class_of(node: Node) -> usize {
-    usize::from(node.kind != Kind::Receive)
+fn class_of(node: GoalNode) -> usize {
+    usize::from(node.kind != NodeKind::Receive)
 }
 
 /// Whether an operation can be carried out among so many ranks.
 ///
 /// # Errors
 /// It cannot.
-pub fn check(node: Node, ranks: u32) -> Result<(), String> {
+pub fn check(node: GoalNode, ranks: u32) -> Result<(), String> {
     let (name, peer) = match node.kind {
-        Kind::Send => ("send to", node.peer),
-        Kind::Receive if node.peer == ANY => return Ok(()),
-        Kind::Receive => ("recv from", node.peer),
-        Kind::Calc => {
+        NodeKind::Send => ("send to", node.peer),
+        NodeKind::Receive if node.peer == ANY => return Ok(()),
+        NodeKind::Receive => ("recv from", node.peer),
+        NodeKind::Calc => {
             let fits = node.size.checked_mul(PS_PER_NS).is_some();
             let too_long = format!("calc of {} ns: longer than 2^64 ps (213 days)", node.size);
             return fits.then_some(()).ok_or(too_long);
@@ -311,7 +311,7 @@ pub fn check(node: Node, ranks: u32) -> Result<(), String> {
             ranks - 1
         ));
     }
-    if node.kind == Kind::Send && node.tag == ANY {
+    if node.kind == NodeKind::Send && node.tag == ANY {
         return Err("a send with any tag (-1); expected a number, only a recv can take any".into());
     }
     Ok(())

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Schedule;
+use super::GoalSchedule;
 use super::balance::MessageCounts;
 use crate::info::{CommunicatorInfo, MessageInfo};
 use crate::scan::counted_notes;
 use crate::{Operation, Program, TraceError, TraceInfo, Workload};
 
 /// Sums up a schedule.
-pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
+pub fn info(schedule: &GoalSchedule) -> Result<TraceInfo, TraceError> {
     let mut totals = ScheduleTotals::default();
     for rank in 0..schedule.ranks() {
         totals.rank(schedule, rank)?;
@@ -40,7 +40,7 @@ struct ScheduleTotals {
 }
 
 impl ScheduleTotals {
-    fn rank(&mut self, schedule: &Schedule, rank: u32) -> Result<(), TraceError> {
+    fn rank(&mut self, schedule: &GoalSchedule, rank: u32) -> Result<(), TraceError> {
         let mut program = schedule.rank_program(rank)?;
         while let Some(operation) = program.next()? {
             self.operation(rank, &operation);

@@ -18,13 +18,13 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::balance::MessageCounts;
-use super::graph::{ANY, Block, Kind, List, Node};
+use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind};
 use super::program::check;
 use crate::TraceError;
 
 /// Where the operations of a rank begin.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TextPosition {
     /// First byte after the brace.
     offset: u64,
     /// Line of the brace.
@@ -52,10 +52,10 @@ pub fn recognise(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// What is wrong with the schedule, with file, line and rank.
-pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
-    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+pub fn index(file: &Path) -> Result<Vec<TextPosition>, TraceError> {
+    let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
-    let mut places: BTreeMap<u32, Place> = BTreeMap::new();
+    let mut places: BTreeMap<u32, TextPosition> = BTreeMap::new();
     let mut balance = MessageCounts::default();
     while let Some((rank, place)) = parser.rank(ranks)? {
         if let Some(first) = places.insert(rank, place) {
@@ -84,25 +84,25 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
 ///
 /// # Errors
 /// The file cannot be read, or is another than it was.
-pub fn block(file: &Path, rank: u32, ranks: u32, place: Place) -> Result<Block, TraceError> {
+pub fn block(file: &Path, rank: u32, ranks: u32, place: TextPosition) -> Result<GoalBlock, TraceError> {
     let mut parser = Parser::open(file, place)?;
     parser.rank = Some(rank);
     let schedule = parser.schedule(ranks)?;
-    Ok(Block::new(schedule.nodes, schedule.edges))
+    Ok(GoalBlock::new(schedule.nodes, schedule.edges))
 }
 
 /// The schedule of the first rank of a file, whatever follows.
 #[cfg(test)]
-pub fn first_block(file: &Path) -> Result<Block, TraceError> {
-    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+pub fn first_block(file: &Path) -> Result<GoalBlock, TraceError> {
+    let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
     parser.rank(ranks)?;
     let schedule = parser.schedule(ranks)?;
-    Ok(Block::new(schedule.nodes, schedule.edges))
+    Ok(GoalBlock::new(schedule.nodes, schedule.edges))
 }
 
-struct Schedule {
-    nodes: Vec<Node>,
+struct ParsedSchedule {
+    nodes: Vec<GoalNode>,
     /// Earlier, later, whether only the earlier one's start counts.
     edges: Vec<(u32, u32, bool)>,
 }
@@ -120,7 +120,7 @@ struct Parser<'a, R> {
 }
 
 impl<'a> Parser<'a, BufReader<std::fs::File>> {
-    fn open(file: &'a Path, place: Place) -> Result<Self, TraceError> {
+    fn open(file: &'a Path, place: TextPosition) -> Result<Self, TraceError> {
         let opened = std::fs::File::open(file).and_then(|mut f| {
             f.seek(SeekFrom::Start(place.offset))?;
             Ok(f)
@@ -301,7 +301,7 @@ impl<R: BufRead> Parser<'_, R> {
     }
 
     /// The beginning of the next rank's operations; none at the end of the file.
-    fn rank(&mut self, ranks: u32) -> Result<Option<(u32, Place)>, TraceError> {
+    fn rank(&mut self, ranks: u32) -> Result<Option<(u32, TextPosition)>, TraceError> {
         if !self.next_statement()? {
             return Ok(None);
         }
@@ -313,12 +313,12 @@ impl<R: BufRead> Parser<'_, R> {
         self.expect("{")?;
         let offset = self.offset - (self.rest.len() - self.taken) as u64;
         let line = self.line;
-        Ok(Some((rank, Place { offset, line })))
+        Ok(Some((rank, TextPosition { offset, line })))
     }
 
     /// The operations up to the closing brace.
-    fn schedule(&mut self, ranks: u32) -> Result<Schedule, TraceError> {
-        let mut building = Building::default();
+    fn schedule(&mut self, ranks: u32) -> Result<ParsedSchedule, TraceError> {
+        let mut building = RankParser::default();
         loop {
             if !self.next_statement()? {
                 return Err(self.error("expected '}' at the end of the rank, found the end of the file"));
@@ -343,7 +343,7 @@ impl<R: BufRead> Parser<'_, R> {
                                 );
                             }
                             self.line_end()?;
-                            building.edges.push(Edge {
+                            building.edges.push(NamedDependency {
                                 earlier,
                                 later: word,
                                 start: next == "irequires",
@@ -373,18 +373,18 @@ impl<R: BufRead> Parser<'_, R> {
         word: &str,
         label: Option<&str>,
         ranks: u32,
-        building: &mut Building,
+        building: &mut RankParser,
     ) -> Result<(), TraceError> {
-        let mut node = Node {
+        let mut node = GoalNode {
             prerequisites: 0,
-            kind: Kind::Calc,
+            kind: NodeKind::Calc,
             peer: 0,
             size: 0,
             tag: 0,
             cpu: 0,
             nic: 0,
-            ended: List::default(),
-            started: List::default(),
+            ended: DependencyList::default(),
+            started: DependencyList::default(),
         };
         match word {
             "calc" => node.size = self.number("nanoseconds")?,
@@ -392,11 +392,11 @@ impl<R: BufRead> Parser<'_, R> {
                 node.size = self.number("bytes")?;
                 self.expect("b")?;
                 if word == "send" {
-                    node.kind = Kind::Send;
+                    node.kind = NodeKind::Send;
                     self.expect("to")?;
                     node.peer = self.number("a rank")?;
                 } else {
-                    node.kind = Kind::Receive;
+                    node.kind = NodeKind::Receive;
                     self.expect("from")?;
                     node.peer = self.or_any("a rank or -1")?;
                 }
@@ -409,10 +409,10 @@ impl<R: BufRead> Parser<'_, R> {
         while self.has_more()? {
             let word = self.word()?.to_string();
             match (word.as_str(), node.kind) {
-                ("tag", Kind::Send | Kind::Receive) => node.tag = self.or_any("a tag")?,
-                ("nic", Kind::Send | Kind::Receive) => node.nic = self.number("a NIC")?,
+                ("tag", NodeKind::Send | NodeKind::Receive) => node.tag = self.or_any("a tag")?,
+                ("nic", NodeKind::Send | NodeKind::Receive) => node.nic = self.number("a NIC")?,
                 ("cpu", _) => node.cpu = self.number("a CPU")?,
-                (other, Kind::Calc) => {
+                (other, NodeKind::Calc) => {
                     let found = shown(other);
                     return Err(self.error(format!("expected 'cpu' or the end of the line, found {found}")));
                 }
@@ -437,7 +437,7 @@ fn shown(word: &str) -> String {
 }
 
 /// A dependency, by labels.
-struct Edge {
+struct NamedDependency {
     earlier: String,
     later: String,
     start: bool,
@@ -446,15 +446,15 @@ struct Edge {
 
 /// One rank's schedule as it is read.
 #[derive(Default)]
-struct Building {
-    nodes: Vec<Node>,
+struct RankParser {
+    nodes: Vec<GoalNode>,
     lines: Vec<u64>,
     labels: HashMap<String, u32>,
-    edges: Vec<Edge>,
+    edges: Vec<NamedDependency>,
 }
 
-impl Building {
-    fn add(&mut self, node: Node, label: Option<&str>, line: u64) -> Result<(), String> {
+impl RankParser {
+    fn add(&mut self, node: GoalNode, label: Option<&str>, line: u64) -> Result<(), String> {
         let number = u32::try_from(self.nodes.len()).map_err(|_| "more than 2^32 operations".to_string())?;
         if let Some(label) = label
             && let Some(first) = self.labels.insert(label.into(), number)
@@ -470,7 +470,7 @@ impl Building {
     }
 
     /// The schedule; else the line at fault, and why.
-    fn finish(self) -> Result<Schedule, (u64, String)> {
+    fn finish(self) -> Result<ParsedSchedule, (u64, String)> {
         let place = |label: &String, line| {
             let unknown = || {
                 (
@@ -501,7 +501,7 @@ impl Building {
                 format!("operations wait for each other in a circle; they are in the lines {lines}"),
             ));
         }
-        Ok(Schedule {
+        Ok(ParsedSchedule {
             nodes: self.nodes,
             edges,
         })

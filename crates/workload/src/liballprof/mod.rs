@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
-use crate::trace::Format;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, Workload};
 use communicators::CommunicatorUses;
 use files::AllprofFile;
@@ -29,7 +29,7 @@ use program::AllprofProgram;
 use record::LineCursor;
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "liballprof",
     summary: "liballprof, the MPI tracer of LogGOPSim and ATLAHS: give NAME-0.txt, or the folder that holds it",
     main: "*-0.txt",

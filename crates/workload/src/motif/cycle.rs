@@ -11,15 +11,15 @@ use config::{Bytes, Error, Section};
 
 use crate::{Collective, WORLD};
 
-use super::halo::{CORNERS, Direction, EDGES, FACES};
+use super::halo::{CORNERS, EDGES, FACES, HaloDirection};
 use super::parameters::{MAX_COUNT, NO_COMPUTE, cells, compute, count, in_range, iterations};
-use super::{Grid, Script, Skeleton};
+use super::{RankGrid, Script, Skeleton};
 
 /// Cells along a side of a rank's part at most.
 const MAX_SIDE: u64 = 1 << 20;
 
 /// What an application has published of itself.
-pub(super) struct Published {
+pub(super) struct PublishedApplication {
     pub ranks: u32,
     /// All its messages together.
     pub volume: u64,
@@ -66,28 +66,28 @@ pub(super) const fn parameters(
 
 /// A V-cycle, again and again.
 pub(super) struct Cycles {
-    grid: Grid<3>,
+    grid: RankGrid<3>,
     /// From the finest to the coarsest.
-    levels: Vec<Level>,
+    levels: Vec<CycleLevel>,
     cycles: u64,
     reduce: bool,
 }
 
-struct Level {
+struct CycleLevel {
     /// Ranks that are at work here are so far apart along each dimension.
     strides: [u32; 3],
     /// They alone.
-    grid: Grid<3>,
+    grid: RankGrid<3>,
     compute_ps: u64,
     /// With the size of each message.
-    exchanges: Vec<(&'static Direction, u64)>,
+    exchanges: Vec<(&'static HaloDirection, u64)>,
 }
 
 impl Cycles {
-    pub fn read(section: &Section, published: &Published) -> Result<Cycles, Error> {
+    pub fn read(section: &Section, published: &PublishedApplication) -> Result<Cycles, Error> {
         let periodic = section.or("periodic", false)?;
         let keys = ["pex", "pey", "pez"];
-        let grid = Grid::read_or(section, keys, periodic, Some(published.ranks))?;
+        let grid = RankGrid::read_or(section, keys, periodic, Some(published.ranks))?;
         let keys = ["nx", "ny", "nz"];
         let sides = cells(section, keys, [32; 3])?;
         if let Some((key, side)) = keys.iter().zip(sides).find(|(_, side)| *side > MAX_SIDE) {
@@ -109,7 +109,9 @@ impl Cycles {
         let whole = compute(section, NO_COMPUTE, &sides)?;
         let all_cells = sides.map(u128::from).iter().product::<u128>();
 
-        let mut levels: Vec<Level> = (0..depth).map(|level| Level::new(level, &grid, sides)).collect();
+        let mut levels: Vec<CycleLevel> = (0..depth)
+            .map(|level| CycleLevel::new(level, &grid, sides))
+            .collect();
         // Every level but the coarsest is there twice in a cycle.
         let mut units = 0u128;
         for (number, level) in (1..).zip(&levels) {
@@ -152,7 +154,7 @@ fn halvings(side: u64) -> u32 {
 }
 
 /// Number of levels.
-fn depth(section: &Section, grid: &Grid<3>, sides: [u64; 3], all: bool) -> Result<u32, Error> {
+fn depth(section: &Section, grid: &RankGrid<3>, sides: [u64; 3], all: bool) -> Result<u32, Error> {
     // With that many, one rank is left in each dimension on the level after the last.
     let most = (grid.sides.iter().zip(sides))
         .map(|(ranks, side)| halvings(side) + ranks.next_power_of_two().trailing_zeros())
@@ -169,15 +171,15 @@ fn depth(section: &Section, grid: &Grid<3>, sides: [u64; 3], all: bool) -> Resul
     Ok(depth)
 }
 
-impl Level {
-    fn new(level: u32, grid: &Grid<3>, sides: [u64; 3]) -> Level {
+impl CycleLevel {
+    fn new(level: u32, grid: &RankGrid<3>, sides: [u64; 3]) -> CycleLevel {
         // At most 2^23, since there are no levels beyond.
         let strides = sides.map(|side| 1u32 << level.saturating_sub(halvings(side)).min(31));
         let mut coarse = *grid;
         for (side, stride) in coarse.sides.iter_mut().zip(strides) {
             *side = side.div_ceil(stride);
         }
-        Level {
+        CycleLevel {
             strides,
             grid: coarse,
             compute_ps: 0,
@@ -186,7 +188,7 @@ impl Level {
     }
 
     /// Messages in a direction.
-    fn pairs(&self, direction: &Direction) -> u128 {
+    fn pairs(&self, direction: &HaloDirection) -> u128 {
         let along = self.grid.sides.iter().zip(direction.offset);
         along
             .map(|(side, step)| u128::from(*side) - u128::from(step != 0 && !self.grid.periodic))
@@ -194,7 +196,7 @@ impl Level {
     }
 
     /// Cells that a message in a direction stands for.
-    fn shared(&self, level: u32, direction: &Direction, sides: [u64; 3]) -> u128 {
+    fn shared(&self, level: u32, direction: &HaloDirection, sides: [u64; 3]) -> u128 {
         direction
             .cells(coarse(sides, level))
             .map(u128::from)

@@ -6,30 +6,30 @@ use super::parameters::{MAX_RANKS, count, ranks_in_range};
 
 /// A grid of ranks in `N` dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid<const N: usize> {
+pub struct RankGrid<const N: usize> {
     /// Ranks along each dimension; their product fits 32 bits.
     pub sides: [u32; N],
     /// Whether the ends of each dimension are neighbours.
     pub periodic: bool,
 }
 
-impl<const N: usize> Grid<N> {
+impl<const N: usize> RankGrid<N> {
     /// Reads a grid: its sides from `keys`, their product from `ranks`, either of which may be left out.
     /// What is left out of the sides becomes as cubic as can be, with the longest first.
     ///
     /// # Errors
     /// Sides that contradict the number of ranks, neither of them, or too many ranks.
-    pub fn read(section: &Section, keys: [&str; N], periodic: bool) -> Result<Grid<N>, Error> {
-        Grid::read_or(section, keys, periodic, None)
+    pub fn read(section: &Section, keys: [&str; N], periodic: bool) -> Result<RankGrid<N>, Error> {
+        RankGrid::read_or(section, keys, periodic, None)
     }
 
-    /// As [`Grid::read`], with a number of ranks for those who name neither.
+    /// As [`RankGrid::read`], with a number of ranks for those who name neither.
     pub(super) fn read_or(
         section: &Section,
         keys: [&str; N],
         periodic: bool,
         default_ranks: Option<u32>,
-    ) -> Result<Grid<N>, Error> {
+    ) -> Result<RankGrid<N>, Error> {
         let mut given = [None; N];
         for (side, key) in given.iter_mut().zip(keys) {
             if section.has(key) {
@@ -96,7 +96,7 @@ impl<const N: usize> Grid<N> {
             *side = section.or(key, chosen)?;
         }
         section.or("ranks", ranks)?;
-        Ok(Grid { sides, periodic })
+        Ok(RankGrid { sides, periodic })
     }
 
     /// Number of ranks.
@@ -195,9 +195,9 @@ mod tests {
         assert_eq!(most_cubic(4_194_301, 3), [4_194_301, 1, 1]);
     }
 
-    fn grid(text: &str) -> Grid<3> {
+    fn grid(text: &str) -> RankGrid<3> {
         let section = Section::from_toml(text, "x.toml").unwrap();
-        Grid::read(&section, ["pex", "pey", "pez"], false).unwrap()
+        RankGrid::read(&section, ["pex", "pey", "pez"], false).unwrap()
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn neighbours_are_mutual(sides in prop::array::uniform3(1u32..6), periodic: bool, step in prop::array::uniform3(-1i32..2), at: u32) {
-            let grid = Grid { sides, periodic };
+            let grid = RankGrid { sides, periodic };
             let rank = at % grid.ranks();
             prop_assert_eq!(grid.rank(grid.place(rank)), rank);
             if let Some(other) = grid.neighbour(rank, step) {

@@ -1,23 +1,23 @@
 //! Exchanges with neighbours in a grid of three dimensions: what the halo motifs and the multigrids share.
 
-use super::Grid;
+use super::RankGrid;
 use super::skeleton::Script;
 
 /// One direction that a rank exchanges with.
-pub(super) struct Direction {
+pub(super) struct HaloDirection {
     pub offset: [i32; 3],
     pub tag: u32,
 }
 
-const fn to(x: i32, y: i32, z: i32, tag: u32) -> Direction {
-    Direction {
+const fn to(x: i32, y: i32, z: i32, tag: u32) -> HaloDirection {
+    HaloDirection {
         offset: [x, y, z],
         tag,
     }
 }
 
 /// The six faces, in Ember's order and with its tags.
-pub(super) static FACES: [Direction; 6] = [
+pub(super) static FACES: [HaloDirection; 6] = [
     to(1, 0, 0, 1000),
     to(-1, 0, 0, 1000),
     to(0, 1, 0, 2000),
@@ -27,7 +27,7 @@ pub(super) static FACES: [Direction; 6] = [
 ];
 
 /// The twelve edges, likewise.
-pub(super) static EDGES: [Direction; 12] = [
+pub(super) static EDGES: [HaloDirection; 12] = [
     to(-1, -1, 0, 8000),
     to(0, -1, -1, 8000),
     to(1, -1, 0, 8000),
@@ -44,7 +44,7 @@ pub(super) static EDGES: [Direction; 12] = [
 
 /// The eight corners, in the order in which Ember names them. It gives them no tag; this one goes on with its
 /// series.
-pub(super) static CORNERS: [Direction; 8] = [
+pub(super) static CORNERS: [HaloDirection; 8] = [
     to(-1, -1, -1, 16_000),
     to(-1, -1, 1, 16_000),
     to(-1, 1, -1, 16_000),
@@ -55,7 +55,7 @@ pub(super) static CORNERS: [Direction; 8] = [
     to(1, 1, 1, 16_000),
 ];
 
-impl Direction {
+impl HaloDirection {
     /// Of a block of so many cells along each side, the cells that the neighbour in this direction needs.
     pub fn cells(&self, sides: [u64; 3]) -> [u64; 3] {
         let mut cells = sides;
@@ -70,9 +70,9 @@ impl Direction {
 
 /// Begins to receive from and to send to each neighbour that is there, in turn; `bytes` in each direction.
 pub(super) fn exchange<'d>(
-    grid: &Grid<3>,
+    grid: &RankGrid<3>,
     rank: u32,
-    directions: impl IntoIterator<Item = (&'d Direction, u64)>,
+    directions: impl IntoIterator<Item = (&'d HaloDirection, u64)>,
     script: &mut Script,
 ) {
     for (direction, bytes) in directions {

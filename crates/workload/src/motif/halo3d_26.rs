@@ -5,9 +5,9 @@
 
 use crate::{Collective, WORLD};
 
-use super::halo::{CORNERS, Direction, EDGES, FACES, exchange};
+use super::halo::{CORNERS, EDGES, FACES, HaloDirection, exchange};
 use super::parameters::{EMBER_SLEEP, cell_bytes, cells, compute, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "halo3d-26",
@@ -52,10 +52,10 @@ pub(super) const MOTIF: Motif = Motif {
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.or("periodic", false)?;
-        let grid = Grid::read(section, ["pex", "pey", "pez"], periodic)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez"], periodic)?;
         let sides = cells(section, ["nx", "ny", "nz"], [10; 3])?;
         let [vars, item] = cell_bytes(section)?;
-        let corners: &[Direction] = if section.or("corners", true)? {
+        let corners: &[HaloDirection] = if section.or("corners", true)? {
             &CORNERS
         } else {
             &[]
@@ -80,9 +80,9 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Halo3d26 {
-    grid: Grid<3>,
+    grid: RankGrid<3>,
     /// Directions in the order in which messages leave, with their sizes.
-    exchanges: Vec<(&'static Direction, u64)>,
+    exchanges: Vec<(&'static HaloDirection, u64)>,
     iterations: u64,
     compute_ps: u64,
     reduce: bool,

@@ -31,7 +31,7 @@ pub(super) const MOTIF: Motif = Motif {
             let message = format!("{target} is out of range; expected 0 to {}", ranks - 1);
             return Err(section.error("target", message));
         }
-        Ok(workload(Incast {
+        Ok(workload(IncastMotif {
             ranks,
             target,
             bytes: bytes(section, "bytes", 8192)?,
@@ -44,7 +44,7 @@ pub(super) const MOTIF: Motif = Motif {
 
 const TAG: u32 = 1000;
 
-struct Incast {
+struct IncastMotif {
     ranks: u32,
     target: u32,
     bytes: u64,
@@ -53,7 +53,7 @@ struct Incast {
     barriers: bool,
 }
 
-impl Skeleton for Incast {
+impl Skeleton for IncastMotif {
     fn ranks(&self) -> u32 {
         self.ranks
     }

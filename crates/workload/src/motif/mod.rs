@@ -37,7 +37,7 @@ use config::{Error, Section};
 
 use crate::Workload;
 
-pub use grid::Grid;
+pub use grid::RankGrid;
 pub use skeleton::{Script, Skeleton, workload};
 
 /// One motif.
@@ -138,8 +138,8 @@ mod tests {
     /// Nonsense and extremes are refused, or make programs; nothing overflows.
     #[test]
     fn any_parameters_are_built_or_refused() {
-        use crate::traffic::Random;
-        let mut random = random_pairs::SplitMix(5);
+        use crate::traffic::{Random, SplitMix};
+        let mut random = SplitMix(5);
         let values = [
             "0",
             "1",

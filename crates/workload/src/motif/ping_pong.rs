@@ -48,9 +48,9 @@ pub(super) const MOTIF: Motif = Motif {
         }
         let pairs = section.choice("pairs", "neighbours", &["neighbours", "halves", "first"])?;
         let pairs = match pairs {
-            "neighbours" => Pairs::Neighbours,
-            "halves" => Pairs::Halves,
-            _ => Pairs::First(partner(section, ranks)?),
+            "neighbours" => PairChoice::Neighbours,
+            "halves" => PairChoice::Halves,
+            _ => PairChoice::First(partner(section, ranks)?),
         };
         Ok(workload(PingPong {
             ranks,
@@ -120,7 +120,7 @@ fn sizes(section: &Section) -> Result<Vec<u64>, Error> {
         .collect())
 }
 
-enum Pairs {
+enum PairChoice {
     Neighbours,
     Halves,
     First(u32),
@@ -132,7 +132,7 @@ const BACK: u32 = 1;
 
 struct PingPong {
     ranks: u32,
-    pairs: Pairs,
+    pairs: PairChoice,
     sizes: Vec<u64>,
     iterations: u64,
     compute_ps: u64,
@@ -144,11 +144,11 @@ impl PingPong {
     fn peer(&self, rank: u32) -> Option<u32> {
         let half = self.ranks / 2;
         match self.pairs {
-            Pairs::Neighbours => Some(rank ^ 1).filter(|peer| *peer < self.ranks),
-            Pairs::Halves if rank < half => Some(rank + half),
-            Pairs::Halves => Some(rank - half).filter(|peer| *peer < half),
-            Pairs::First(partner) if rank == 0 => Some(partner),
-            Pairs::First(partner) => (rank == partner).then_some(0),
+            PairChoice::Neighbours => Some(rank ^ 1).filter(|peer| *peer < self.ranks),
+            PairChoice::Halves if rank < half => Some(rank + half),
+            PairChoice::Halves => Some(rank - half).filter(|peer| *peer < half),
+            PairChoice::First(partner) if rank == 0 => Some(partner),
+            PairChoice::First(partner) => (rank == partner).then_some(0),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Source: Chatterbug, `pairs/pairs.C`. Its lot is that of the C library; ours is SplitMix64 (G. L. Steele, D. Lea,
 //! C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) and a shuffle of Fisher and Yates.
 
-use crate::traffic::Random;
+use crate::traffic::{Random, SplitMix};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -55,18 +55,6 @@ pub(super) const MOTIF: Motif = Motif {
         }))
     },
 };
-
-/// SplitMix64.
-pub(super) struct SplitMix(pub(super) u64);
-
-impl Random for SplitMix {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-}
 
 struct RandomPairs {
     /// Of each rank.

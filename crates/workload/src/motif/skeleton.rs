@@ -27,7 +27,7 @@ pub trait Skeleton: Send + Sync + 'static {
 pub fn workload(skeleton: impl Skeleton) -> Arc<dyn Workload> {
     let world = (0..skeleton.ranks()).collect();
     let communicators = std::iter::once(world).chain(skeleton.communicators()).collect();
-    Arc::new(Generated {
+    Arc::new(SkeletonWorkload {
         skeleton: Arc::new(skeleton),
         communicators,
     })
@@ -175,12 +175,12 @@ impl Script {
     }
 }
 
-struct Generated<S> {
+struct SkeletonWorkload<S> {
     skeleton: Arc<S>,
     communicators: Arc<[Vec<u32>]>,
 }
 
-impl<S: Skeleton> Workload for Generated<S> {
+impl<S: Skeleton> Workload for SkeletonWorkload<S> {
     fn ranks(&self) -> u32 {
         self.skeleton.ranks()
     }
@@ -198,7 +198,7 @@ impl<S: Skeleton> Workload for Generated<S> {
                 message: format!("does not exist; there are {ranks} ranks"),
             });
         }
-        Ok(Box::new(RankProgram {
+        Ok(Box::new(SkeletonProgram {
             skeleton: self.skeleton.clone(),
             rank,
             step: Some(0),
@@ -211,7 +211,7 @@ impl<S: Skeleton> Workload for Generated<S> {
     }
 }
 
-struct RankProgram<S> {
+struct SkeletonProgram<S> {
     skeleton: Arc<S>,
     rank: u32,
     /// The step that comes when the script is empty; none after the last.
@@ -219,7 +219,7 @@ struct RankProgram<S> {
     script: Script,
 }
 
-impl<S: Skeleton> Program for RankProgram<S> {
+impl<S: Skeleton> Program for SkeletonProgram<S> {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             if let Some(operation) = self.script.operations.pop_front() {

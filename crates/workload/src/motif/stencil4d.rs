@@ -3,7 +3,7 @@
 //! Source: Chatterbug, `stencil4d/stencil4d.C`.
 
 use super::parameters::{NO_COMPUTE, cell_bytes, cells, compute, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "stencil4d",
@@ -42,7 +42,7 @@ pub(super) const MOTIF: Motif = Motif {
     example: "pex = 3\npey = 2\npez = 2\npet = 2\nnx = 3\nny = 4\nnz = 5\nnt = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.or("periodic", true)?;
-        let grid = Grid::read(section, ["pex", "pey", "pez", "pet"], periodic)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez", "pet"], periodic)?;
         let sides = cells(section, ["nx", "ny", "nz", "nt"], [8; 4])?;
         let [vars, item] = cell_bytes(section)?;
         let mut bytes = [0; 4];
@@ -63,7 +63,7 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Stencil4d {
-    grid: Grid<4>,
+    grid: RankGrid<4>,
     /// Of a message along each dimension.
     bytes: [u64; 4],
     iterations: u64,

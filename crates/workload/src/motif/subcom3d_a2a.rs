@@ -5,7 +5,7 @@
 use crate::Collective;
 
 use super::parameters::{bytes, iterations, pause};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "subcom3d-a2a",
@@ -31,7 +31,7 @@ pub(super) const MOTIF: Motif = Motif {
     ],
     example: "pex = 3\npey = 2\npez = 2\niterations = 2",
     build: |section| {
-        let grid = Grid::read(section, ["pex", "pey", "pez"], false)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez"], false)?;
         Ok(workload(Subcom3d {
             grid,
             bytes: [
@@ -47,7 +47,7 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Subcom3d {
-    grid: Grid<3>,
+    grid: RankGrid<3>,
     /// To each member of the row along each dimension; 0: nothing happens in it.
     bytes: [u64; 3],
     iterations: u64,

@@ -34,7 +34,7 @@ pub fn error(name: &str, parameters: &str) -> String {
 
 /// What all ranks of a motif do together.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub struct MotifTotals {
     pub messages: u64,
     pub bytes: u64,
     pub compute_ps: u64,
@@ -43,7 +43,7 @@ pub struct Totals {
     calls: BTreeMap<&'static str, u64>,
 }
 
-impl Totals {
+impl MotifTotals {
     /// Of all ranks.
     pub fn calls(&self, collective: Collective) -> u64 {
         self.calls.get(collective.name()).copied().unwrap_or(0)
@@ -56,7 +56,7 @@ type Envelope = (Communicator, u32, u32, u32);
 /// A side of a message that waits for the other: whose it is, its request (none: blocking), bytes.
 type Side = (u32, Option<u64>, u64);
 
-struct Rank {
+struct RankProgress {
     program: Box<dyn Program>,
     /// Begun and not complete.
     pending: BTreeSet<u64>,
@@ -69,27 +69,27 @@ struct Rank {
     ended: bool,
 }
 
-struct Gathering {
+struct CollectiveArrivals {
     collective: Collective,
     bytes: u64,
     counts: BTreeMap<u32, Option<Box<Counts>>>,
 }
 
-struct Match {
-    ranks: Vec<Rank>,
+struct MessageKey {
+    ranks: Vec<RankProgress>,
     sends: BTreeMap<Envelope, VecDeque<Side>>,
     receives: BTreeMap<Envelope, VecDeque<Side>>,
-    gatherings: BTreeMap<Communicator, Gathering>,
+    gatherings: BTreeMap<Communicator, CollectiveArrivals>,
     ready: VecDeque<u32>,
-    totals: Totals,
+    totals: MotifTotals,
 }
 
 /// Runs all ranks to their end.
-pub fn totals(name: &str, parameters: &str) -> Totals {
+pub fn totals(name: &str, parameters: &str) -> MotifTotals {
     let workload = open(name, parameters);
     let communicators = workload.communicators();
     let ranks = (0..workload.ranks())
-        .map(|rank| Rank {
+        .map(|rank| RankProgress {
             program: workload.program(rank).unwrap(),
             pending: BTreeSet::new(),
             complete: BTreeSet::new(),
@@ -98,13 +98,13 @@ pub fn totals(name: &str, parameters: &str) -> Totals {
             ended: false,
         })
         .collect();
-    let mut state = Match {
+    let mut state = MessageKey {
         ranks,
         sends: BTreeMap::new(),
         receives: BTreeMap::new(),
         gatherings: BTreeMap::new(),
         ready: (0..workload.ranks()).collect(),
-        totals: Totals::default(),
+        totals: MotifTotals::default(),
     };
     while let Some(rank) = state.ready.pop_front() {
         while !state.ranks[rank as usize].ended && state.is_free(rank) {
@@ -135,7 +135,7 @@ pub fn totals(name: &str, parameters: &str) -> Totals {
     state.totals
 }
 
-impl Match {
+impl MessageKey {
     fn is_free(&self, rank: u32) -> bool {
         let rank = &self.ranks[rank as usize];
         !rank.held && rank.awaited.is_empty()
@@ -202,11 +202,14 @@ impl Match {
                     };
                 }
                 let is_uneven = counts.is_some();
-                let gathering = self.gatherings.entry(communicator).or_insert_with(|| Gathering {
-                    collective,
-                    bytes,
-                    counts: BTreeMap::new(),
-                });
+                let gathering = self
+                    .gatherings
+                    .entry(communicator)
+                    .or_insert_with(|| CollectiveArrivals {
+                        collective,
+                        bytes,
+                        counts: BTreeMap::new(),
+                    });
                 assert_eq!(gathering.collective, collective);
                 assert!(is_uneven || gathering.bytes == bytes);
                 assert!(gathering.counts.insert(rank, counts).is_none());
@@ -268,7 +271,7 @@ impl Match {
 }
 
 /// What each gives to another is what the other takes.
-fn check_counts(gathering: &Gathering, members: &[u32]) {
+fn check_counts(gathering: &CollectiveArrivals, members: &[u32]) {
     let counts: Vec<&Option<Box<Counts>>> = members.iter().map(|member| &gathering.counts[member]).collect();
     if counts.iter().all(|counts| counts.is_none()) {
         return;

@@ -75,27 +75,18 @@ impl Communicators {
 /// The calls of all ranks while communicators are created.
 pub trait CommunicatorAssembly {
     /// Advances a rank to its next call that creates communicators together with others; gives the parent.
-    ///
-    /// # Errors
-    /// A call is invalid.
     fn advance(&mut self, rank: u32) -> Result<Option<u32>, TraceError>;
 
     /// Members of a communicator.
     fn members(&self, communicator: u32) -> &[u32];
 
     /// Creates the children of a parent whose members have all arrived.
-    ///
-    /// # Errors
-    /// The calls contradict each other.
     fn create(&mut self, parent: u32) -> Result<(), TraceError>;
 
     /// An error at the call at which a rank has arrived.
     fn error(&self, rank: u32, message: String) -> TraceError;
 
     /// Creates all communicators of so many ranks.
-    ///
-    /// # Errors
-    /// The calls contradict each other.
     fn assemble(&mut self, ranks: u32) -> Result<(), TraceError> {
         let mut waiting: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut ready: VecDeque<u32> = (0..ranks).collect();

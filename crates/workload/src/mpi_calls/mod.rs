@@ -219,31 +219,19 @@ pub trait RecordedCalls {
     fn communicators(&self) -> &Communicators;
 
     /// Reads and replays a call; false at the end.
-    ///
-    /// # Errors
-    /// The call cannot be read or replayed.
     fn read(&mut self) -> Result<bool, TraceError>;
 
     /// Name of a call's function.
     fn name(record: &Self::Record) -> &'static str;
 
     /// The communicator of a call; the parent, where it creates one.
-    ///
-    /// # Errors
-    /// The handle is unknown.
     fn communicator(&self, record: &Self::Record) -> Result<CommunicatorRef, String>;
 
     /// An envelope of a call; `None` for `MPI_PROC_NULL`, and for a probe that found nothing.
-    ///
-    /// # Errors
-    /// The communicator is unknown.
     fn envelope(&self, record: &Self::Record, of: EnvelopeOf) -> Result<Option<Envelope>, String>;
 
     /// Completes the envelope of a posted receive with what the trace records later; `None` if the receive
     /// never completes.
-    ///
-    /// # Errors
-    /// The trace cannot be read.
     fn complete_envelope(
         &mut self,
         _record: &Self::Record,
@@ -256,9 +244,6 @@ pub trait RecordedCalls {
     fn request_key(&self, record: &Self::Record) -> u64;
 
     /// Keys of the requests that `MPI_Startall` starts.
-    ///
-    /// # Errors
-    /// They are not all known.
     fn started_keys(&self, record: &Self::Record) -> Result<Vec<u64>, String>;
 
     /// Opens a request; `number` is `None` if no operation belongs to it.
@@ -268,9 +253,6 @@ pub trait RecordedCalls {
     fn forget_request(&mut self, key: u64);
 
     /// Replays a call that waits for requests or tests them.
-    ///
-    /// # Errors
-    /// A request is unknown.
     fn complete_requests(&mut self, record: &Self::Record, call: Call) -> Result<(), String>;
 
     /// Replays what a call does to communicators.
@@ -280,24 +262,15 @@ pub trait RecordedCalls {
     fn root(&self, record: &Self::Record, collective: Collective) -> i64;
 
     /// Bytes of the send or receive buffer of a collective with one count.
-    ///
-    /// # Errors
-    /// The datatype is unknown.
     fn buffer_bytes(&self, record: &Self::Record, side: Side) -> Result<u64, String>;
 
     /// Bytes for each rank of a collective with varying counts.
-    ///
-    /// # Errors
-    /// The datatype or the counts are unknown.
     fn bytes_by_rank(&self, record: &Self::Record, side: Side) -> Result<Vec<u64>, String>;
 
     /// Whether a collective with varying counts sends `MPI_IN_PLACE`.
     fn is_in_place(&self, record: &Self::Record) -> bool;
 
     /// The next operation; `None` at the end and after an error.
-    ///
-    /// # Errors
-    /// As [`RecordedCalls::read`].
     fn next_operation(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             let replay = self.replay();
@@ -318,9 +291,6 @@ pub trait RecordedCalls {
     }
 
     /// Makes operations of a call; calls that do not communicate make none.
-    ///
-    /// # Errors
-    /// The call is invalid, or the trace cannot be read.
     fn replay_call(&mut self, record: &Self::Record) -> Result<(), ReplayFailure> {
         let name = Self::name(record);
         let call = Call::from_name(name).unwrap_or(Call::Other);
@@ -384,9 +354,6 @@ pub trait RecordedCalls {
     }
 
     /// Communicator and rank in it of the other side of a message.
-    ///
-    /// # Errors
-    /// The communicator has no such rank.
     fn peer(&mut self, what: &str, communicator: CommunicatorRef, peer: i64) -> Result<(u32, u32), String> {
         let size = self.communicators().size(communicator);
         let rank = u32::try_from(peer).ok().filter(|rank| (*rank as usize) < size);
@@ -399,9 +366,6 @@ pub trait RecordedCalls {
     }
 
     /// Communicator and rank in it of the sender; no rank for `MPI_ANY_SOURCE`.
-    ///
-    /// # Errors
-    /// As [`RecordedCalls::peer`].
     fn source(&mut self, what: &str, envelope: &Envelope) -> Result<(u32, Option<u32>), String> {
         if envelope.peer == ANY {
             return Ok((envelope.communicator.index(), None));
@@ -411,9 +375,6 @@ pub trait RecordedCalls {
     }
 
     /// The operation of a send.
-    ///
-    /// # Errors
-    /// The arguments are invalid.
     fn send_operation(
         &mut self,
         envelope: Envelope,
@@ -432,9 +393,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a send.
-    ///
-    /// # Errors
-    /// As [`RecordedCalls::send_operation`].
     fn send(&mut self, envelope: Option<Envelope>, request: Option<u64>, call: Call) -> Result<(), String> {
         if let Some(envelope) = envelope {
             let send = self.send_operation(envelope, request, call)?;
@@ -444,9 +402,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a send that opens a request.
-    ///
-    /// # Errors
-    /// As [`RecordedCalls::send_operation`].
     fn start_send(&mut self, envelope: Option<Envelope>, key: u64, call: Call) -> Result<(), String> {
         let number = envelope.is_some().then(|| self.replay().request());
         self.open_request(key, number);
@@ -454,9 +409,6 @@ pub trait RecordedCalls {
     }
 
     /// The operation of a receive.
-    ///
-    /// # Errors
-    /// The arguments are invalid.
     fn receive(&mut self, envelope: Envelope, request: Option<u64>, call: Call) -> Result<Operation, String> {
         let (communicator, from) = self.source("receive from rank", &envelope)?;
         let tag = any_or_tag(envelope.tag)?;
@@ -472,9 +424,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a receive that opens a request.
-    ///
-    /// # Errors
-    /// The arguments are invalid, or the trace cannot be read.
     fn post_receive(
         &mut self,
         record: &Self::Record,
@@ -496,9 +445,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a send and a receive at once.
-    ///
-    /// # Errors
-    /// The arguments are invalid.
     fn exchange(&mut self, record: &Self::Record) -> Result<(), String> {
         let call = Call::Sendrecv;
         let (receive, send) = (self.replay().request(), self.replay().request());
@@ -522,9 +468,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays the creation of a persistent send.
-    ///
-    /// # Errors
-    /// The communicator is unknown.
     fn prepare_send(&mut self, record: &Self::Record, mode: Option<Call>) -> Result<(), String> {
         let envelope = self.envelope(record, EnvelopeOf::Send)?;
         self.prepare(record, PersistentRequest::Send(envelope, mode));
@@ -539,9 +482,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays the start of a persistent request.
-    ///
-    /// # Errors
-    /// There is no such request, or its arguments are invalid.
     fn start(&mut self, record: &Self::Record, key: u64, call: Call) -> Result<(), ReplayFailure> {
         match self.replay().persistent.get(&key).cloned() {
             Some(PersistentRequest::Send(envelope, mode)) => {
@@ -558,9 +498,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a probe that found a message.
-    ///
-    /// # Errors
-    /// The arguments are invalid.
     fn probe(&mut self, record: &Self::Record, call: Call) -> Result<(), String> {
         if let Some(envelope) = self.envelope(record, EnvelopeOf::Probe)? {
             let (communicator, from) = self.source("probe of rank", &envelope)?;
@@ -576,9 +513,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a call that creates communicators.
-    ///
-    /// # Errors
-    /// The parent is unknown.
     fn create_communicators(
         &mut self,
         record: &Self::Record,
@@ -596,9 +530,6 @@ pub trait RecordedCalls {
     }
 
     /// Replays a collective; other calls do nothing.
-    ///
-    /// # Errors
-    /// The arguments are invalid.
     fn collective(&mut self, record: &Self::Record, call: Call) -> Result<(), String> {
         let collective = match Self::name(record) {
             "MPI_Alltoallw" => Collective::Alltoall,
@@ -634,9 +565,6 @@ pub trait RecordedCalls {
     }
 
     /// Bytes of a collective, and what each rank gives and takes where that varies.
-    ///
-    /// # Errors
-    /// The counts are unknown or not one for each rank.
     fn amounts(
         &mut self,
         record: &Self::Record,

@@ -15,15 +15,15 @@ mod scan;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::trace::Format;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, Workload};
 use archive::{EventCursor, Otf2Archive};
 use program::Otf2Program;
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "otf2",
-    summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
+    summary: "Open Trace TraceFormat 2, as Score-P writes it: give the anchor file, traces.otf2",
     main: "*.otf2",
     is_main: |name| name.ends_with(".otf2"),
     // A byte order record (big- or little-endian), then the magic of an anchor file.

@@ -4,20 +4,20 @@ use super::Geometry;
 
 /// For each router the routers at the far ends of its links, one entry for each link: memory as for the
 /// links of the network.
-pub(super) struct Adjacency {
+pub(super) struct RouterLinks {
     /// Where the links of each router begin in `ends`, and the number of all.
     first: Box<[usize]>,
     ends: Box<[u32]>,
 }
 
-impl Adjacency {
-    pub(super) fn new(network: &dyn Geometry) -> Adjacency {
+impl RouterLinks {
+    pub(super) fn new(network: &dyn Geometry) -> RouterLinks {
         let (mut first, mut ends) = (vec![0], Vec::new());
         for router in 0..network.routers() {
             network.neighbours(router, &mut |end| ends.push(end));
             first.push(ends.len());
         }
-        Adjacency {
+        RouterLinks {
             first: first.into(),
             ends: ends.into(),
         }

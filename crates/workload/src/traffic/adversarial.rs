@@ -16,10 +16,12 @@
 
 use config::Section;
 
-use super::adjacency::Adjacency;
-use super::pair::Pair;
+use super::adjacency::RouterLinks;
+use super::pair::PartnerPattern;
 use super::shift::{Shift, group_size};
-use super::{Geometry, GridKind, Pattern, PatternKind, Place, dimension_complement_reverse, tornado};
+use super::{
+    Geometry, GridKind, Pattern, PatternContext, PatternKind, dimension_complement_reverse, tornado,
+};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "adversarial",
@@ -32,10 +34,10 @@ pub(super) const KIND: PatternKind = PatternKind {
     build: |section, place| {
         let network = place.network(section, "the whole network")?;
         match network.grid().map(|grid| grid.kind) {
-            Some(GridKind::Torus) => Ok(Box::new(Pair(tornado::partner(place.grid(section)?)))),
+            Some(GridKind::Torus) => Ok(Box::new(PartnerPattern(tornado::partner(place.grid(section)?)))),
             Some(GridKind::Mesh | GridKind::AllToAll) => {
                 let partner = dimension_complement_reverse::partner(section, place)?;
-                Ok(Box::new(Pair(partner)))
+                Ok(Box::new(PartnerPattern(partner)))
             }
             None if network.is_graph() => paired_flows(section, place, network),
             None => {
@@ -58,7 +60,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 
 fn paired_flows(
     section: &Section,
-    place: &Place<'_>,
+    place: &PatternContext<'_>,
     network: &dyn Geometry,
 ) -> Result<Box<dyn Pattern>, config::Error> {
     let refuse = |message: &str| {
@@ -68,7 +70,7 @@ fn paired_flows(
     let Some(hosts_per_router) = network.hosts_per_router() else {
         return refuse("pairs routers; expected as many hosts on each router that has any");
     };
-    let Some(routers) = Rows::new(network).partners() else {
+    let Some(routers) = RouterRows::new(network).partners() else {
         return refuse(
             "expected routers in a row a - b - c - d with b alone between a and c, c between b and d",
         );
@@ -84,12 +86,12 @@ fn paired_flows(
         let router = source / hosts_per_router;
         partners[router as usize] + source % hosts_per_router
     };
-    Ok(Box::new(Pair(partner)))
+    Ok(Box::new(PartnerPattern(partner)))
 }
 
 /// Routers in rows of four.
-struct Rows {
-    search: Search,
+struct RouterRows {
+    search: RowSearch,
     rows: Vec<[u32; 4]>,
     /// By router: its place in `rows`, or `NONE`.
     row_of: Vec<u32>,
@@ -97,18 +99,18 @@ struct Rows {
 
 const NONE: u32 = u32::MAX;
 
-impl Rows {
-    fn new(network: &dyn Geometry) -> Rows {
+impl RouterRows {
+    fn new(network: &dyn Geometry) -> RouterRows {
         let routers = 0..network.routers();
-        let search = Search {
-            links: Adjacency::new(network),
+        let search = RowSearch {
+            links: RouterLinks::new(network),
             free: routers
                 .clone()
                 .map(|router| network.first_host(router).is_some())
                 .collect(),
             seen: vec![NONE; network.routers() as usize],
         };
-        let mut rows = Rows {
+        let mut rows = RouterRows {
             search,
             rows: Vec::new(),
             row_of: vec![NONE; network.routers() as usize],
@@ -119,7 +121,7 @@ impl Rows {
                 rows.settle(rows.rows.len() - 1);
             }
         }
-        rows.make_room();
+        rows.regroup();
         rows
     }
 
@@ -152,7 +154,7 @@ impl Rows {
     }
 
     /// Breaks up rows beside routers that are left, as long as there come two of one and those that are left.
-    fn make_room(&mut self) {
+    fn regroup(&mut self) {
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
@@ -212,15 +214,15 @@ impl Rows {
     }
 }
 
-struct Search {
-    links: Adjacency,
+struct RowSearch {
+    links: RouterLinks,
     /// Routers with hosts that have no partner yet.
     free: Vec<bool>,
     /// Marks the neighbours of the router that was looked at last, with its number.
     seen: Vec<u32>,
 }
 
-impl Search {
+impl RowSearch {
     /// A row of free routers with `router` at its end or second in it.
     fn row(&mut self, router: u32) -> Option<[u32; 4]> {
         for b in self.next(router, &[]) {

@@ -5,7 +5,7 @@
 //! geometrically distributed: 1 + floor(ln u / ln(1 - load)), which is drawn in integers.
 
 use super::gap::LOAD_STEPS;
-use super::geometric::Geometric;
+use super::geometric::GeometricGap;
 use super::{Arrival, ArrivalKind, MeanGap, Random};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
@@ -16,14 +16,14 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     build: |_, pace| {
         Ok(Box::new(Bernoulli {
             slot: pace.slot,
-            slots: Geometric::new(pace.load, LOAD_STEPS),
+            slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }))
     },
 };
 
 struct Bernoulli {
     slot: MeanGap,
-    slots: Geometric,
+    slots: GeometricGap,
 }
 
 impl Arrival for Bernoulli {
@@ -39,15 +39,15 @@ impl Arrival for Bernoulli {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::SplitMix;
-    use super::super::{MeanBytes, Pace};
+    use super::super::random::SplitMix;
+    use super::super::{MeanBytes, OfferedLoad};
     use super::*;
 
     fn process(load: f64) -> Bernoulli {
-        let pace = Pace::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
+        let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
         Bernoulli {
             slot: pace.slot,
-            slots: Geometric::new(pace.load, LOAD_STEPS),
+            slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }
     }
 

@@ -4,7 +4,7 @@
 //! groups of an even number, where their cables are fewest.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "bisection",
@@ -26,7 +26,7 @@ pub(super) const KIND: PatternKind = PatternKind {
                 source - half
             }
         };
-        Ok(Box::new(Pair(partner)))
+        Ok(Box::new(PartnerPattern(partner)))
     },
 };
 

@@ -4,15 +4,15 @@ use super::Random;
 
 /// Hosts `first` to `first + size - 1`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct HostBlock {
     pub(super) first: u32,
     pub(super) size: u32,
 }
 
-impl Block {
+impl HostBlock {
     /// The hosts of the block of so many that a host is in.
-    pub(super) fn around(host: u32, size: u32) -> Block {
-        Block {
+    pub(super) fn around(host: u32, size: u32) -> HostBlock {
+        HostBlock {
             first: host - host % size,
             size,
         }
@@ -33,7 +33,7 @@ impl Block {
         Some(other + u32::from(self.holds(source) && other >= source))
     }
 
-    /// The shares of [`Block::any_but`], which are `total` together.
+    /// The shares of [`HostBlock::any_but`], which are `total` together.
     pub(super) fn shares(self, source: u32, total: f64, each: &mut dyn FnMut(u32, f64)) {
         let others = self.size - u32::from(self.holds(source));
         let share = total / f64::from(others);

@@ -5,7 +5,7 @@
 //! that is farthest away on a torus, so that every message crosses as many links as any can.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "diagonal",
@@ -20,7 +20,7 @@ pub(super) const KIND: PatternKind = PatternKind {
         let grid = place.grid(section)?;
         let step = move |size| if half { size / 2 } else { 1 };
         let partner = move |source| grid.moved(source, |size, x| (x + step(size)) % size);
-        Ok(Box::new(Pair(partner)))
+        Ok(Box::new(PartnerPattern(partner)))
     },
 };
 

@@ -8,22 +8,25 @@
 
 use config::{Error, Section};
 
-use super::pair::Pair;
-use super::{Grid, PatternKind, Place};
+use super::pair::PartnerPattern;
+use super::{PatternContext, PatternKind, RouterGrid};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "dimension-complement-reverse",
     summary: "coordinates in reverse order and each from the other end; on a HyperX, mesh or torus",
     parameters: &[],
     example: "",
-    build: |section, place| Ok(Box::new(Pair(partner(section, place)?))),
+    build: |section, place| Ok(Box::new(PartnerPattern(partner(section, place)?))),
 };
 
 /// The partner of each host.
 ///
 /// # Errors
 /// No coordinates, or sizes that are others in reverse order.
-pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u32) -> u32 + use<>, Error> {
+pub(super) fn partner(
+    section: &Section,
+    place: &PatternContext<'_>,
+) -> Result<impl Fn(u32) -> u32 + use<>, Error> {
     let grid = place.grid(section)?;
     if !grid.sizes.iter().eq(grid.sizes.iter().rev()) {
         let message = format!(
@@ -34,7 +37,7 @@ pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u3
         return Err(section.error("pattern", message));
     }
     let strides: Vec<u32> = strides(&grid).collect();
-    let Grid {
+    let RouterGrid {
         sizes,
         hosts_per_router,
         ..
@@ -49,7 +52,7 @@ pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u3
     })
 }
 
-fn strides(grid: &Grid) -> impl Iterator<Item = u32> {
+fn strides(grid: &RouterGrid) -> impl Iterator<Item = u32> {
     grid.sizes.iter().scan(1, |next, size| {
         let stride = *next;
         *next *= size;

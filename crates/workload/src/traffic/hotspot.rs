@@ -4,7 +4,7 @@
 //! IEEE Trans. Computers C-34(10), 1985: a fraction h of all messages is for the hot module, the rest is
 //! uniform over all, the hot one included.
 
-use super::block::Block;
+use super::block::HostBlock;
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
 
@@ -62,7 +62,7 @@ impl Pattern for Hotspot {
             let skip = own.is_some_and(|own| choice >= own);
             return Some(self.targets[choice + usize::from(skip)]);
         }
-        Block {
+        HostBlock {
             first: 0,
             size: hosts,
         }
@@ -79,7 +79,7 @@ impl Pattern for Hotspot {
         let others = self.targets.iter().filter(|target| **target != source);
         others.for_each(|target| each(*target, hot / choices as f64));
         if hot < 1.0 {
-            Block {
+            HostBlock {
                 first: 0,
                 size: hosts,
             }

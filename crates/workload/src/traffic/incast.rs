@@ -19,22 +19,22 @@ pub(super) const KIND: PatternKind = PatternKind {
         if targets.len() == place.hosts as usize {
             return Err(section.error("targets", "leave nobody to send; expected fewer than all hosts"));
         }
-        Ok(Box::new(Incast { targets }))
+        Ok(Box::new(IncastPattern { targets }))
     },
 };
 
-struct Incast {
+struct IncastPattern {
     /// In ascending order.
     targets: Box<[u32]>,
 }
 
-impl Incast {
+impl IncastPattern {
     fn is_target(&self, host: u32) -> bool {
         self.targets.binary_search(&host).is_ok()
     }
 }
 
-impl Pattern for Incast {
+impl Pattern for IncastPattern {
     fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         match &self.targets[..] {
             _ if self.is_target(source) => None,

@@ -44,9 +44,10 @@ mod uniform;
 use config::{Error, Section};
 
 pub use gap::{MeanBytes, MeanGap};
-pub use place::{Geometry, Grid, GridKind, Place};
+pub use place::{Geometry, GridKind, PatternContext, RouterGrid};
 pub use random::Random;
-pub use size::Size;
+pub(crate) use random::SplitMix;
+pub use size::SizeDistribution;
 
 /// Chooses destinations.
 ///
@@ -79,7 +80,7 @@ pub trait Arrival: Send + Sync {
 
 /// How much a host is to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct OfferedLoad {
     /// Mean time between two messages.
     pub mean: MeanGap,
     /// The time that a message of mean size takes at full injection bandwidth.
@@ -88,13 +89,13 @@ pub struct Pace {
     load: u64,
 }
 
-impl Pace {
+impl OfferedLoad {
     /// Messages of such a mean size that fill the share `load` (at most 1) of an injection link.
     ///
     /// # Errors
     /// The load is not a number above 0, or there would be less than a message in 20 hours.
-    pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<Pace, Error> {
-        Ok(Pace {
+    pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<OfferedLoad, Error> {
+        Ok(OfferedLoad {
             mean: MeanGap::for_load(bytes, bits_per_s, load)?,
             slot: MeanGap::for_load(bytes, bits_per_s, 1.0)?,
             load: gap::load_steps(load)?,
@@ -103,7 +104,7 @@ impl Pace {
 }
 
 /// One kind of pattern, arrival process or distribution of sizes; `B` builds it.
-pub struct Kind<B: 'static> {
+pub struct TrafficKind<B: 'static> {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
     /// One line for people.
@@ -117,10 +118,10 @@ pub struct Kind<B: 'static> {
 }
 
 /// A kind of pattern.
-pub type PatternKind = Kind<fn(&Section, &mut Place<'_>) -> Result<Box<dyn Pattern>, Error>>;
+pub type PatternKind = TrafficKind<fn(&Section, &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error>>;
 
 /// A kind of arrival process.
-pub type ArrivalKind = Kind<fn(&Section, &Pace) -> Result<Box<dyn Arrival>, Error>>;
+pub type ArrivalKind = TrafficKind<fn(&Section, &OfferedLoad) -> Result<Box<dyn Arrival>, Error>>;
 
 /// All patterns, in alphabetical order.
 pub static PATTERNS: &[PatternKind] = &[
@@ -151,7 +152,7 @@ pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixe
 ///
 /// # Errors
 /// None is named, an unknown one is, its parameters make no sense, or it cannot be in this place.
-pub fn pattern(section: &Section, place: &mut Place<'_>) -> Result<Box<dyn Pattern>, Error> {
+pub fn pattern(section: &Section, place: &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error> {
     let kind = named(section, "pattern", section.required("pattern")?, PATTERNS)?;
     (kind.build)(section, place)
 }
@@ -169,8 +170,8 @@ fn named<B>(
     section: &Section,
     key: &str,
     name: String,
-    kinds: &'static [Kind<B>],
-) -> Result<&'static Kind<B>, Error> {
+    kinds: &'static [TrafficKind<B>],
+) -> Result<&'static TrafficKind<B>, Error> {
     kinds
         .iter()
         .find(|k| k.name == name)
@@ -179,7 +180,7 @@ fn named<B>(
 
 #[cfg(test)]
 mod tests {
-    use super::random::tests::SplitMix;
+    use super::random::SplitMix;
     use super::test_support::{FakeNetwork, built_in, check_shares, error};
     use super::*;
 
@@ -187,8 +188,8 @@ mod tests {
         Section::from_toml(toml, "x.toml").unwrap()
     }
 
-    fn pace(load: f64) -> Pace {
-        Pace::new(MeanBytes::whole(256), 100_000_000_000, load).unwrap()
+    fn pace(load: f64) -> OfferedLoad {
+        OfferedLoad::new(MeanBytes::whole(256), 100_000_000_000, load).unwrap()
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
     #[test]
     fn defaults_are_written_back() {
         let s = section("pattern = \"uniform\"");
-        let mut place = Place {
+        let mut place = PatternContext {
             hosts: 4,
             network: None,
             folder: std::path::Path::new("."),
@@ -255,7 +256,7 @@ mod tests {
             let mut asked = Vec::new();
             for network in [&network, &grid] {
                 let s = section(&format!("pattern = \"{}\"\n{}", kind.name, kind.example));
-                let mut place = Place {
+                let mut place = PatternContext {
                     hosts,
                     network: Some(network),
                     folder: folder.path(),

@@ -4,8 +4,8 @@
 //! 2004, section 3.2 ("nearest neighbor"), in its two-way form. Where no router with hosts is one link away,
 //! as in a fat tree, the nearest hosts are those of the same router.
 
-use super::adjacency::Adjacency;
-use super::block::Block;
+use super::adjacency::RouterLinks;
+use super::block::HostBlock;
 use super::{Pattern, PatternKind, Random};
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -22,7 +22,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             );
             return Err(section.error("pattern", message));
         };
-        let links = Adjacency::new(network);
+        let links = RouterLinks::new(network);
         let (mut first, mut ends) = (vec![0], Vec::new());
         for host in (0..place.hosts).step_by(hosts_per_router as usize) {
             let neighbours = links.of(network.router(host)).iter();
@@ -56,7 +56,7 @@ impl Pattern for NearestNeighbour {
     fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         let ends = self.ends(source);
         if ends.is_empty() {
-            return Block::around(source, self.hosts_per_router).any_but(source, random);
+            return HostBlock::around(source, self.hosts_per_router).any_but(source, random);
         }
         let end = ends[random.below(ends.len() as u64) as usize];
         Some(end + source % self.hosts_per_router)
@@ -65,7 +65,7 @@ impl Pattern for NearestNeighbour {
     fn shares(&self, source: u32, _: u32, each: &mut dyn FnMut(u32, f64)) {
         let ends = self.ends(source);
         if ends.is_empty() {
-            return Block::around(source, self.hosts_per_router).shares(source, 1.0, each);
+            return HostBlock::around(source, self.hosts_per_router).shares(source, 1.0, each);
         }
         let share = 1.0 / ends.len() as f64;
         ends.iter()

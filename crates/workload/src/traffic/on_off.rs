@@ -10,7 +10,7 @@ use config::{Duration, Error, Section};
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
-use super::{Arrival, ArrivalKind, MeanGap, Pace, Random};
+use super::{Arrival, ArrivalKind, MeanGap, OfferedLoad, Random};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "on-off",
@@ -56,7 +56,7 @@ fn happens(probability: Option<u64>, random: &mut dyn Random) -> bool {
 }
 
 impl OnOff {
-    fn read(section: &Section, pace: &Pace) -> Result<OnOff, Error> {
+    fn read(section: &Section, pace: &OfferedLoad) -> Result<OnOff, Error> {
         // A number or a time: the error is that of the number.
         let time = match section.optional::<Duration>("burst") {
             Ok(Some(time)) => Some(time),
@@ -143,12 +143,12 @@ impl Arrival for OnOff {
 #[cfg(test)]
 mod tests {
     use super::super::MeanBytes;
-    use super::super::random::tests::SplitMix;
+    use super::super::random::SplitMix;
     use super::*;
 
     fn process(parameters: &str, load: f64) -> Result<OnOff, Error> {
         let section = Section::from_toml(parameters, "x.toml").unwrap();
-        let pace = Pace::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
+        let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
         OnOff::read(&section, &pace)
     }
 

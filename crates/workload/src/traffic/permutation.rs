@@ -4,7 +4,7 @@
 //! host is its own partner, and silent. BookSim: `randperm`.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "permutation",
@@ -18,13 +18,15 @@ pub(super) const KIND: PatternKind = PatternKind {
             partners.swap(last, other as usize);
         }
         let partners = partners.into_boxed_slice();
-        Ok(Box::new(Pair(move |source: u32| partners[source as usize])))
+        Ok(Box::new(PartnerPattern(move |source: u32| {
+            partners[source as usize]
+        })))
     },
 };
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::SplitMix;
+    use super::super::random::SplitMix;
     use super::super::test_support::{built, is_permutation, partners_of};
 
     fn drawn(seed: u64, hosts: u32) -> Vec<Option<u32>> {

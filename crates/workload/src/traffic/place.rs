@@ -25,7 +25,7 @@ pub trait Geometry {
     /// group number `h / n`. Groups are those of a dragonfly, and what is below the top level of a tree.
     fn hosts_per_group(&self) -> Option<u32>;
     /// The coordinates, if it has such and the same number of hosts on every router.
-    fn grid(&self) -> Option<Grid>;
+    fn grid(&self) -> Option<RouterGrid>;
     /// Whether it is nothing but a graph: no groups, levels or coordinates that say what its worst case is.
     fn is_graph(&self) -> bool;
 }
@@ -43,7 +43,7 @@ pub enum GridKind {
 
 /// Routers at the points of a grid, numbered with dimension 0 fastest, each with as many hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct RouterGrid {
     /// Routers in each dimension.
     pub sizes: Vec<u32>,
     /// How they are linked.
@@ -52,7 +52,7 @@ pub struct Grid {
     pub hosts_per_router: u32,
 }
 
-impl Grid {
+impl RouterGrid {
     /// The host in the same position on the router whose coordinates are those of `host` changed by
     /// `change`, which is given the dimension, its size, and the coordinate.
     pub(super) fn moved(&self, host: u32, change: impl Fn(u32, u32) -> u32) -> u32 {
@@ -68,7 +68,7 @@ impl Grid {
 }
 
 /// The place that a pattern is built for.
-pub struct Place<'a> {
+pub struct PatternContext<'a> {
     /// Number of hosts of the job, at least 2.
     pub hosts: u32,
     /// The network, if the job has all of its hosts in their order.
@@ -79,7 +79,7 @@ pub struct Place<'a> {
     pub random: &'a mut dyn Random,
 }
 
-impl<'a> Place<'a> {
+impl<'a> PatternContext<'a> {
     /// The network.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
     ///
     /// # Errors
     /// The network has no coordinates, or is not all this job's.
-    pub(super) fn grid(&self, section: &Section) -> Result<Grid, Error> {
+    pub(super) fn grid(&self, section: &Section) -> Result<RouterGrid, Error> {
         let network = self.network(section, "the coordinates of routers")?;
         network.grid().ok_or_else(|| {
             let message = format!(

@@ -7,8 +7,8 @@
 
 use config::{Error, Section};
 
-use super::block::Block;
-use super::{Pattern, PatternKind, Place, Random};
+use super::block::HostBlock;
+use super::{Pattern, PatternContext, PatternKind, Random};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
@@ -46,7 +46,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 };
 
 /// Hosts of a router.
-fn router_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
+fn router_size(section: &Section, place: &PatternContext<'_>) -> Result<u32, Error> {
     let network = place.network(section, "the routers that hosts are on")?;
     network.hosts_per_router().ok_or_else(|| {
         let message = format!(
@@ -58,7 +58,7 @@ fn router_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
 }
 
 /// Hosts of a group.
-pub(super) fn group_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
+pub(super) fn group_size(section: &Section, place: &PatternContext<'_>) -> Result<u32, Error> {
     let network = place.network(section, "the groups of the network")?;
     network.hosts_per_group().ok_or_else(|| {
         let message = format!(
@@ -120,7 +120,7 @@ impl Pattern for Shift {
     fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         let moved = self.moved(source, hosts);
         if self.random {
-            Block::around(moved, self.size).any_but(source, random)
+            HostBlock::around(moved, self.size).any_but(source, random)
         } else {
             Some(moved)
         }
@@ -129,7 +129,7 @@ impl Pattern for Shift {
     fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
         let moved = self.moved(source, hosts);
         if self.random {
-            Block::around(moved, self.size).shares(source, 1.0, each);
+            HostBlock::around(moved, self.size).shares(source, 1.0, each);
         } else {
             each(moved, 1.0);
         }

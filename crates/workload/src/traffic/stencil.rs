@@ -136,7 +136,7 @@ impl Pattern for Stencil {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::Script;
+    use super::super::random::tests::ScriptedRandom;
     use super::super::test_support::{check_shares, error, pattern};
 
     fn neighbours(parameters: &str, hosts: u32, source: u32) -> Vec<u32> {
@@ -145,7 +145,7 @@ mod tests {
         built.shares(source, hosts, &mut |host, _| found.push(host));
         let turns = found.len() as u64;
         for index in 0..2 * turns {
-            let to = built.destination(source, hosts, index, &mut Script(vec![]));
+            let to = built.destination(source, hosts, index, &mut ScriptedRandom(vec![]));
             assert_eq!(to, Some(found[(index % turns) as usize]), "in turn");
         }
         check_shares(built.as_ref(), hosts);

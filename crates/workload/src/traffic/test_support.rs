@@ -5,15 +5,15 @@ use std::path::Path;
 
 use config::{Error, Section};
 
-use super::random::tests::SplitMix;
-use super::{Geometry, Grid, GridKind, Pattern, Place, Random};
+use super::random::SplitMix;
+use super::{Geometry, GridKind, Pattern, PatternContext, Random, RouterGrid};
 
 /// A network made of lists.
 pub struct FakeNetwork {
     links: Vec<Vec<u32>>,
     hosts_per_router: u32,
     routers_per_group: Option<u32>,
-    grid: Option<Grid>,
+    grid: Option<RouterGrid>,
 }
 
 impl FakeNetwork {
@@ -46,7 +46,7 @@ impl FakeNetwork {
             }
             stride *= size;
         }
-        let grid = Grid {
+        let grid = RouterGrid {
             sizes: sizes.to_vec(),
             kind,
             hosts_per_router,
@@ -136,7 +136,7 @@ impl Geometry for FakeNetwork {
             .map(|routers| routers * self.hosts_per_router)
     }
 
-    fn grid(&self) -> Option<Grid> {
+    fn grid(&self) -> Option<RouterGrid> {
         self.grid.clone()
     }
 
@@ -170,7 +170,7 @@ pub fn built_in(
     let text = format!("traffic = {{ pattern = \"{name}\"{comma}{parameters} }}");
     let file = Section::from_toml(&text, "x.toml")?;
     let section = file.section("traffic")?;
-    let mut place = Place {
+    let mut place = PatternContext {
         hosts,
         network: network.map(|network| network as &dyn Geometry),
         folder,
@@ -200,7 +200,7 @@ pub fn error(name: &str, parameters: &str, hosts: u32) -> String {
 
 /// The partners of all hosts, for a pattern that draws nothing, and whose shares say the same.
 pub fn partners_of(pattern: &dyn Pattern, hosts: u32) -> Vec<Option<u32>> {
-    let nothing = &mut super::random::tests::Script(vec![]);
+    let nothing = &mut super::random::tests::ScriptedRandom(vec![]);
     (0..hosts)
         .map(|source| {
             let partner = pattern.destination(source, hosts, 0, nothing);

@@ -5,7 +5,7 @@
 //! `transpose`.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "transpose",
@@ -24,7 +24,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             return Err(section.error("pattern", message));
         }
         let transposed = move |source| source % side * side + source / side;
-        Ok(Box::new(Pair(transposed)))
+        Ok(Box::new(PartnerPattern(transposed)))
     },
 };
 

@@ -8,7 +8,7 @@
 //! to nine decimals.
 
 use super::super::{MeanBytes, Random};
-use super::{LARGEST, Size, SizeKind};
+use super::{LARGEST, SizeDistribution, SizeKind};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "file",
@@ -21,7 +21,7 @@ pub(super) const KIND: SizeKind = SizeKind {
             .map_err(|error| format!(": {error}"))
             .and_then(|text| Cumulative::parse(&text));
         let cumulative = cumulative.map_err(|message| section.error("file", format!("{file}{message}")))?;
-        Ok(Box::new(cumulative) as Box<dyn Size>)
+        Ok(Box::new(cumulative) as Box<dyn SizeDistribution>)
     },
 };
 
@@ -135,7 +135,7 @@ fn decimal(text: &str) -> Option<u64> {
     (steps <= 100 * STEPS).then_some(steps)
 }
 
-impl Size for Cumulative {
+impl SizeDistribution for Cumulative {
     fn bytes(&self, random: &mut dyn Random) -> u64 {
         let total = self.points[self.points.len() - 1].upto;
         let drawn = random.below(total);
