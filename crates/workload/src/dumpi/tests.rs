@@ -8,6 +8,7 @@ use super::look_ahead::{KEPT, LookAhead, ReceiveFate, ReceiveFilter};
 use super::record::Status;
 use super::test_trace::{A, N, S, TestTrace, status, write};
 use super::*;
+use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation};
 
 /// Handles of types.
@@ -89,33 +90,6 @@ fn alone(calls: TestTrace, ranks: usize) -> Vec<TestTrace> {
     all
 }
 
-fn send(to: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Send {
-        to,
-        tag: 7,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn receive(from: Option<u32>, tag: Option<u32>, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Receive {
-        from,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn wait(requests: &[u64], call: Call) -> Operation {
-    let requests = requests.to_vec();
-    Operation::Wait { requests, call }
-}
-
 fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64, call: Call) -> Operation {
     Operation::Collective {
         collective,
@@ -178,23 +152,23 @@ fn sends_and_receives_of_all_modes() {
             &[N(2), N(INT), N(1), N(7), N(-2), N(9), N(WORLD), S(&[])],
         );
     let expected = [
-        send(1, 24, None, Call::Send),
-        send(1, 24, None, Call::Ssend),
-        send(1, 24, None, Call::Bsend),
-        send(1, 24, None, Call::Rsend),
-        send(1, 20, Some(0), Call::Isend),
-        send(1, 20, Some(1), Call::Issend),
-        send(1, 20, Some(2), Call::Ibsend),
-        send(1, 20, Some(3), Call::Irsend),
+        send(1, 7, 24, None, Call::Send),
+        send(1, 7, 24, None, Call::Ssend),
+        send(1, 7, 24, None, Call::Bsend),
+        send(1, 7, 24, None, Call::Rsend),
+        send(1, 7, 20, Some(0), Call::Isend),
+        send(1, 7, 20, Some(1), Call::Issend),
+        send(1, 7, 20, Some(2), Call::Ibsend),
+        send(1, 7, 20, Some(3), Call::Irsend),
         wait(&[0, 1, 2, 3], Call::Waitall),
         wait(&[], Call::Wait),
         receive(Some(1), Some(7), 12, None, Call::Recv),
         receive(Some(1), Some(8), 12, None, Call::Recv),
         receive(None, None, 12, None, Call::Recv),
         receive(Some(1), Some(9), 16, Some(4), Call::Sendrecv),
-        send(1, 4, Some(5), Call::Sendrecv),
+        send(1, 7, 4, Some(5), Call::Sendrecv),
         wait(&[4, 5], Call::Sendrecv),
-        send(1, 8, Some(7), Call::Sendrecv),
+        send(1, 7, 8, Some(7), Call::Sendrecv),
         wait(&[7], Call::Sendrecv),
     ];
     assert_eq!(operations(&alone(calls, 2))[0], expected);
@@ -221,8 +195,8 @@ fn persistent_requests_start_again_and_again() {
         .call("MPI_Request_free", &[N(22)]);
     let expected = [
         wait(&[], Call::Wait),
-        send(1, 4, Some(0), Call::Startall),
-        send(1, 8, Some(1), Call::Issend),
+        send(1, 7, 4, Some(0), Call::Startall),
+        send(1, 7, 8, Some(1), Call::Issend),
         receive(Some(1), Some(7), 12, Some(2), Call::Startall),
         wait(&[0, 1, 2], Call::Waitall),
         receive(Some(2), Some(7), 12, Some(3), Call::Start),

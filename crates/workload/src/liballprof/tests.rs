@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation, TraceInfo};
 
 /// A rank's file: each call, given without its times, begins 1 us after the one before has ended and takes
@@ -58,33 +59,6 @@ fn failure(folder: &Path) -> String {
 /// What is wrong with a trace of two ranks in which rank 0 makes a call.
 fn wrong(call: &str) -> String {
     failure(write(&[vec![call], vec![]]).path())
-}
-
-fn send(to: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Send {
-        to,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn receive(from: Option<u32>, tag: Option<u32>, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Receive {
-        from,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn wait(requests: &[u64], call: Call) -> Operation {
-    let requests = requests.to_vec();
-    Operation::Wait { requests, call }
 }
 
 #[test]

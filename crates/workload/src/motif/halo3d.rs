@@ -90,11 +90,7 @@ impl Skeleton for Halo3d {
         if self.reduce {
             script.collective(Collective::Allreduce, WORLD, 8);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

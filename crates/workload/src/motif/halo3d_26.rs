@@ -113,11 +113,7 @@ impl Skeleton for Halo3d26 {
         if self.reduce {
             script.collective(Collective::Allreduce, WORLD, 8);
         }
-        let goes_on = iteration + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(iteration + 1 < self.iterations, self.barriers)
     }
 }
 

@@ -76,11 +76,7 @@ impl Skeleton for IncastMotif {
         } else {
             script.send(self.target, TAG, self.bytes);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

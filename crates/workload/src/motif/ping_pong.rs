@@ -175,10 +175,7 @@ impl Skeleton for PingPong {
             }
             goes_on = step + 1 < self.iterations * self.sizes.len() as u64;
         }
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(goes_on, self.barriers)
     }
 }
 

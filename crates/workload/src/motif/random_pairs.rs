@@ -79,11 +79,7 @@ impl Skeleton for RandomPairs {
         script.start_receive(partner, 0, self.bytes);
         script.start_send(partner, 0, self.bytes);
         script.wait_all();
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

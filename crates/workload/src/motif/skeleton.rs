@@ -148,6 +148,14 @@ impl Script {
         self.collective(Collective::Barrier, WORLD, 0);
     }
 
+    /// Ends an iteration, with a barrier after the last; whether another follows.
+    pub(super) fn end_iteration(&mut self, another_follows: bool, barriers: bool) -> bool {
+        if !another_follows && barriers {
+            self.barrier();
+        }
+        another_follows
+    }
+
     /// An exchange of parts of different sizes: `MPI_Alltoallv`.
     pub fn all_to_all_v(&mut self, communicator: Communicator, sends: Vec<u64>, receives: Vec<u64>) {
         let total: u64 = sends.iter().sum();

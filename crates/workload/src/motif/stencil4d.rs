@@ -117,11 +117,7 @@ impl Skeleton for Stencil4d {
         }
         script.wait_for_first(receives);
         script.wait_all();
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

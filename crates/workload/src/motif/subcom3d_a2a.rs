@@ -107,11 +107,7 @@ impl Skeleton for Subcom3d {
             }
             first += self.rows(dimension);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

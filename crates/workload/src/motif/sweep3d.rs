@@ -89,11 +89,7 @@ impl Skeleton for Sweep3d {
                 script.send(to, tag, bytes);
             }
         }
-        let goes_on = step + 1 < self.iterations * 8 * self.blocks;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations * 8 * self.blocks, self.barriers)
     }
 }
 

@@ -590,3 +590,41 @@ fn tag(recorded: i64) -> Result<u32, String> {
 fn any_or_tag(recorded: i64) -> Result<Option<u32>, String> {
     (recorded != ANY).then(|| tag(recorded)).transpose()
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn send(to: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
+        Operation::Send {
+            to,
+            tag,
+            communicator: 0,
+            bytes,
+            request,
+            call,
+        }
+    }
+
+    pub fn receive(
+        from: Option<u32>,
+        tag: Option<u32>,
+        bytes: u64,
+        request: Option<u64>,
+        call: Call,
+    ) -> Operation {
+        Operation::Receive {
+            from,
+            tag,
+            communicator: 0,
+            bytes,
+            request,
+            call,
+        }
+    }
+
+    pub fn wait(requests: &[u64], call: Call) -> Operation {
+        let requests = requests.to_vec();
+        Operation::Wait { requests, call }
+    }
+}
