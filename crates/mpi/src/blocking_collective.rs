@@ -1,4 +1,4 @@
-//! The blocking collective that a rank is in: rounds, one after the other, at the pace of the CPU.
+//! The blocking collective of a rank: sequential rounds, which the CPU drives.
 
 use std::mem;
 
@@ -14,13 +14,13 @@ use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{RequestInfo, RequestKind};
 use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, ReplayError, Round};
 
-/// What a rank does in one collective: all but how far it is.
+/// The schedule of one rank in one collective, without its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CollectiveSchedule {
     #[serde(with = "registered")]
     algorithm: &'static CollectiveAlgorithm,
     share: CollectiveCall,
-    /// What ranks give and take, where it is known.
+    /// Bytes by rank, where known.
     counts: Option<Box<Counts>>,
     /// Communicator with its context bits.
     pub context: u32,
@@ -30,12 +30,12 @@ pub(crate) struct CollectiveSchedule {
 }
 
 impl CollectiveSchedule {
-    /// What it is carried out by.
+    /// The algorithm.
     pub fn algorithm(&self) -> &'static CollectiveAlgorithm {
         self.algorithm
     }
 
-    /// Writes the messages of a round into an empty one; false if there is no such round.
+    /// Writes the messages of a round into an empty [`Round`]. Returns false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
         let share = CollectiveArgs::new(self.share, self.counts.as_deref());
         (self.algorithm.round)(&share, k, round)
@@ -46,7 +46,7 @@ impl CollectiveSchedule {
         tag(self.algorithm.collective, self.sequence, k)
     }
 
-    /// Whether a part that was read makes sense for this rank.
+    /// Whether a saved schedule is consistent with this rank.
     pub fn is_consistent(&self, job: &MpiJob, rank: u32) -> bool {
         let communicator = communicator_of(self.context);
         let ranks = job.members(communicator).map(<[u32]>::len);
@@ -57,19 +57,19 @@ impl CollectiveSchedule {
     }
 }
 
-/// Where a rank is in its collective; keeps the memory of its rounds from one to the next.
+/// The blocking collective of a rank. It reuses the memory of its rounds.
 #[derive(Debug, Default)]
 pub(crate) struct BlockingCollective {
     state: BlockingCollectiveState,
-    /// Follows from the state.
+    /// The current round, which follows from the state.
     round: Round,
 }
 
-/// Where a rank is in its collective.
+/// The state of the blocking collective of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BlockingCollectiveState {
     current: Option<StartedCollective>,
-    /// Receives of the round, and sends that are not complete at once.
+    /// Incomplete requests of the round.
     pending: Vec<u32>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct StartedCollective {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RoundProgress {
-    /// Round.
+    /// Number of the round.
     k: u32,
     /// Sends of the round that have been issued.
     issued: u32,
@@ -89,11 +89,11 @@ pub(crate) struct RoundProgress {
     waits: bool,
 }
 
-/// What happened to the state.
+/// A change of [`BlockingCollective`].
 #[derive(Debug)]
 pub(crate) enum BlockingCollectiveChange {
     Began,
-    /// How far it was.
+    /// The previous progress.
     Progressed(RoundProgress),
     Ended(Box<StartedCollective>),
     Awaited,
@@ -105,7 +105,7 @@ impl BlockingCollective {
         self.state.current.is_some()
     }
 
-    /// What the current collective is carried out by.
+    /// Algorithm of the current collective.
     pub fn algorithm(&self) -> Option<&'static CollectiveAlgorithm> {
         self.state
             .current
@@ -130,7 +130,7 @@ impl BlockingCollective {
         self.state.current.as_ref().map(|current| current.progress)
     }
 
-    /// True the first time that it is called in a round.
+    /// Returns true at the first call in a round.
     fn begin_waiting(&mut self, journal: &mut RankJournal) -> bool {
         let Some(progress) = self.progress().filter(|progress| !progress.waits) else {
             return false;
@@ -140,7 +140,7 @@ impl BlockingCollective {
         true
     }
 
-    /// Enters the first round of a collective, from none; false if it has none.
+    /// Enters the first round of a collective. Returns false if it has no round.
     fn begin(&mut self, schedule: CollectiveSchedule, journal: &mut RankJournal) -> bool {
         let progress = RoundProgress::default();
         self.state.current = Some(StartedCollective { schedule, progress });
@@ -148,7 +148,7 @@ impl BlockingCollective {
         self.find_round()
     }
 
-    /// Enters the next round; false if there is none.
+    /// Enters the next round. Returns false if there is none.
     fn enter_next_round(&mut self, journal: &mut RankJournal) -> bool {
         if let Some(progress) = self.progress() {
             let next = RoundProgress {
@@ -169,13 +169,13 @@ impl BlockingCollective {
         Some(send)
     }
 
-    /// The round is not over before this request is.
+    /// Adds a request that must complete before the round does.
     pub fn add_pending(&mut self, request: u32, journal: &mut RankJournal) {
         self.state.pending.push(request);
         journal.note(|| BlockingCollectiveChange::Awaited);
     }
 
-    /// A request that belongs to the round.
+    /// Takes a request of the round.
     fn next_pending(&mut self, journal: &mut RankJournal) -> Option<u32> {
         let request = self.state.pending.pop()?;
         journal.note(|| BlockingCollectiveChange::Settled(request));
@@ -208,7 +208,7 @@ impl BlockingCollective {
         }
     }
 
-    /// Writes the messages of the current round; false if there is no such round.
+    /// Writes the messages of the current round. Returns false if there is no such round.
     fn find_round(&mut self) -> bool {
         self.round.clear();
         let BlockingCollective { state, round } = self;
@@ -220,7 +220,7 @@ impl BlockingCollective {
         &self.state
     }
 
-    /// Goes to a place that was read, unless it makes no sense for this rank.
+    /// The collective of a saved state; `None` if the state is inconsistent with this rank.
     pub fn at(state: BlockingCollectiveState, job: &MpiJob, rank: u32) -> Option<BlockingCollective> {
         let current = state.current.as_ref();
         let is_consistent = current.is_none_or(|current| current.schedule.is_consistent(job, rank));
@@ -232,7 +232,7 @@ impl BlockingCollective {
 }
 
 impl Rank {
-    /// The part of this rank in the next collective of a context.
+    /// The schedule of this rank in the next collective of a context.
     pub(crate) fn next_schedule(
         &mut self,
         collective: Collective,
@@ -279,7 +279,7 @@ impl Rank {
         })
     }
 
-    /// Begins a collective that the CPU stays with until its end.
+    /// Starts a blocking collective.
     pub(crate) fn begin_collective(
         &mut self,
         schedule: CollectiveSchedule,
@@ -290,7 +290,7 @@ impl Rank {
         self.begin_round(entered, now, out)
     }
 
-    /// Issues the next send of the round; after the last waits for the round; then goes to the next.
+    /// Issues the next send of the round. After the last send it waits for the round, then enters the next.
     pub(crate) fn collective_step(
         &mut self,
         now: Time,
@@ -311,7 +311,7 @@ impl Rank {
         self.begin_round(entered, now, out)
     }
 
-    /// Posts the receives of the round that was entered, or ends the collective if there is none.
+    /// Posts the receives of the entered round, or ends the collective if there is none.
     fn begin_round(
         &mut self,
         entered: bool,
@@ -331,7 +331,7 @@ impl Rank {
         Ok(CpuStep::Continue)
     }
 
-    /// A message of the current round to a rank of the communicator.
+    /// A send of the current round to a rank of the communicator.
     fn current_send(&self, to: u32, bytes: u64) -> Result<OutgoingSend, ReplayError> {
         let Some(current) = &self.collective.state.current else {
             return Err(self.contract_error("it is in no collective"));
@@ -347,7 +347,7 @@ impl Rank {
         )
     }
 
-    /// A message of a round to a rank of the communicator.
+    /// A send of a round to a rank of the communicator.
     pub(crate) fn round_send(
         &self,
         schedule: &CollectiveSchedule,
@@ -366,7 +366,7 @@ impl Rank {
         })
     }
 
-    /// Posts the receive of the message that this one is answered with: the other half of a pair.
+    /// Posts the receive from the rank to which `send` would go.
     pub(crate) fn post_round_receive(
         &mut self,
         departure: OutgoingSend,
@@ -377,12 +377,12 @@ impl Rank {
             kind: RequestKind::Receive,
             ..departure.info()
         };
-        // Contributions may differ in size (the v variants), so nothing is too long.
+        // Counts may differ between ranks, so no message is too long.
         self.post(info, u64::MAX, now, out)
     }
 }
 
-/// The length of a list that is neither empty, nor for one, nor for all of so many ranks.
+/// Length of a count list, unless it is 0, 1 or the number of ranks.
 fn wrong_length(counts: &Counts, ranks: u32) -> Option<usize> {
     [counts.sends.len(), counts.receives.len()]
         .into_iter()

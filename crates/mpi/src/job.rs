@@ -1,4 +1,4 @@
-//! What all ranks of one application share.
+//! State that all ranks of one application share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::message::WINDOW_CONTEXT;
 use crate::{MpiSettings, ReplayError};
 
-/// What all ranks of one application share; read only.
+/// State that all ranks of one application share, read-only.
 #[derive(Debug)]
 pub struct MpiJob {
     /// Number of ranks.
@@ -15,24 +15,24 @@ pub struct MpiJob {
     pub communicators: Arc<[Vec<u32>]>,
     /// Protocol parameters.
     pub settings: MpiSettings,
-    /// Rank in the communicator of each member, per communicator.
+    /// Rank in the communicator of each member, by communicator.
     positions: Vec<Positions>,
 }
 
-/// From a rank of the job to its rank in one communicator.
+/// Map from a rank of the job to its rank in one communicator.
 #[derive(Debug)]
 enum Positions {
-    /// Both count alike, as in the world; takes no memory.
+    /// The ranks are equal, as in `MPI_COMM_WORLD`.
     Identity,
     Table(BTreeMap<u32, u32>),
 }
 
 impl MpiJob {
-    /// A job of so many ranks. `communicators` as in [`workload::Workload::communicators`].
+    /// Creates a job of `ranks` ranks. `communicators` as in [`workload::Workload::communicators`].
     ///
     /// # Errors
-    /// [`ReplayError::Job`]: a member that is no rank of the job, a member twice, no rank at all, or
-    /// more communicators than fit 30 bits.
+    /// [`ReplayError::Job`]: a member is not a rank of the job or occurs twice, there is no rank, or there are
+    /// 2^30 communicators or more.
     pub fn new(
         ranks: u32,
         communicators: Arc<[Vec<u32>]>,
@@ -57,12 +57,12 @@ impl MpiJob {
         })
     }
 
-    /// Members of a communicator, or nothing if the job does not have it.
+    /// Members of a communicator; `None` if the job does not have it.
     pub fn members(&self, communicator: u32) -> Option<&[u32]> {
         self.communicators.get(communicator as usize).map(Vec::as_slice)
     }
 
-    /// Rank in the communicator of a rank of the job; none if it is not a member.
+    /// Rank in the communicator of a rank of the job; `None` if it is not a member.
     pub fn rank_in(&self, communicator: u32, rank: u32) -> Option<u32> {
         match self.positions.get(communicator as usize)? {
             Positions::Identity => (rank < self.members(communicator)?.len() as u32).then_some(rank),

@@ -1,7 +1,7 @@
-//! What the calls of a rank change, so that its owner can take them back (reverse computation).
+//! Undo of what calls of a rank change (reverse computation).
 //!
-//! Each part of a rank changes only by methods that also note how to take the change back, and has the
-//! inverse of all of them in one `undo` beside them. Notes own what they put back; nothing else is kept.
+//! Each part of a rank changes only by methods that also note the inverse change. The `undo` of the part
+//! applies the inverse. A note owns all that it needs.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -14,14 +14,14 @@ use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::tracing::TracedUntil;
 use crate::{blocking_collective, matching, nonblocking_collective, ordering, program, requests, statistics};
 
-/// All that calls of a rank have changed, for [`Rank::undo`].
+/// Changes by calls of a rank, for [`Rank::undo`].
 #[derive(Debug)]
 pub struct Changes(Box<[RankChange]>);
 
-/// The parts of a rank: name and type of a part's changes, and its field in [`Rank`].
+/// The parts of a rank: name and type of a part's change, and its field in [`Rank`].
 macro_rules! parts {
     ($($part:ident($change:ty): $field:ident,)*) => {
-        /// How to take back one change of one part.
+        /// The inverse of one change of one part.
         #[derive(Debug)]
         pub(crate) enum RankChange {
             $($part($change),)*
@@ -60,10 +60,10 @@ parts! {
     Stats(statistics::StatisticsChange): stats,
 }
 
-// A call notes some ten of them, and those of all calls that may yet be undone are kept.
+// A call notes about ten changes, and the notes of all uncommitted calls are kept.
 const _: () = assert!(size_of::<RankChange>() <= 56);
 
-/// What has changed since it was last asked, in this order.
+/// Changes since they were last taken, in order.
 #[derive(Debug, Default)]
 pub(crate) struct RankJournal {
     kept: bool,
@@ -71,7 +71,7 @@ pub(crate) struct RankJournal {
 }
 
 impl RankJournal {
-    /// Notes a change; does nothing, and computes nothing, where changes are not kept.
+    /// Notes a change. Evaluates nothing where changes are not kept.
     #[inline]
     pub fn note<C: Into<RankChange>>(&mut self, change: impl FnOnce() -> C) {
         if self.kept {
@@ -81,20 +81,20 @@ impl RankJournal {
 }
 
 impl Rank {
-    /// Whether calls note what they change, for [`Rank::take_changes`]; at first not.
+    /// Sets whether calls note what they change, for [`Rank::take_changes`]. The default is false.
     pub fn keep_changes(&mut self, keep: bool) {
         self.journal.kept = keep;
     }
 
-    /// What all calls since the last take have changed, also calls that ended with an error; none if
-    /// nothing has, or if changes are not kept.
+    /// Changes by all calls since the last take, also by calls that failed. `None` if there are none or changes
+    /// are not kept.
     pub fn take_changes(&mut self) -> Option<Changes> {
         let changes = mem::take(&mut self.journal.changes);
         (!changes.is_empty()).then(|| Changes(changes.into_boxed_slice()))
     }
 
-    /// Brings the rank exactly back to where it was before these changes, the last ones that were taken
-    /// and not undone. Changes that have not been taken yet are undone before them.
+    /// Restores the state before these changes, which must be the last ones taken and not undone. Changes that
+    /// have not been taken are undone first.
     pub fn undo(&mut self, changes: Changes) {
         let later = mem::take(&mut self.journal.changes);
         let all = changes.0.into_iter().chain(later);
@@ -131,11 +131,11 @@ impl<T> Deref for Journaled<T> {
     }
 }
 
-/// Request handles, or other numbers, by a key.
+/// A journaled map from a key to a request handle or another number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HandleMap<K: Ord>(BTreeMap<K, u32>);
 
-/// What a key led to before.
+/// The previous value of a key.
 #[derive(Debug)]
 pub(crate) struct HandleChange<K> {
     key: K,

@@ -1,7 +1,7 @@
-//! Matching of messages with receives: the two queues of every MPI library.
+//! Matching of messages with receives: posted receives and unexpected messages.
 //!
-//! Source: MPI 4.1, section 3.5 "Semantics of Point-to-Point Communication": a message goes to the
-//! first receive that was posted and fits, a receive takes the first message that came and fits.
+//! Source: MPI 4.1, section 3.5 "Semantics of Point-to-Point Communication": a message matches the first posted
+//! receive that fits, a receive matches the first message that arrived and fits.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::Message;
 use crate::journal::RankJournal;
 
-/// The messages that a receive or probe asks for.
+/// The messages that a receive or probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MatchPattern {
     /// Communicator with its context bits.
     pub context: u32,
-    /// Rank of the job; none: any.
+    /// Rank of the job; `None` for `MPI_ANY_SOURCE`.
     pub from: Option<u32>,
-    /// None: any.
+    /// `None` for `MPI_ANY_TAG`.
     pub tag: Option<u32>,
 }
 
@@ -29,40 +29,40 @@ impl MatchPattern {
     }
 }
 
-/// A receive.
+/// A posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PostedReceive {
     pub pattern: MatchPattern,
-    /// Size of the buffer.
+    /// Size of the buffer in bytes.
     pub capacity: u64,
-    /// The receiver's handle.
+    /// Request handle of the receiver.
     pub handle: u32,
 }
 
-/// A message that came before its receive.
+/// A message that arrived before its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UnexpectedMessage {
     pub message: Message,
-    /// Posted receives that were looked at when it came.
+    /// Posted receives that were compared with it on arrival.
     pub looked_at: u32,
 }
 
-/// How a search in a queue ended.
+/// Result of a search in a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueueSearch<T> {
     pub found: Option<T>,
-    /// Entries that were looked at, the one that was found included.
+    /// Entries that were compared, including the match.
     pub looked_at: u32,
 }
 
-/// The queue of posted receives and the queue of unexpected messages, each in its order.
+/// The queue of posted receives and the queue of unexpected messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MatchingQueues {
     posted: VecDeque<PostedReceive>,
     unexpected: VecDeque<UnexpectedMessage>,
 }
 
-/// What happened to one of the queues.
+/// A change of one of the queues.
 #[derive(Debug)]
 pub(crate) enum MatchingChange {
     PostedQueued,
@@ -72,7 +72,7 @@ pub(crate) enum MatchingChange {
 }
 
 impl MatchingQueues {
-    /// Posts a receive: returns the message it takes, or queues it.
+    /// Posts a receive. It takes a matching message or is queued.
     pub fn post(
         &mut self,
         receive: PostedReceive,
@@ -95,7 +95,7 @@ impl MatchingQueues {
         }
     }
 
-    /// Looks for a message and leaves it; gives its place.
+    /// Searches for a message without taking it. Returns its index.
     pub fn probe(&self, pattern: &MatchPattern) -> QueueSearch<u32> {
         let mut messages = self.unexpected.iter();
         QueueSearch::new(
@@ -104,7 +104,7 @@ impl MatchingQueues {
         )
     }
 
-    /// Brings an envelope: returns the receive that takes it, or queues it.
+    /// Delivers an envelope. A matching receive takes it, or it is queued.
     pub fn deliver(&mut self, message: Message, journal: &mut RankJournal) -> QueueSearch<PostedReceive> {
         let mut receives = self.posted.iter();
         let place = receives.position(|receive| receive.pattern.fits(&message));
@@ -135,14 +135,14 @@ impl MatchingQueues {
         }
     }
 
-    /// Number of messages that no receive has asked for.
+    /// Number of unexpected messages.
     pub fn unexpected(&self) -> usize {
         self.unexpected.len()
     }
 }
 
 impl QueueSearch<u32> {
-    /// A search that ended at this place, or went through all of so many entries.
+    /// A search that ended at this index, or compared all entries.
     fn new(place: Option<usize>, entries: usize) -> QueueSearch<u32> {
         QueueSearch {
             found: place.map(|place| place as u32),

@@ -1,14 +1,12 @@
-//! Non-blocking collectives: rounds that go on beside the program.
+//! Non-blocking collectives, whose rounds progress independently of the program.
 //!
-//! A round's receives are posted and its messages leave in the instant in which the round before is complete,
-//! whatever the CPU does, as on a NIC that carries out collectives or with a progress thread of its own. What
-//! the same messages would cost the CPU in a blocking collective is paid in the wait for the request; hence a
-//! wait at once makes a non-blocking collective take as long as the blocking one wherever the rounds of a rank
-//! are one after the other.
+//! A round starts when the previous round is complete, whatever the CPU does, as on a NIC that executes
+//! collectives or with a progress thread. The wait for the request pays the CPU time that the same messages
+//! cost in a blocking collective. A wait right after the start therefore takes as long as the blocking
+//! collective wherever the rounds of a rank are sequential.
 //!
-//! Source of the schedule: T. Hoefler, A. Lumsdaine, W. Rehm, "Implementation and Performance Analysis of
-//! Non-Blocking Collective Operations for MPI", SC 2007: rounds of point-to-point messages, the next one
-//! when all messages of one are complete.
+//! Source: T. Hoefler, A. Lumsdaine, W. Rehm, "Implementation and Performance Analysis of Non-Blocking
+//! Collective Operations for MPI", SC 2007.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +21,7 @@ use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::tracing::{TraceEvent, index_of};
 use crate::{MpiJob, ReplayError, Round};
 
-/// The non-blocking collectives that are under way, by the handles of their requests.
+/// The non-blocking collectives in progress, by the handles of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NonBlockingCollectives(BTreeMap<u32, NonBlockingCollective>);
 
@@ -35,23 +33,23 @@ pub(crate) struct NonBlockingCollective {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NonBlockingProgress {
-    /// The round to come.
+    /// The next round.
     next: u32,
-    /// Messages of the round before that are not complete.
+    /// Messages of the current round that are not complete.
     outstanding: u32,
 }
 
-/// What happened to one of them.
+/// A change of [`NonBlockingCollectives`].
 #[derive(Debug)]
 pub(crate) enum NonBlockingChange {
     Began(u32),
-    /// How far it was.
+    /// The previous progress.
     Progressed(u32, NonBlockingProgress),
     Ended(u32, Box<NonBlockingCollective>),
 }
 
 impl NonBlockingCollectives {
-    /// Whether the collective of this number in a context is under way.
+    /// Whether the collective of this number in a context is in progress.
     pub fn contains(&self, context: u32, sequence: u32) -> bool {
         let mut schedules = self.0.values().map(|it| &it.schedule);
         schedules.any(|schedule| (schedule.context, schedule.sequence) == (context, sequence))
@@ -96,7 +94,7 @@ impl NonBlockingCollectives {
         }
     }
 
-    /// Whether all of them make sense for this rank and agree with its requests: what was read may be damaged.
+    /// Whether they are consistent with this rank and its requests. A saved state may be damaged.
     pub fn is_consistent(&self, requests: &Requests, job: &MpiJob, rank: u32) -> bool {
         let mut outstanding: BTreeMap<u32, u32> = BTreeMap::new();
         for (_, request) in requests.iter() {
@@ -117,7 +115,7 @@ impl NonBlockingCollectives {
 }
 
 impl Rank {
-    /// Begins a collective that goes on by itself, under a request of the program.
+    /// Starts a non-blocking collective under a request of the program.
     pub(crate) fn begin_nonblocking(
         &mut self,
         schedule: CollectiveSchedule,
@@ -139,7 +137,7 @@ impl Rank {
         Ok(CpuStep::Continue)
     }
 
-    /// A message of a non-blocking collective is complete.
+    /// Accounts for a complete message of a non-blocking collective.
     pub(crate) fn complete_nonblocking(
         &mut self,
         handle: u32,
@@ -161,7 +159,7 @@ impl Rank {
         self.issue_rounds(handle, now, out)
     }
 
-    /// Issues rounds until one of them has to wait, or the collective is complete.
+    /// Issues rounds until a round has to wait or the collective is complete.
     fn issue_rounds(&mut self, handle: u32, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let (mut round, mut messages) = (Round::default(), Vec::new());
         loop {
@@ -201,8 +199,8 @@ impl Rank {
         }
     }
 
-    /// Hands the messages of a round to their collective, which takes those that are complete; how many are
-    /// not.
+    /// Assigns the messages of a round to their collective and closes those that are complete. Returns the
+    /// number of the others.
     fn attach_messages(&mut self, collective: u32, messages: &mut Vec<u32>) -> u32 {
         let mut outstanding = 0;
         for message in messages.drain(..) {

@@ -1,4 +1,4 @@
-//! The order of messages between two ranks, which a network may break and MPI does not.
+//! The order of messages between two ranks, which MPI guarantees and a network may break.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use crate::Message;
 use crate::journal::RankJournal;
 
-/// What a rank knows of its order with one peer.
+/// Sequence numbers between a rank and one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PeerSequences {
-    /// Sequence of the next message to it.
+    /// Number of the next message to the peer.
     next_out: u32,
-    /// Sequence of the next message from it.
+    /// Number of the next message from the peer.
     next_in: u32,
 }
 
-/// Numbers outgoing envelopes and holds early incoming ones until their predecessors are here.
+/// Numbers outgoing envelopes and holds early ones until their predecessors arrive.
 #[derive(Debug, Default)]
 pub(crate) struct MessageOrder {
     peers: FxHashMap<u32, PeerSequences>,
-    /// By sender and sequence.
+    /// Early envelopes by sender and sequence number.
     early: BTreeMap<(u32, u32), Message>,
 }
 
-/// A [`MessageOrder`] in one form, whatever the order in its memory.
+/// A [`MessageOrder`] in canonical form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MessageOrderState {
     peers: BTreeMap<u32, PeerSequences>,
     early: BTreeMap<(u32, u32), Message>,
 }
 
-/// What an entry was before.
+/// A change of [`MessageOrder`].
 #[derive(Debug)]
 pub(crate) enum OrderChange {
     Peer { peer: u32, old: PeerSequences },
@@ -49,7 +49,7 @@ impl MessageOrder {
         old.next_out
     }
 
-    /// Takes an envelope that has arrived: true if it is its turn, otherwise it is held.
+    /// Accepts an arrived envelope. Returns true if it is next in order; otherwise it is held.
     pub fn admit(&mut self, message: Message, journal: &mut RankJournal) -> bool {
         let peer = self.peers.entry(message.from).or_default();
         let old = *peer;
@@ -59,14 +59,14 @@ impl MessageOrder {
             journal.note(|| OrderChange::Peer { peer, old });
             return true;
         }
-        // Only while speculating is there one with the same number already.
+        // A second message of the same number occurs only in speculation.
         let key = (message.from, message.sequence);
         let old = self.early.insert(key, message);
         journal.note(|| OrderChange::Early { key, old });
         false
     }
 
-    /// A held envelope from this sender whose turn has come.
+    /// Releases a held envelope from this sender that is next in order.
     pub fn release(&mut self, from: u32, journal: &mut RankJournal) -> Option<Message> {
         if self.early.is_empty() {
             return None;
@@ -103,7 +103,7 @@ impl MessageOrder {
         self.early.len()
     }
 
-    /// What it knows; of a peer that it has exchanged nothing with there is nothing to know.
+    /// The canonical state. A peer without messages is left out.
     pub fn state(&self) -> MessageOrderState {
         let known = |(_, peer): &(&u32, &PeerSequences)| **peer != PeerSequences::default();
         MessageOrderState {
