@@ -19,7 +19,7 @@ use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, ReplayE
 pub(crate) struct CollectiveSchedule {
     #[serde(with = "registered")]
     algorithm: &'static CollectiveAlgorithm,
-    share: CollectiveCall,
+    own_call: CollectiveCall,
     /// Bytes by rank, where known.
     counts: Option<Box<Counts>>,
     /// Communicator with its context bits.
@@ -37,8 +37,8 @@ impl CollectiveSchedule {
 
     /// Writes the messages of a round into an empty [`Round`]. Returns false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
-        let share = CollectiveArgs::new(self.share, self.counts.as_deref());
-        (self.algorithm.round)(&share, k, round)
+        let own_call = CollectiveArgs::new(self.own_call, self.counts.as_deref());
+        (self.algorithm.round)(&own_call, k, round)
     }
 
     /// Tag of the messages of a round.
@@ -51,9 +51,9 @@ impl CollectiveSchedule {
         let communicator = communicator_of(self.context);
         let ranks = job.members(communicator).map(<[u32]>::len);
         self.context & COLLECTIVE_CONTEXT != 0
-            && ranks == Some(self.share.ranks as usize)
-            && job.rank_in(communicator, rank) == Some(self.share.rank)
-            && self.share.root < self.share.ranks
+            && ranks == Some(self.own_call.ranks as usize)
+            && job.rank_in(communicator, rank) == Some(self.own_call.rank)
+            && self.own_call.root < self.own_call.ranks
     }
 }
 
@@ -237,20 +237,20 @@ impl Rank {
         &mut self,
         collective: Collective,
         context: u32,
-        share: CollectiveCall,
+        own_call: CollectiveCall,
         counts: Option<Box<Counts>>,
         call: Call,
     ) -> Result<CollectiveSchedule, ReplayError> {
         if let Some(given) = counts
             .as_deref()
-            .and_then(|counts| wrong_length(counts, share.ranks))
+            .and_then(|counts| wrong_length(counts, own_call.ranks))
         {
             return Err(ReplayError::Counts {
                 rank: self.rank,
                 call: call.name(),
                 given,
                 communicator: communicator_of(context),
-                size: share.ranks,
+                size: own_call.ranks,
             });
         }
         let sequence = self.sequences.get(context).unwrap_or(0);
@@ -267,11 +267,11 @@ impl Rank {
         }
         let next = sequence.wrapping_add(1);
         self.sequences.insert(context, next, &mut self.journal);
-        let seen = CollectiveArgs::new(share, counts.as_deref());
+        let seen = CollectiveArgs::new(own_call, counts.as_deref());
         let algorithm = self.job.settings.collectives.select(collective, call, &seen);
         Ok(CollectiveSchedule {
             algorithm,
-            share,
+            own_call,
             counts,
             context,
             sequence,

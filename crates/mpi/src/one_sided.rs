@@ -1,7 +1,7 @@
 //! One-sided communication: put, get, and the fence that ends them.
 //!
 //! Source: MPI 4.1, chapter 12 "One-Sided Communications", synchronisation by `MPI_Win_fence`. The protocol is
-//! that of NICs that read and write the memory of other hosts: the CPU of the target has no part in it.
+//! that of NICs with remote memory access: the CPU of the target takes no part.
 
 use des::Time;
 use workload::{Call, Collective};
@@ -14,7 +14,7 @@ use crate::statistics::CountedMessage;
 use crate::{CollectiveCall, ReplayError};
 
 impl Rank {
-    /// Pays the overhead of a put or get ([`SendOrigin::Put`], [`SendOrigin::Get`]) and then lets it go.
+    /// Pays the overhead of a put or get ([`SendOrigin::Put`], [`SendOrigin::Get`]), then issues it.
     pub(crate) fn begin_one_sided(
         &mut self,
         origin: SendOrigin,
@@ -35,7 +35,7 @@ impl Rank {
         self.begin_send(departure, now, out)
     }
 
-    /// Lets a put or get go. Nobody waits for it until the fence.
+    /// Issues a put or get. Only the fence waits for it.
     pub(crate) fn issue_one_sided(&mut self, leaving: &OutgoingSend, out: &mut Vec<Action>) {
         let info = leaving.info();
         let request = self.requests.open(info, Owner::Nobody, &mut self.journal);
@@ -58,7 +58,7 @@ impl Rank {
         }
     }
 
-    /// The memory of this rank is written or read.
+    /// Executes a put or get on the memory of this rank.
     pub(crate) fn serve_one_sided(
         &mut self,
         message: Message,
@@ -78,7 +78,7 @@ impl Rank {
         Ok(())
     }
 
-    /// The answer to a put or get is here.
+    /// Accepts the answer to a put or get.
     pub(crate) fn accept_reply(
         &mut self,
         answer: Message,
@@ -113,16 +113,16 @@ impl Rank {
     ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
         let rank = self.member(call, communicator)?;
-        let share = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
+        let own_call = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
         let window = communicator | WINDOW_CONTEXT;
         let schedule = self.next_schedule(
             Collective::Barrier,
             window | COLLECTIVE_CONTEXT,
-            share,
+            own_call,
             None,
             call,
         )?;
-        // The barrier's first receives are posted now, which costs nothing; its first send follows the wait.
+        // The barrier posts its first receives now, which costs nothing. Its first send follows the wait.
         self.begin_collective(schedule, now, out)?;
         let own: Vec<u32> = self
             .requests
@@ -141,7 +141,7 @@ impl Rank {
     }
 }
 
-/// One-sided data count as point-to-point messages, in the direction in which they move.
+/// One-sided data counts as point-to-point messages, in the direction of the data.
 fn payload(bytes: u64) -> CountedMessage {
     CountedMessage {
         of_collective: false,

@@ -1,7 +1,7 @@
-//! What the operations of a program do to a rank: the side of the CPU.
+//! Execution of a program's operations on the CPU of a rank.
 //!
-//! A rank goes on until an operation takes time. What takes none (an overhead of zero, a receive whose
-//! message is there) is done inline, without a round trip through the owner.
+//! A rank continues until an operation takes time. Operations without time (an overhead of zero, a receive
+//! whose message has arrived) are executed inline, without a call of the owner.
 
 use des::Time;
 use workload::{Call, Operation};
@@ -14,16 +14,16 @@ use crate::statistics::CountedMessage;
 use crate::tracing::{TraceEvent, TracedActivity, index_of};
 use crate::{CollectiveCall, ReplayError};
 
-/// Whether the CPU is free for the next step.
+/// Whether the CPU continues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CpuStep {
     Continue,
-    /// The state says until when.
+    /// The CPU suspends; the state tells until when.
     Suspend,
 }
 
 impl Rank {
-    /// Carries out operations until one takes time or the program ends.
+    /// Executes operations until one takes time or the program ends.
     pub(crate) fn advance(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         loop {
             let step = if self.collective.in_progress() {
@@ -37,7 +37,7 @@ impl Rank {
         }
     }
 
-    /// Goes on after a span that kept the CPU busy.
+    /// Continues after a busy CPU span.
     pub(crate) fn resume_after(
         &mut self,
         departure: Option<OutgoingSend>,
@@ -65,7 +65,7 @@ impl Rank {
         }
     }
 
-    /// Accounts for the time of the activity that ends now.
+    /// Adds the time of the activity that ends now.
     fn close_activity(&mut self, now: Time, out: &mut Vec<Action>) {
         let since = *self.since;
         let span = now.saturating_sub(since);
@@ -79,7 +79,7 @@ impl Rank {
             }
             CpuActivity::Call { call, calls } => {
                 self.stats.count_call(call, calls, span, &mut self.journal);
-                // Of a call that ended with a wait all has been told.
+                // A call that ended with a wait has been traced.
                 let told = span > Time::ZERO && self.traced_until() == now;
                 if !told && (span > Time::ZERO || calls > 0) {
                     self.trace_rest(TracedActivity::Call(call), now, out);
@@ -90,7 +90,7 @@ impl Rank {
         self.since.set(now, &mut self.journal);
     }
 
-    /// Tells of what it did since it told the last time.
+    /// Reports the untraced rest of an activity.
     fn trace_rest(&self, what: TracedActivity, now: Time, out: &mut Vec<Action>) {
         let did = || TraceEvent::Activity {
             what,
@@ -197,12 +197,17 @@ impl Rank {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
                 self.peer(call, communicator, root)?;
-                let share = CollectiveCall::new(rank, self.size_of(communicator), root, bytes);
+                let own_call = CollectiveCall::new(rank, self.size_of(communicator), root, bytes);
                 let request = request
                     .map(|request| self.check_unused(call, request))
                     .transpose()?;
-                let schedule =
-                    self.next_schedule(collective, communicator | COLLECTIVE_CONTEXT, share, counts, call)?;
+                let schedule = self.next_schedule(
+                    collective,
+                    communicator | COLLECTIVE_CONTEXT,
+                    own_call,
+                    counts,
+                    call,
+                )?;
                 match request {
                     None => self.begin_collective(schedule, now, out),
                     Some(request) => self.begin_nonblocking(schedule, request, now, out),
@@ -245,7 +250,7 @@ impl Rank {
         self.finish_wait(now, out)
     }
 
-    /// Looks for a message, and waits for it if it is not here.
+    /// Probes for a message and waits until one arrives.
     fn begin_probe(
         &mut self,
         pattern: MatchPattern,
@@ -263,7 +268,7 @@ impl Rank {
         Ok(CpuStep::Suspend)
     }
 
-    /// Keeps the CPU busy for a span, after which `departure` leaves.
+    /// Keeps the CPU busy for a span, then issues `departure`.
     fn occupy(
         &mut self,
         now: Time,
@@ -284,7 +289,7 @@ impl Rank {
         Ok(CpuStep::Suspend)
     }
 
-    /// Pays the send overhead and then lets the message go.
+    /// Pays the send overhead, then issues the send.
     pub(crate) fn begin_send(
         &mut self,
         departure: OutgoingSend,
@@ -294,7 +299,7 @@ impl Rank {
         self.occupy(now, self.job.settings.send_overhead, Some(departure), out)
     }
 
-    /// Lets the message go, and goes on as its sender does.
+    /// Issues a send, then continues according to its origin.
     fn depart(
         &mut self,
         leaving: OutgoingSend,
@@ -341,8 +346,7 @@ impl Rank {
         Ok(CpuStep::Continue)
     }
 
-    /// Lets the message go: all of it, or the request to send it. Gives the request if the send is not
-    /// complete with that.
+    /// Issues a message, or the request to send it. Returns the request if the send is not complete yet.
     pub(crate) fn issue(&mut self, leaving: &OutgoingSend, out: &mut Vec<Action>) -> Option<u32> {
         let OutgoingSend {
             to,
@@ -378,11 +382,11 @@ impl Rank {
         let of_collective = message.is_of_collective();
         self.stats
             .count_sent(CountedMessage { of_collective, bytes }, &mut self.journal);
-        // A copied or eager send is complete for the sender, whatever the network does.
+        // A copied or eager send is complete for the sender.
         (rendezvous && !copied).then_some(request)
     }
 
-    /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
+    /// Posts a receive, which may take an unexpected message. It costs no CPU time.
     pub(crate) fn post(
         &mut self,
         info: RequestInfo,
@@ -416,13 +420,13 @@ impl Rank {
         Ok(handle)
     }
 
-    /// CPU time of looking at so many entries of a queue.
+    /// CPU time of comparing with so many queue entries.
     pub(crate) fn search_cost(&self, entries: u32) -> Time {
         let each = self.job.settings.matching_overhead.ps();
         Time(each.saturating_mul(entries.into()))
     }
 
-    /// Adds to the CPU time that the completion of a request costs.
+    /// Adds CPU time to the completion of a request.
     pub(crate) fn charge(&mut self, handle: u32, span: Time) {
         if span > Time::ZERO {
             let add =
@@ -431,7 +435,7 @@ impl Rank {
         }
     }
 
-    /// Begins a wait, for nothing so far.
+    /// Starts a wait for no requests yet.
     pub(crate) fn begin_waiting(&mut self, now: Time) {
         let (outstanding, busy_until) = (0, now);
         self.wait(outstanding, busy_until);
@@ -446,7 +450,7 @@ impl Rank {
         self.state.set(waiting, &mut self.journal);
     }
 
-    /// Adds a request to the wait that has begun, or pays its overhead if it is complete.
+    /// Adds a request to the wait, or pays its overhead if it is complete.
     pub(crate) fn wait_for(&mut self, handle: u32) -> Result<(), ReplayError> {
         let (
             CpuState::Waiting {
@@ -472,7 +476,7 @@ impl Rank {
         Ok(())
     }
 
-    /// Ends the wait if nothing is outstanding any more.
+    /// Ends the wait if no request is outstanding.
     pub(crate) fn finish_wait(&mut self, now: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
         let CpuState::Waiting {
             outstanding: 0,
@@ -485,7 +489,7 @@ impl Rank {
         self.occupy(now, busy_until.saturating_sub(now), None, out)
     }
 
-    /// Goes on if what has just happened ends a wait.
+    /// Continues if the wait has ended.
     pub(crate) fn resume_if_complete(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         match self.finish_wait(now, out)? {
             CpuStep::Continue => self.advance(now, out),
@@ -535,7 +539,7 @@ impl Rank {
             })
     }
 
-    /// The handle of a request that the program now waits for.
+    /// Removes and returns the handle of the program's request.
     fn take_request(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
         let unknown = ReplayError::UnknownRequest {
             rank: self.rank,
@@ -545,7 +549,7 @@ impl Rank {
         self.open.remove(request, &mut self.journal).ok_or(unknown)
     }
 
-    /// The request, if it is free to be opened.
+    /// Returns the request number if it is not in use.
     fn check_unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
         if self.open.contains(request) {
             return Err(ReplayError::RequestInUse {

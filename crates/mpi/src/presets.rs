@@ -1,7 +1,7 @@
-//! Thresholds of MPI libraries, and of other simulators' models of them, by name.
+//! Thresholds of MPI libraries, and of other simulators' models, by name.
 //!
-//! A preset gives the defaults of some keys of `[mpi]`; keys that are given override it. Only what a public source
-//! says is here: no preset has overheads, which depend on the machine and are to be measured.
+//! A preset gives the defaults of some keys of `[mpi]`; given keys override it. Values come from public sources
+//! only. Presets have no overheads, which depend on the machine.
 
 use config::{Error, Section};
 
@@ -14,7 +14,7 @@ pub struct Preset {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where the numbers stand.
+    /// Source of the numbers.
     pub source: &'static str,
     /// [`MpiSettings::eager_threshold`] in bytes.
     pub eager_threshold: u64,
@@ -22,7 +22,7 @@ pub struct Preset {
     pub copy_threshold: u64,
 }
 
-/// All presets; the first has the settings without a name, and is the default.
+/// All presets. The first one is the default.
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "none",
@@ -104,7 +104,7 @@ impl Preset {
 /// Reads the key `preset`.
 ///
 /// # Errors
-/// A name that is not known.
+/// The name is unknown.
 pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
     let name: String = section.or("preset", PRESETS[0].name.to_string())?;
     let found = PRESETS.iter().find(|preset| preset.name == name);

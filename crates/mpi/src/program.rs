@@ -1,4 +1,4 @@
-//! Where a rank is in its program.
+//! The position of a rank in its program.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use workload::{Operation, Program, TraceError};
 
 use crate::journal::RankJournal;
 
-/// What a program answers; small, since an error is the exception.
+/// An answer of a program. Boxed errors keep it small.
 type Answer = Result<Option<Operation>, Box<TraceError>>;
 
-/// A program, and what rollback has given back of it.
+/// A program and the operations that rollback has put back.
 pub(crate) struct ProgramCursor {
     program: Box<dyn Program>,
     /// Answers to be given again, the next one last.
     put_back: Vec<Answer>,
-    /// Operations that have been taken and not put back.
+    /// Number of operations taken and not put back.
     position: u64,
 }
 
-/// An answer that the program gave.
+/// An answer that was taken.
 #[derive(Debug)]
 pub(crate) struct TakenOperation(Answer);
 
 impl ProgramCursor {
-    /// The beginning of a program.
+    /// The start of a program.
     pub fn new(program: Box<dyn Program>) -> ProgramCursor {
         ProgramCursor {
             program,
@@ -32,7 +32,7 @@ impl ProgramCursor {
         }
     }
 
-    /// The next operation; none at the end.
+    /// The next operation; `None` at the end.
     pub fn next(&mut self, journal: &mut RankJournal) -> Result<Option<Operation>, TraceError> {
         let answer = match self.put_back.pop() {
             Some(answer) => answer,
@@ -48,12 +48,12 @@ impl ProgramCursor {
         self.put_back.push(answer);
     }
 
-    /// Operations that the rank has taken.
+    /// Number of operations taken.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Takes so many operations that the rank has had before; false if the program ends earlier.
+    /// Takes `operations` operations. Returns false if the program ends earlier.
     pub fn skip(&mut self, operations: u64) -> Result<bool, TraceError> {
         for _ in 0..operations {
             if self.program.next()?.is_none() {

@@ -1,7 +1,7 @@
-//! What messages do to a rank: the side of the network.
+//! Progress of the protocol: the effect of messages on a rank.
 //!
-//! The protocol makes progress whatever the CPU does: matching, clear-to-send and data cost no CPU
-//! time and wait for no call. CPU time of a received message is paid in the call that waits for it.
+//! Matching, clear-to-send and data need no CPU time and no call. The call that waits for a message pays the
+//! CPU time of its receive.
 
 use des::Time;
 
@@ -45,7 +45,7 @@ impl Rank {
         }
     }
 
-    /// Brings an envelope, whose turn it is, to the receive that it matches, or to the probe.
+    /// Delivers an envelope that is next in order to a matching receive or probe.
     fn deliver(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let search = self.matching.deliver(envelope, &mut self.journal);
         if let Some(receive) = search.found {
@@ -56,7 +56,7 @@ impl Rank {
             return Ok(());
         };
         self.trace_blocked(busy_until, now, out);
-        // A probe that waits looks at each message that comes.
+        // A waiting probe compares each arriving message.
         let busy_until = self.add_time(busy_until.max(now), self.search_cost(1))?;
         if pattern.fits(&envelope) {
             self.wait(0, busy_until);
@@ -67,7 +67,7 @@ impl Rank {
         Ok(())
     }
 
-    /// A receive takes the envelope that it matches.
+    /// A receive accepts the envelope that it matches.
     pub(crate) fn accept(
         &mut self,
         receive: PostedReceive,
@@ -89,7 +89,7 @@ impl Rank {
         Ok(())
     }
 
-    /// The receiver is ready: the data of the rendezvous leaves.
+    /// The receiver is ready: sends the data of the rendezvous.
     fn send_data(&mut self, clear: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let asked = self.requests.get(clear.request).is_some_and(|request| {
             let info = &request.info;
@@ -136,7 +136,7 @@ impl Rank {
         self.complete(handle, now, out)
     }
 
-    /// A request is over; a rank that is blocked on it pays what it costs now.
+    /// Completes a request. A rank that is blocked on it pays its CPU time now.
     pub(crate) fn complete(
         &mut self,
         handle: u32,
@@ -167,7 +167,7 @@ impl Rank {
                     return Err(self.contract_error("it is blocked and does not wait"));
                 };
                 self.trace_blocked(busy_until, now, out);
-                // Arrivals while the CPU still works on an earlier one queue up behind it.
+                // Arrivals queue up while the CPU works on an earlier one.
                 let busy_until = self.add_time(busy_until.max(now), cost)?;
                 self.wait(outstanding - 1, busy_until);
             }

@@ -1,7 +1,7 @@
-//! One MPI process: its state, what its owner may call, and what it reports.
+//! One MPI process: its state, the calls of its owner, and its reports.
 //!
-//! What operations do stands in `operations`, for collectives in `ongoing` and `background`, for one-sided
-//! communication in `one_sided`; what messages do stands in `progress`. The state changes only there, through its parts; `journal` takes it back.
+//! `operations`, `blocking_collective`, `nonblocking_collective` and `one_sided` execute operations, `progress`
+//! handles messages. The state changes only there; `journal` undoes it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,42 +23,42 @@ use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
 use crate::{MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
 
-/// What a rank wants of its owner.
+/// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Carry this message to rank [`Message::to`] of the job (possibly this rank itself), call
-    /// [`Rank::arrived`] there when all of it is there, and, if [`Message::reports_injection`], call
-    /// [`Rank::injected`] here when its last byte has left.
+    /// Deliver this message to rank [`Message::to`] of the job (possibly this rank), call [`Rank::arrived`]
+    /// there when it is complete, and, if [`Message::reports_injection`], call [`Rank::injected`] here when its
+    /// last byte has left.
     Send(Message),
-    /// Call [`Rank::resume`] at this time, which is later than now. At most one is outstanding.
+    /// Call [`Rank::resume`] at this later time. At most one is outstanding.
     ResumeAt(Time),
-    /// The program has ended. Messages may still arrive and must still be brought.
+    /// The program has ended. Messages may still arrive.
     Finished,
-    /// To be known, not to be done; only after [`Rank::set_tracing`].
+    /// A trace event, only after [`Rank::set_tracing`].
     Trace(TraceEvent),
 }
 
-/// What the CPU of a rank does.
+/// State of a rank's CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum CpuState {
-    /// Not started.
+    /// The program has not started.
     New,
-    /// Goes from operation to operation; only while the owner's call lasts.
+    /// Executes operations, only during a call of the owner.
     Running,
-    /// Computes or pays an overhead, and then lets a message go.
+    /// Computes or pays an overhead, then issues a send.
     Busy {
         until: Time,
         departure: Option<OutgoingSend>,
     },
-    /// Blocked on requests; has paid the overheads of what arrived up to `busy_until`.
+    /// Blocked on requests. Overheads of what has arrived last until `busy_until`.
     Waiting { outstanding: u32, busy_until: Time },
-    /// Blocked until a message of this kind is here; has looked at others up to `busy_until`.
+    /// Blocked until a matching message arrives. Comparisons with others last until `busy_until`.
     Probing { pattern: MatchPattern, busy_until: Time },
     /// The program has ended.
     Finished,
 }
 
-/// A message whose send overhead is being paid.
+/// A send whose overhead is being paid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OutgoingSend {
     /// Rank of the job.
@@ -71,12 +71,12 @@ pub(crate) struct OutgoingSend {
 }
 
 impl OutgoingSend {
-    /// Complete for the sender once it has left, whatever its size.
+    /// Whether it is complete for the sender once it has left, whatever its size.
     pub fn is_buffered(&self) -> bool {
         matches!(self.call, Call::Bsend | Call::Ibsend)
     }
 
-    /// Complete only when it is matched, whatever its size.
+    /// Whether it is complete only when it is matched, whatever its size.
     pub fn is_synchronous(&self) -> bool {
         matches!(self.call, Call::Ssend | Call::Issend)
     }
@@ -105,26 +105,26 @@ impl OutgoingSend {
     }
 }
 
-/// What the sender does once its message has left.
+/// What the sender does after the send.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum SendOrigin {
-    /// Blocks until the send is complete.
+    /// It blocks until the send is complete.
     Blocking,
-    /// Goes on, and asks by this request later.
+    /// It continues; the program waits for this request later.
     NonBlocking(u64),
-    /// Goes on with the round of a collective.
+    /// It continues with the round of a collective.
     Collective,
-    /// Goes on; the payload goes into the memory of the other.
+    /// It continues; the payload goes into the memory of the target.
     Put,
-    /// Goes on; the payload comes out of the memory of the other.
+    /// It continues; the payload comes from the memory of the target.
     Get,
 }
 
-/// What the time since the last operation began counts for.
+/// What the time since the last operation counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum CpuActivity {
     None,
-    /// In this part of the application's code.
+    /// Computation in this region of the code.
     Compute(Option<Region>),
     Call {
         call: Call,
@@ -132,7 +132,7 @@ pub(crate) enum CpuActivity {
     },
 }
 
-/// The first of so many things, and how many there are more.
+/// The first items of a list, and the number of the others.
 fn shown(things: impl Iterator<Item = String>, count: usize) -> String {
     const SHOWN: usize = 3;
     let mut text = things.take(SHOWN).collect::<Vec<_>>().join("; ");
@@ -147,23 +147,23 @@ pub struct Rank {
     pub(crate) job: Arc<MpiJob>,
     pub(crate) rank: u32,
     pub(crate) journal: RankJournal,
-    /// Whether it tells of what it does.
+    /// Whether it reports trace events.
     pub(crate) tracing: bool,
     pub(crate) program: ProgramCursor,
     pub(crate) state: Journaled<CpuState>,
     pub(crate) activity: Journaled<CpuActivity>,
-    /// Begin of the activity.
+    /// Start of the activity.
     pub(crate) since: Journaled<Time>,
-    /// Until when parts of the activity have been told of.
+    /// Time up to which the activity has been traced.
     pub(crate) traced_until: Journaled<TracedUntil>,
     pub(crate) ordering: MessageOrder,
     pub(crate) matching: MatchingQueues,
     pub(crate) requests: Requests,
-    /// Handles of the program's open requests, by its own numbers.
+    /// Handles of the program's open requests, by the program's numbers.
     pub(crate) open: HandleMap<u64>,
-    /// Receives that have been cleared to send, by sender and sequence of their data.
+    /// Receives that were cleared to send, by sender and sequence number of their data.
     pub(crate) awaiting_data: HandleMap<(u32, u32)>,
-    /// Collectives begun so far, by context, modulo 2^32.
+    /// Number of collectives started by context, modulo 2^32.
     pub(crate) sequences: HandleMap<u32>,
     pub(crate) collective: BlockingCollective,
     pub(crate) nonblocking: NonBlockingCollectives,
@@ -180,7 +180,7 @@ impl fmt::Debug for Rank {
 }
 
 impl Rank {
-    /// Rank `rank` of the job, which will carry out `program`.
+    /// Rank `rank` of the job, which executes `program`.
     pub fn new(job: Arc<MpiJob>, rank: u32, program: Box<dyn Program>) -> Rank {
         Rank {
             job,
@@ -204,10 +204,10 @@ impl Rank {
         }
     }
 
-    /// Begins the program. Messages may have arrived before.
+    /// Starts the program. Messages may have arrived before.
     ///
     /// # Errors
-    /// The first operations are wrong, or the rank has been started before.
+    /// The first operations are invalid, or the rank was started before.
     pub fn start(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         if *self.state != CpuState::New {
             return Err(self.contract_error("it was started twice"));
@@ -218,10 +218,10 @@ impl Rank {
         self.advance(now, out)
     }
 
-    /// Goes on at the time of the last [`Action::ResumeAt`].
+    /// Continues at the time of the last [`Action::ResumeAt`].
     ///
     /// # Errors
-    /// The next operations are wrong, or the rank did not ask for this time.
+    /// The next operations are invalid, or the rank did not ask for this time.
     pub fn resume(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         match *self.state {
             CpuState::Busy { until, departure } if until == now => {
@@ -232,20 +232,20 @@ impl Rank {
         }
     }
 
-    /// The whole message has arrived. The network may deliver in any order.
+    /// Accepts a complete message. The network may deliver in any order.
     ///
     /// # Errors
-    /// The message is longer than the receive that it matches; the operations that it lets go on are
-    /// wrong; or the message belongs to nothing that this rank has begun.
+    /// The message is longer than the matching receive, the operations that follow are invalid, or the rank
+    /// expects no such message.
     pub fn arrived(&mut self, now: Time, message: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         self.accept_arrival(now, message, out)?;
         self.resume_if_complete(now, out)
     }
 
-    /// The last byte of the data of this request has left the NIC.
+    /// Reports that the last byte of the data of this request has left the NIC.
     ///
     /// # Errors
-    /// The operations that this lets go on are wrong, or no data of this request was under way.
+    /// The operations that follow are invalid, or no data of this request was in flight.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         self.accept_injection(now, request, out)?;
         self.resume_if_complete(now, out)
@@ -256,28 +256,28 @@ impl Rank {
         *self.state == CpuState::Finished
     }
 
-    /// Whether nothing but an arrival or an injection lets it go on.
+    /// Whether only an arrival or injection lets it continue.
     pub fn blocked(&self) -> bool {
         matches!(*self.state, CpuState::Waiting { .. } | CpuState::Probing { .. })
     }
 
-    /// What the rank has done so far; the operation under way is not yet in it.
+    /// Statistics of complete operations.
     pub fn stats(&self) -> &RankStats {
         self.stats.get()
     }
 
-    /// Messages that have arrived and that no receive has asked for so far.
+    /// Number of messages that have arrived and match no receive so far.
     pub fn unexpected_messages(&self) -> usize {
         self.matching.unexpected() + self.ordering.early_count()
     }
 
-    /// Sends, receives and so on that have begun and are not over, or that the program has not asked about.
+    /// Number of open requests.
     pub fn open_requests(&self) -> usize {
         self.requests.open_count()
     }
 
-    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag
-    /// 7, communicator 0`. Nothing while it computes, before its start and after its end.
+    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
+    /// communicator 0`. `None` if it is not blocked.
     pub fn waiting_for(&self) -> Option<String> {
         let CpuActivity::Call { call, .. } = *self.activity else {
             return None;
@@ -296,8 +296,7 @@ impl Rank {
         Some(format!("{} for {what}", call.name()))
     }
 
-    /// The ranks of the job without which it cannot go on, in order: it waits for something of each of them.
-    /// What any rank can end is not among them.
+    /// The ranks of the job on each of which it waits, in order. A wait that any rank can end adds none.
     pub fn awaited_ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = match *self.state {
             CpuState::Waiting { .. } => {
@@ -360,7 +359,7 @@ impl Rank {
         format!("{what} {peer}, {tag}communicator {communicator}")
     }
 
-    /// The owner has broken the contract.
+    /// An error of the owner.
     pub(crate) fn contract_error(&self, what: impl Into<String>) -> ReplayError {
         ReplayError::Contract {
             rank: self.rank,

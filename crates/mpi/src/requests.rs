@@ -1,20 +1,19 @@
-//! Communication that has begun and is not yet over, one entry per send, receive, put, get or
-//! non-blocking collective.
+//! Open communication: one request per send, receive, put, get or non-blocking collective.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::RankJournal;
 
-/// What a request is about, for reports.
+/// Description of a request, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RequestInfo {
     pub kind: RequestKind,
-    /// Rank of the job; none: any source, or all of a collective.
+    /// Rank of the job; `None` for `MPI_ANY_SOURCE` and collectives.
     pub peer: Option<u32>,
-    /// None: any tag.
+    /// `None` for `MPI_ANY_TAG`.
     pub tag: Option<u32>,
-    /// Communicator with its context bit.
+    /// Communicator with its context bits.
     pub context: u32,
     /// Call that opened it.
     pub call: workload::Call,
@@ -30,16 +29,16 @@ pub(crate) enum RequestKind {
     Collective,
 }
 
-/// Who wants to know of the completion.
+/// What waits for the completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Owner {
-    /// The program will ask later.
+    /// The program waits later.
     Program,
-    /// The rank is blocked until then.
+    /// The rank is blocked on it.
     Blocked,
-    /// Nobody: a buffered send, or one-sided communication before its fence.
+    /// Nothing waits for a buffered send, or for one-sided communication before its fence.
     Nobody,
-    /// The non-blocking collective of this handle.
+    /// The non-blocking collective with this handle.
     Collective(u32),
 }
 
@@ -48,14 +47,14 @@ pub(crate) struct Request {
     pub info: RequestInfo,
     pub owner: Owner,
     pub complete: bool,
-    /// A receive that has its message and waits for its data.
+    /// Whether a receive has matched a message and waits for its data.
     pub matched: bool,
-    /// CPU time that its completion costs, in the wait for it.
+    /// CPU time that the wait for it pays.
     pub cost: Time,
 }
 
 impl Request {
-    /// One that is not complete and costs nothing.
+    /// A request that is not complete and costs nothing.
     pub fn new(info: RequestInfo, owner: Owner) -> Request {
         Request {
             info,
@@ -67,23 +66,23 @@ impl Request {
     }
 }
 
-/// All requests of a rank under dense handles, which are used again.
+/// All requests of a rank. Handles are dense and are reused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Requests {
     slots: Vec<Option<Request>>,
-    /// Handles to be used again, the next one last. It decides on handles, so it is state.
+    /// Free handles, the next one last. It determines handles, so it is state.
     free: Vec<u32>,
 }
 
-/// What happened to the request of a handle.
+/// A change of a request.
 #[derive(Debug)]
 pub(crate) enum RequestChange {
-    /// Under the next handle that never was in use.
+    /// Opened under a new handle.
     OpenedFresh,
-    /// Under the last free handle.
+    /// Opened under the last free handle.
     OpenedAgain(u32),
     Closed(u32, Request),
-    /// What it was before.
+    /// The previous request.
     Altered(u32, Request),
 }
 
@@ -141,8 +140,7 @@ impl Requests {
         }
     }
 
-    /// Whether the free handles are those that are not in use, each once: a state that was read may be
-    /// damaged.
+    /// Whether the free handles are the unused ones, each once. A saved state may be damaged.
     pub fn is_consistent(&self) -> bool {
         let mut free = self.free.clone();
         free.sort_unstable();
@@ -156,19 +154,19 @@ impl Requests {
         slots.filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
     }
 
-    /// Requests that the rank is blocked on.
+    /// Requests on which the rank is blocked.
     pub fn blocking(&self) -> impl Iterator<Item = (u32, &Request)> {
         self.iter().filter(|(_, request)| request.owner == Owner::Blocked)
     }
 
-    /// Messages that a non-blocking collective waits for.
+    /// Incomplete messages of a non-blocking collective.
     pub fn of_collective(&self, collective: u32) -> impl Iterator<Item = &Request> {
         self.iter()
             .map(|(_, request)| request)
             .filter(move |request| request.owner == Owner::Collective(collective))
     }
 
-    /// Number of requests that are open.
+    /// Number of open requests.
     pub fn open_count(&self) -> usize {
         self.slots.len() - self.free.len()
     }

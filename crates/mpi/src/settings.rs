@@ -8,33 +8,31 @@ use crate::{AlgorithmSelection, ComputeRule, presets};
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MpiSettings {
-    /// Largest payload in bytes that is sent eagerly; a longer one asks first (rendezvous).
+    /// Largest eager payload in bytes. Longer messages use rendezvous.
     pub eager_threshold: u64,
-    /// Largest payload of a rendezvous that the sender copies before it leaves, so that its send is complete
-    /// with that; 0: none.
+    /// Largest payload of a rendezvous that the sender copies, which completes its send; 0 disables the copy.
     pub copy_threshold: u64,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
     pub receive_overhead: Time,
-    /// CPU time of the receiver per entry of a matching queue that is looked at.
+    /// CPU time of the receiver per compared entry of a matching queue.
     pub matching_overhead: Time,
-    /// Least time between two messages that a host's ranks hand to its NIC: LogP's `g`.
+    /// Minimum time between two messages from a host's ranks to its NIC: LogP's `g`.
     pub nic_gap: Time,
-    /// Bytes on the wire of a request to send, a clear to send, an acknowledgement, and of what asks for a get.
+    /// Bytes on the wire of a request to send, clear to send, acknowledgement or get request.
     pub control_bytes: u64,
-    /// Bytes on the wire that an eager message or rendezvous data has on top of its payload.
+    /// Bytes on the wire of an eager message or rendezvous data beyond its payload.
     pub header_bytes: u64,
-    /// How long computations of the program take.
+    /// Scaling of computation.
     pub compute: ComputeRule,
-    /// Which algorithm carries out each collective.
+    /// Selection of collective algorithms.
     pub collectives: AlgorithmSelection,
 }
 
 impl Default for MpiSettings {
-    /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present
-    /// host fabrics, to be replaced by a measurement of the machine in question; 64 B control
-    /// messages; 32 B headers; computation as recorded.
+    /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present host fabrics,
+    /// to be replaced by a measurement; 64 B control messages; 32 B headers; recorded computation.
     fn default() -> MpiSettings {
         MpiSettings {
             eager_threshold: 8 << 10,
@@ -96,10 +94,11 @@ impl MpiSettings {
         ),
     ];
 
-    /// Reads the keys of `[mpi]` and `[mpi.collectives]`; `compute` stands with the job, see [`ComputeRule::read`].
+    /// Reads the keys of `[mpi]` and `[mpi.collectives]`. `compute` belongs to the job, see
+    /// [`ComputeRule::read`].
     ///
     /// # Errors
-    /// A value without unit, of the wrong type, or an unknown algorithm.
+    /// A value has no unit or the wrong type, or an algorithm is unknown.
     pub fn read(section: &Section) -> Result<MpiSettings, Error> {
         let default = presets::read(section)?.settings();
         let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);

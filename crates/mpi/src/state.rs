@@ -1,4 +1,4 @@
-//! The state of a rank as a value: for checkpoints, for ranks that go to another process, and to compare.
+//! The state of a rank as a value: for checkpoints, for migration between processes, and for comparison.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
 use crate::{MpiJob, RankStats, ReplayError};
 
-/// All that a rank knows, and how far it is in its program. Nothing in it is accidental: a rank that was
-/// rolled back and one that never went further have equal states, and equal states have equal bytes.
+/// The state of a rank and its position in its program, in canonical form: a rank that was rolled back and one
+/// that was not have equal states, and equal states have equal bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankState {
-    /// Operations that the rank has taken from its program.
+    /// Number of operations taken from the program.
     position: u64,
     state: CpuState,
     activity: CpuActivity,
@@ -40,7 +40,7 @@ pub struct RankState {
 }
 
 impl Rank {
-    /// Its state, without changes that have not been taken.
+    /// The state, without changes that have not been taken.
     pub fn state(&self) -> RankState {
         RankState {
             position: self.program.position(),
@@ -60,11 +60,11 @@ impl Rank {
         }
     }
 
-    /// The rank of this state, which goes on in `program`, a fresh one that is read again up to where it
-    /// was. It keeps neither changes nor notes.
+    /// The rank of this state. `program` is a new program, which is read up to the saved position. Changes and
+    /// trace events are off.
     ///
     /// # Errors
-    /// The program is broken, or the state is none of this rank, job or program.
+    /// The program is broken, or the state does not belong to this rank, job or program.
     pub fn restore(
         job: Arc<MpiJob>,
         rank: u32,

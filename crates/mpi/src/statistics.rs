@@ -1,4 +1,4 @@
-//! What one rank did: time by call, messages, bytes.
+//! Statistics of one rank: time by call, messages, bytes.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
@@ -9,33 +9,33 @@ use crate::journal::RankJournal;
 /// Calls and time of one MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTime {
-    /// Which call.
+    /// The call.
     pub call: Call,
-    /// How many. The parts that a recording makes of one MPI_Sendrecv count once, at the send.
+    /// Number of calls. A recorded MPI_Sendrecv counts once, at its send.
     pub calls: u64,
     /// Time in the call: overheads and blocking.
     pub time: Time,
 }
 
-/// Statistics of one rank. Between start and finish, every picosecond is in `compute` or in exactly
-/// one call; an operation adds its time when it ends.
+/// Statistics of one rank. Between start and finish, every picosecond belongs to `compute` or to exactly one
+/// call. An operation adds its time when it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankStats {
     /// Time in computation, after scaling.
     pub compute: Time,
-    /// Point-to-point messages of the program that left.
+    /// Point-to-point messages of the program that were sent.
     pub messages_sent: u64,
     /// Their payload in bytes, without headers and control messages.
     pub bytes_sent: u64,
-    /// Point-to-point messages of the program that a receive took completely.
+    /// Point-to-point messages of the program that were received.
     pub messages_received: u64,
     /// Their payload in bytes.
     pub bytes_received: u64,
-    /// Messages of collectives that left.
+    /// Messages of collectives that were sent.
     pub collective_messages_sent: u64,
     /// Their payload in bytes.
     pub collective_bytes_sent: u64,
-    /// Messages of collectives that were taken completely.
+    /// Messages of collectives that were received.
     pub collective_messages_received: u64,
     /// Their payload in bytes.
     pub collective_bytes_received: u64,
@@ -43,12 +43,12 @@ pub struct RankStats {
     pub started_at: Option<Time>,
     /// End of the program.
     pub finished_at: Option<Time>,
-    /// Sorted by call; sparse, since a program uses few of them and there may be a million ranks.
+    /// Sorted by call; sparse, since a program uses few calls and there may be a million ranks.
     calls: Vec<CallTime>,
 }
 
 impl RankStats {
-    /// The calls that the rank has made, in the order of [`Call`].
+    /// The calls of the rank, in the order of [`Call`].
     pub fn calls(&self) -> &[CallTime] {
         &self.calls
     }
@@ -73,31 +73,31 @@ impl RankStats {
     }
 }
 
-/// Statistics under construction.
+/// Statistics that can be undone.
 #[derive(Debug)]
 pub(crate) struct Statistics(RankStats);
 
-/// What was counted.
+/// A change of the statistics.
 #[derive(Debug)]
 pub(crate) enum StatisticsChange {
     Started,
     Finished,
     Computed(Time),
-    /// Index of the call, and what was there before.
+    /// Index of the call, and its previous entry.
     Called(usize, Option<CallTime>),
     Sent(CountedMessage),
     Received(CountedMessage),
 }
 
-/// A message as the statistics count it.
+/// A message as counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedMessage {
     pub of_collective: bool,
     pub bytes: u64,
 }
 
-/// One up or one down. Sums wrap, so that speculation cannot overflow them and undoing is exact; no run
-/// that is committed lasts 2^64 ps or moves 2^64 bytes.
+/// Adds or removes one message. Sums wrap, so that speculation cannot overflow them and undo is exact. No
+/// committed run lasts 2^64 ps or moves 2^64 bytes.
 fn count(up: bool, (messages, bytes): (&mut u64, &mut u64), by: u64) {
     if up {
         (*messages, *bytes) = (messages.wrapping_add(1), bytes.wrapping_add(by));

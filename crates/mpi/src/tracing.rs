@@ -1,5 +1,5 @@
-//! What a rank tells of what it does, beside what it wants done: what a timeline and the lives of messages are
-//! made of. Nothing of it unless it is asked for, and nothing depends on it.
+//! Trace events of a rank, from which timelines and message histories are made. They are off by default and do
+//! not affect the simulation.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
@@ -8,53 +8,52 @@ use workload::{Call, Region};
 use crate::rank::{Action, CpuActivity, Rank};
 use crate::{ALGORITHMS, CollectiveAlgorithm, Message};
 
-/// Something that a rank tells its owner, in [`Action::Trace`].
+/// A trace event, in [`Action::Trace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// An operation is over, or a part of it: calls are told of in parts where the rank waits in them. Parts follow
-    /// each other without a gap; what takes no time is told of if it is a call.
+    /// An operation, or a part of one, ended. A call in which the rank waits has several parts. Parts are
+    /// contiguous; only calls are reported if they take no time.
     Activity {
-        /// What it was.
+        /// The activity.
         what: TracedActivity,
-        /// When it began.
+        /// Its start.
         since: Time,
-        /// When it ended: now, or when the rank began to wait until now.
+        /// Its end: now, or when the rank began to wait until now.
         until: Time,
-        /// Whether the rank waited, its CPU idle, and now goes on.
+        /// Whether the rank waited with an idle CPU.
         blocked: bool,
     },
-    /// About the message in the next [`Action::Send`].
+    /// Describes the message in the next [`Action::Send`].
     SendIssued {
-        /// When the call, or the round of the collective, came to it: the begin of its overhead.
+        /// Start of the send overhead.
         at: Time,
-        /// Index in [`ALGORITHMS`] of the algorithm that it is a message of, if it is one of a collective.
+        /// Index in [`ALGORITHMS`] of the collective algorithm, if it is a message of a collective.
         algorithm: Option<u16>,
     },
-    /// A receive of this rank has just taken the envelope of this message, which had arrived; and, if it is an
-    /// eager one, the payload.
+    /// A receive of this rank has matched this message, which had arrived.
     ReceiveMatched(Message),
 }
 
-/// What a rank was doing.
+/// What a rank did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TracedActivity {
-    /// It computed, in this part of the application's code if that is known.
+    /// It computed in this region of the code, if known.
     Compute(Option<Region>),
     /// It was in this call.
     Call(Call),
 }
 
-/// Until when a rank has told of its activity; nothing yet, if that was before it began.
+/// Time up to which the activity has been traced. A time before its start means that nothing was traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TracedUntil(Time);
 
 impl Rank {
-    /// Whether calls answer with [`Action::Trace`] as well; at first not.
+    /// Sets whether calls report [`Action::Trace`]. The default is false.
     pub fn set_tracing(&mut self, keep: bool) {
         self.tracing = keep;
     }
 
-    /// Tells the owner that the rank was blocked in its call until now, since it had paid all overheads.
+    /// Reports that the rank was blocked in its call from the end of all overheads until now.
     #[inline]
     pub(crate) fn trace_blocked(&mut self, paid: Time, now: Time, out: &mut Vec<Action>) {
         if self.tracing && paid < now {
@@ -80,12 +79,12 @@ impl Rank {
         self.traced_until.set(TracedUntil(now), &mut self.journal);
     }
 
-    /// Since when it has told nothing of what it does.
+    /// Start of the untraced time.
     pub(crate) fn traced_until(&self) -> Time {
         self.traced_until.0.max(*self.since)
     }
 
-    /// Tells the owner something, if it wants to know.
+    /// Reports an event if tracing is on.
     #[inline]
     pub(crate) fn trace(&self, note: impl FnOnce() -> TraceEvent, out: &mut Vec<Action>) {
         if self.tracing {
@@ -94,7 +93,7 @@ impl Rank {
     }
 }
 
-/// Where an algorithm stands in the registry.
+/// Index of an algorithm in the registry.
 pub(crate) fn index_of(algorithm: &'static CollectiveAlgorithm) -> Option<u16> {
     let place = ALGORITHMS
         .iter()

@@ -1,5 +1,5 @@
-//! Allgather after Bruck: in round `k` everyone sends all it has, at most 2^k contributions, to the
-//! rank 2^k down. Ceil(log2 n) rounds for any n; the same bytes as the ring.
+//! Allgather by Bruck: in round `k` each rank sends all its contributions, at most 2^k, to the rank 2^k before
+//! it. Ceil(log2 n) rounds for any n; the same bytes as the ring.
 
 use workload::Collective;
 
@@ -20,7 +20,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     let distance = 1 << k;
     let blocks = distance.min(call.ranks - distance);
-    // Everyone holds the contributions of the ranks from its own on.
+    // Each rank holds the contributions of the ranks from its own on.
     let up = call.rank_after(distance);
     out.send(
         call.rank_before(distance),

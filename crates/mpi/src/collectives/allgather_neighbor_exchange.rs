@@ -1,6 +1,6 @@
-//! Allgather by exchange with neighbours: with an even number of ranks, n / 2 rounds in which everyone exchanges
-//! with the one and the other neighbour in turns, its own contribution first, then pairs of contributions. An odd
-//! number of ranks goes round the ring.
+//! Allgather by neighbour exchange: with an even number of ranks, n / 2 rounds in which each rank exchanges
+//! with its two neighbours in turn, first its own contribution, then pairs of contributions. An odd number of
+//! ranks uses the ring.
 
 use workload::Collective;
 
@@ -16,8 +16,8 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// The pair of ranks, counted in pairs from that of `rank`, whose contributions `rank` receives in a round
-/// after the first: 1 down, 1 up, 2 down, ... for even ranks, the other way for odd ones.
+/// The pair of ranks, relative to the pair of `rank`, whose contributions `rank` receives in a round after the
+/// first: 1 before, 1 after, 2 before, ... for even ranks, the reverse for odd ones.
 fn received_pair(call: &CollectiveArgs, rank: u32, k: u32) -> u32 {
     let pairs = call.ranks / 2;
     let distance = k.div_ceil(2) % pairs;
@@ -26,7 +26,7 @@ fn received_pair(call: &CollectiveArgs, rank: u32, k: u32) -> u32 {
     (rank / 2 + step) % pairs
 }
 
-/// The first of the ranks whose contributions `rank` sends in a round, and how many.
+/// The first rank whose contribution `rank` sends in a round, and the number of ranks.
 fn sent(call: &CollectiveArgs, rank: u32, k: u32) -> (u32, u32) {
     match k {
         0 => (rank, 1),

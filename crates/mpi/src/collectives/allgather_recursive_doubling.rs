@@ -1,6 +1,6 @@
-//! Allgather by recursive doubling: pairs at distances 1, 2, 4, ... exchange all they have. With n ranks, p the
-//! largest power of two in n and r = n - p: r ranks first hand their contribution to a neighbour and get the rest at
-//! the end. p log2 p + 2 r messages, n - 1 contributions for each rank.
+//! Allgather by recursive doubling: pairs at distances 1, 2, 4, ... exchange all contributions they have. With
+//! n ranks, p the largest power of two in n and r = n - p, r ranks first send their contribution to a neighbour
+//! and receive the rest at the end. p log2 p + 2 r messages, n - 1 contributions for each rank.
 
 use workload::Collective;
 

@@ -1,4 +1,4 @@
-//! Allgather round a ring: in each of n - 1 rounds everyone passes on what it got in the round before.
+//! Allgather in a ring: in each of n - 1 rounds each rank forwards what it received in the previous round.
 
 use workload::Collective;
 

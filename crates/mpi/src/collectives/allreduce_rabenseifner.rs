@@ -1,5 +1,5 @@
-//! Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling
-//! that goes the same way back. With p the largest power of two in n and r = n - p: 2 p log2 p + 2 r messages.
+//! Allreduce by Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling in
+//! reverse order. With p the largest power of two in n and r = n - p: 2 p log2 p + 2 r messages.
 
 use workload::Collective;
 

@@ -1,6 +1,6 @@
-//! Allreduce by recursive doubling of whole vectors. With n ranks, p the largest power of two in n and
-//! r = n - p: r ranks first hand their vector to a neighbour and get the result back at the end; the
-//! others exchange in log2 p rounds. p log2 p + 2 r messages.
+//! Allreduce by recursive doubling of whole vectors. With n ranks, p the largest power of two in n and r = n -
+//! p, r ranks first send their vector to a neighbour and receive the result at the end; the others exchange in
+//! log2 p rounds. p log2 p + 2 r messages.
 
 use workload::Collective;
 
@@ -20,7 +20,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     exchange(call, k, call.bytes, out)
 }
 
-/// Also the barrier, which exchanges nothing.
+/// The barrier uses it, too, with no bytes.
 pub(super) fn exchange(call: &CollectiveArgs, k: u32, bytes: u64, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
@@ -56,7 +56,7 @@ mod tests {
                 ContributionSum::of,
                 |sum, _, _| (sum.clone(), 100),
                 |sum, message, news| {
-                    // The last round brings the result to those that sat out.
+                    // The last round sends the result to the ranks that sat out.
                     if rest > 0 && message.round == doublings + 1 {
                         *sum = news;
                     } else {

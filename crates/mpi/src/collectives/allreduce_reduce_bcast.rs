@@ -17,7 +17,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     up_and_down(call, k, call.bytes, out)
 }
 
-/// Also the barrier, with messages of no bytes.
+/// The barrier uses it, too, with no bytes.
 pub(super) fn up_and_down(call: &CollectiveArgs, k: u32, bytes: u64, out: &mut Round) -> bool {
     let call = CollectiveCall {
         root: 0,

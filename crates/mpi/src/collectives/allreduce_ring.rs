@@ -1,5 +1,5 @@
-//! Allreduce round a ring: n - 1 rounds reduce one part of the vector per rank, n - 1 more hand the
-//! results round. Each rank sends 2 (n - 1)/n of the vector, the least that is possible.
+//! Allreduce in a ring: n - 1 rounds reduce one part of the vector per rank, n - 1 more distribute the results.
+//! Each rank sends 2 (n - 1)/n of the vector, which is the minimum.
 
 use workload::Collective;
 
@@ -14,8 +14,8 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// The part of the vector that a rank sends in round `k`: it starts with its own and passes on what it got
-/// in the round before.
+/// The part of the vector that a rank sends in round `k`: first its own, then what it received in the previous
+/// round.
 fn sent_part(call: &CollectiveArgs, rank: u32, k: u32) -> u32 {
     call.as_rank(rank, 0).rank_before(k % call.ranks)
 }

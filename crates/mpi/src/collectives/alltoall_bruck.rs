@@ -1,6 +1,6 @@
-//! Alltoall after Bruck: a block that has to go d ranks up goes there by the bits of d. In round `k` everyone
-//! sends all blocks with bit k of their distance to the rank 2^k up. Ceil(log2 n) rounds; a block is sent as often as
-//! its distance has bits.
+//! Alltoall by Bruck: a block for the rank at distance d travels by the bits of d. In round `k` each rank sends
+//! all blocks with bit k of their distance to the rank 2^k after it. Ceil(log2 n) rounds; a block is sent once
+//! for each bit of its distance.
 
 use workload::Collective;
 

@@ -1,4 +1,4 @@
-//! Alltoall with all messages at once: everyone posts all its receives, starts all its sends, and waits.
+//! Alltoall with all messages at once: each rank posts all receives, starts all sends, and waits.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     true
 }
 
-/// Receives from and sends to the ranks at these distances. As MPI libraries do, where sizes are known
-/// nothing is sent to those that get nothing.
+/// Receives from and sends to the ranks at these distances. As in MPI libraries, empty messages of known size
+/// are not sent.
 pub(super) fn exchange(call: &CollectiveArgs, distances: Range<u32>, out: &mut Round) {
     for distance in distances.clone() {
         let from = call.rank_after(distance);

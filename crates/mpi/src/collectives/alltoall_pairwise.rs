@@ -1,5 +1,5 @@
-//! Alltoall in n - 1 rounds: in round `k` everyone sends to the rank k + 1 up and hears from the one
-//! k + 1 down. Works for any n and sends every byte once.
+//! Alltoall in n - 1 rounds: in round `k` each rank sends to the rank k + 1 after it and receives from the rank
+//! k + 1 before it. Every byte is sent once, for any n.
 
 use workload::Collective;
 

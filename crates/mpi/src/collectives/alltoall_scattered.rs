@@ -1,5 +1,5 @@
-//! Alltoall with 32 messages each way at once: as the linear one, in rounds of 32 partners, so that no rank has
-//! more requests open.
+//! Alltoall with 32 messages each way at once: the linear algorithm in rounds of 32 partners, which bounds the
+//! open requests.
 
 use workload::Collective;
 
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// Partners in one round.
+/// Partners per round.
 const AT_ONCE: u32 = 32;
 
 fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {

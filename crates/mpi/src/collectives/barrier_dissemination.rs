@@ -1,5 +1,5 @@
-//! Barrier by dissemination: in round `k` everyone signals the rank 2^k up and hears from the one
-//! 2^k down. Ceil(log2 n) rounds, n messages each, without payload.
+//! Barrier by dissemination: in round `k` each rank signals the rank 2^k after it and is signalled by the rank
+//! 2^k before it. Ceil(log2 n) rounds of n messages without payload.
 
 use workload::Collective;
 

@@ -1,4 +1,4 @@
-//! Barrier by one rank: all signal rank 0, which signals all. 2 (n - 1) messages.
+//! Barrier by one rank: all ranks signal rank 0, which then signals all. 2 (n - 1) messages.
 
 use workload::Collective;
 

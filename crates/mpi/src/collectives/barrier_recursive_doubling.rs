@@ -1,5 +1,4 @@
-//! Barrier by recursive doubling: pairs at distances 1, 2, 4, ... signal each other. As allreduce by recursive
-//! doubling, without payload.
+//! Barrier by recursive doubling: pairs at distances 1, 2, 4, ... signal each other, as in the allreduce.
 
 use workload::Collective;
 

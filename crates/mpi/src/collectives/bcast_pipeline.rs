@@ -1,5 +1,5 @@
-//! Broadcast down a chain of all ranks, in segments: a rank passes one segment on while it gets the next.
-//! (n - 1) m messages for m segments, in n - 2 + m steps.
+//! Broadcast down a chain of all ranks in segments: a rank forwards one segment while it receives the next. (n
+//! - 1) m messages for m segments, in n - 2 + m steps.
 
 use workload::Collective;
 
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 };
 
 fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
-    // Its place in the chain; a rank begins when the first segment comes to it.
+    // Position in the chain. A rank starts when it receives the first segment.
     let place = call.rank_before(call.root);
     let (receives, sends) = (place > 0, place + 1 < call.ranks);
     out.round_offset = place.saturating_sub(1);

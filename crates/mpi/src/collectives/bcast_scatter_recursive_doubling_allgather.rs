@@ -1,6 +1,6 @@
-//! Broadcast by van de Geijn, with recursive doubling: the vector is cut into p parts, the largest power of two
-//! in n, and scattered down a binomial tree; then everyone gathers it by recursive doubling. Ranks are counted from
-//! the root; those beyond p get the whole vector at the end.
+//! Broadcast by van de Geijn with recursive doubling: the vector is cut into p parts, the largest power of two
+//! in n, and scattered down a binomial tree; then the ranks gather it by recursive doubling. Ranks are counted
+//! from the root; those beyond p receive the whole vector at the end.
 
 use workload::Collective;
 
@@ -30,7 +30,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return true;
     };
     if k < doublings {
-        // Scatter: the longest edges first; what goes down an edge is for the group below it.
+        // Scatter with the longest edges first; an edge carries the parts of the group below it.
         let bit = doublings - 1 - k;
         let peer = position ^ (1 << bit);
         let bytes = call.even_part(parts, group(position.max(peer), bit));

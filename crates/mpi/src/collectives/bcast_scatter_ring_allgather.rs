@@ -1,5 +1,5 @@
-//! Broadcast by van de Geijn, with a ring: the vector is cut into n parts and scattered down a binomial tree;
-//! then everyone passes on what it got in the round before. Ranks are counted from the root.
+//! Broadcast by van de Geijn with a ring: the vector is cut into n parts and scattered down a binomial tree;
+//! then each rank forwards what it received in the previous round. Ranks are counted from the root.
 
 use workload::Collective;
 

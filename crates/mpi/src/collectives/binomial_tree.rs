@@ -1,15 +1,15 @@
-//! The binomial tree under broadcast, reduce, gather and scatter.
+//! The binomial tree of broadcast, reduce, gather and scatter.
 //!
-//! Ranks are counted from the root. Rank `r` hangs below `r` with its lowest set bit cleared, and its
-//! subtree are the ranks from `r` on, as many as that bit says, as far as there are any.
+//! Ranks are counted from the root. The parent of rank `r` is `r` with its lowest set bit cleared. The subtree
+//! of `r` has the consecutive ranks from `r` on, as many as that bit, up to the last rank.
 
 use super::CollectiveCall;
 
 /// The edge of the tree that a rank uses in one round.
 pub(super) enum Edge {
-    /// The rank is the lower end; its own subtree has so many ranks.
+    /// The rank is the child; its own subtree has `subtree` ranks.
     ToParent { peer: u32, subtree: u32 },
-    /// The rank is the upper end; the peer's subtree has so many ranks.
+    /// The rank is the parent; the peer's subtree has `subtree` ranks.
     ToChild { peer: u32, subtree: u32 },
 }
 

@@ -1,8 +1,8 @@
-//! Which algorithm carries out a call: rules by size and number of ranks, the first that holds.
+//! Selection of collective algorithms by rules on size and number of ranks. The first matching rule applies.
 //!
-//! All ranks of a call must choose alike without asking each other. So a rule may ask only for what all of them
-//! know: the size of a collective whose ranks all give the same count, and the sum of the counts where MPI hands
-//! them to every rank. The other `v` variants have rules of their own that do not ask for the size.
+//! All ranks of a call must select the same algorithm without communication. A rule may therefore use only what
+//! all ranks know: the size of a collective with equal counts, and the sum of the counts where MPI gives them
+//! to every rank. The other `v` variants have rules without size.
 
 use std::array;
 use std::fmt;
@@ -14,13 +14,12 @@ use workload::{Call, Collective, Counts};
 use super::tables::{SelectionTable, TABLES, TableRow};
 use super::{COLLECTIVES, CollectiveAlgorithm, CollectiveArgs, known};
 
-/// A collective with its own rules: all collectives, and `v` variants that libraries carry out by other
-/// algorithms.
+/// A collective with rules of its own. Some `v` variants have their own rules, as in MPI libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollectiveVariant {
-    /// What it does.
+    /// The collective.
     pub collective: Collective,
-    /// Whether ranks may give and take different amounts.
+    /// Whether amounts may differ between ranks.
     pub varying: bool,
 }
 
@@ -34,7 +33,7 @@ const VARYING: [Collective; 4] = [
 const VARIANTS: usize = COLLECTIVES.len() + VARYING.len();
 
 impl CollectiveVariant {
-    /// All of them.
+    /// All variants.
     pub fn all() -> impl Iterator<Item = CollectiveVariant> {
         let of = |varying| move |collective| CollectiveVariant { collective, varying };
         COLLECTIVES
@@ -81,7 +80,7 @@ impl CollectiveVariant {
         }
     }
 
-    /// The algorithms that can carry it out.
+    /// The algorithms that support it.
     fn algorithms(self) -> impl Iterator<Item = &'static CollectiveAlgorithm> {
         known(self.collective).filter(move |algorithm| algorithm.varying || !self.varying)
     }
@@ -95,7 +94,7 @@ impl CollectiveVariant {
         !self.varying || self.collective == Collective::Allgather
     }
 
-    /// The bytes that rules ask for, if all ranks know them: what the page of the collectives says for each.
+    /// The bytes that rules compare, if all ranks know them. The docs page of the collectives defines them.
     fn size(self, part: &CollectiveArgs) -> Option<u64> {
         match self.collective {
             Collective::Allgather if self.varying => {
@@ -109,16 +108,16 @@ impl CollectiveVariant {
     }
 }
 
-/// When to take an algorithm: all that it asks for must hold.
+/// A rule that selects an algorithm. All its conditions must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectionRule {
-    /// The call has fewer bytes.
+    /// The call has fewer bytes than this.
     pub below: Option<u64>,
-    /// The communicator has fewer ranks.
+    /// The communicator has fewer ranks than this.
     pub ranks_below: Option<u32>,
-    /// The number of ranks is a power of two, or is none.
+    /// The number of ranks is a power of two, or is not.
     pub power_of_two: Option<bool>,
-    /// Then this one.
+    /// The selected algorithm.
     pub algorithm: &'static CollectiveAlgorithm,
 }
 
@@ -200,15 +199,15 @@ fn unknown(section: &Section, key: &str, name: &str, variant: CollectiveVariant)
     section.unknown_name(key, name, variant.algorithms().map(|a| a.name))
 }
 
-/// Which algorithm carries out each call.
+/// The rules of all collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlgorithmSelection {
-    /// By the index of the variant; the last of each always holds.
+    /// Rules by variant. The last rule of each is unconditional.
     rules: [Vec<SelectionRule>; VARIANTS],
 }
 
 impl Default for AlgorithmSelection {
-    /// The first of [`TABLES`].
+    /// The first table of [`TABLES`].
     fn default() -> AlgorithmSelection {
         AlgorithmSelection::table(&TABLES[0])
     }
@@ -236,11 +235,11 @@ impl AlgorithmSelection {
         AlgorithmSelection { rules }
     }
 
-    /// Reads `[mpi.collectives]`: `table`, and for each variant an optional key: the name of an algorithm, or
-    /// a list of rules.
+    /// Reads `[mpi.collectives]`: `table`, and for each variant an optional key with the name of an algorithm
+    /// or a list of rules.
     ///
     /// # Errors
-    /// A name that is no algorithm of the collective, or rules of which none may hold.
+    /// A name is not an algorithm of the collective, or the last rule has conditions.
     pub fn read(section: &Section) -> Result<AlgorithmSelection, Error> {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
         let table = section.choice("table", names[0], &names)?;
@@ -281,7 +280,7 @@ impl AlgorithmSelection {
         Ok(algorithms)
     }
 
-    /// The algorithm for a rank's part in a call; the same on all ranks.
+    /// The algorithm of a call, which is the same on all ranks.
     pub fn select(
         &self,
         collective: Collective,
@@ -303,13 +302,13 @@ impl AlgorithmSelection {
             .algorithm
     }
 
-    /// The rules of a variant, in their order.
+    /// The rules of a variant in order.
     pub fn rules(&self, variant: CollectiveVariant) -> &[SelectionRule] {
         &self.rules[variant.index()]
     }
 
-    /// Takes one algorithm for all calls of a collective, and for those of its `v` variant if it can; none if
-    /// the collective has no such algorithm.
+    /// Selects one algorithm for all calls of a collective, and of its `v` variant if supported. `None` if the
+    /// collective has no such algorithm.
     pub fn choose(&mut self, collective: Collective, name: &str) -> Option<&'static CollectiveAlgorithm> {
         let algorithm = known(collective).find(|algorithm| algorithm.name == name)?;
         for variant in CollectiveVariant::all().filter(|variant| variant.collective == collective) {
@@ -321,13 +320,13 @@ impl AlgorithmSelection {
     }
 }
 
-/// What stands under a collective's key.
+/// The setting of a collective.
 #[derive(Clone, Debug)]
 enum RuleSetting {
-    /// Nothing: the rules of the table, as they are printed back.
+    /// The key is missing. The rules of the table are printed back.
     Default(Json),
     Name(String),
-    /// A list of tables, which is read and printed back as such.
+    /// A list of tables.
     Rules,
 }
 
@@ -395,7 +394,7 @@ mod tests {
                 assert!(variant.algorithms().count() > 0);
             }
         }
-        // All parts of a reduce-scatter have counts in MPI.
+        // In MPI all parts of a reduce-scatter have counts.
         assert!(known(Collective::ReduceScatter).all(|algorithm| algorithm.varying));
     }
 
@@ -495,7 +494,7 @@ mod tests {
         assert_eq!(shown["bcast"][0]["below"], "12 KiB");
         assert_eq!(shown["bcast"][1]["ranks_below"], 8);
         assert_eq!(shown["allgatherv"][2]["algorithm"], "ring");
-        // What is printed back is an experiment that means the same.
+        // The printed experiment is equivalent.
         let mut again = Section::empty("");
         for (key, value) in shown.as_object().unwrap() {
             let rule = |rule: &Json| {

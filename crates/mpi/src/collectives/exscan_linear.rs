@@ -1,4 +1,4 @@
-//! Exclusive scan from rank to rank: the messages of the inclusive one.
+//! Exclusive scan from rank to rank, with the messages of the inclusive scan.
 
 use workload::Collective;
 

@@ -1,4 +1,4 @@
-//! Exclusive scan: the messages of the inclusive one; a rank leaves its own contribution out.
+//! Exclusive scan by recursive doubling, with the messages of the inclusive scan.
 
 use workload::Collective;
 

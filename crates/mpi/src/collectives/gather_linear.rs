@@ -1,5 +1,5 @@
-//! Gather at the root, to which everyone sends its contribution at once. n - 1 messages. Where sizes are known,
-//! those that give nothing send nothing.
+//! Gather by simultaneous sends of all ranks to the root. n - 1 messages. Empty messages of known size are not
+//! sent.
 
 use workload::Collective;
 

@@ -14,7 +14,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// Also a step of other algorithms.
+/// Other algorithms use it as a step.
 pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;

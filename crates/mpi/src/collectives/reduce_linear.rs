@@ -1,4 +1,4 @@
-//! Reduction at the root, to which everyone sends its vector at once. n - 1 messages.
+//! Reduction by simultaneous sends of all ranks to the root. n - 1 messages.
 
 use workload::Collective;
 

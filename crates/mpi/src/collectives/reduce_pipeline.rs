@@ -1,5 +1,5 @@
-//! Reduction up a chain of all ranks, in segments: a rank passes one segment on while it gets the next.
-//! (n - 1) m messages for m segments, in n - 2 + m steps.
+//! Reduction up a chain of all ranks in segments: a rank forwards one segment while it receives the next. (n -
+//! 1) m messages for m segments, in n - 2 + m steps.
 
 use workload::Collective;
 
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 };
 
 fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
-    // The chain ends at the root; a rank begins when the first segment comes to it.
+    // The chain ends at the root. A rank starts when it receives the first segment.
     let place = call.ranks - 1 - call.rank_before(call.root);
     let (receives, sends) = (place > 0, place + 1 < call.ranks);
     out.round_offset = place.saturating_sub(1);

@@ -1,6 +1,6 @@
-//! Reduction after Rabenseifner: a reduce-scatter by recursive halving, then a gather to the root up a binomial
-//! tree. Ranks are counted from the root, so that it is never the one of its pair that sits out; MPICH gets it back
-//! in with a message more.
+//! Reduction by Rabenseifner: a reduce-scatter by recursive halving, then a gather to the root up a binomial
+//! tree. Ranks are counted from the root, so that the root never sits out; MPICH sends one more message
+//! instead.
 
 use workload::Collective;
 
@@ -37,7 +37,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         out.send(folding.rank_at(peer), bytes(peer, step + 1));
         out.receive(folding.rank_at(peer), bytes(position, step + 1));
     } else {
-        // Gather: the longest edges first, so that what comes together is contiguous.
+        // Gather with the longest edges first, so that the parts are contiguous.
         let bit = 2 * doublings - 1 - step;
         let peer = position ^ (1 << bit);
         match position >> bit {

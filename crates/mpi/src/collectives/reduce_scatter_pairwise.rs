@@ -1,5 +1,5 @@
-//! Reduce-scatter in n - 1 rounds: in round `k` everyone sends the rank k + 1 up its part of the
-//! vector and hears from the one k + 1 down. Without counts the vector is cut evenly.
+//! Reduce-scatter in n - 1 rounds: in round `k` each rank sends the rank k + 1 after it that rank's part of the
+//! vector and receives from the rank k + 1 before it. Without counts the vector is cut evenly.
 
 use workload::Collective;
 

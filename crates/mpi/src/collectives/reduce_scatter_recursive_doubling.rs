@@ -1,6 +1,6 @@
-//! Reduce-scatter by recursive doubling: in step k ranks at distance 2^k exchange all parts but those of the 2^k
-//! ranks that they have heard of. Few rounds, many bytes; keeps the order of the operands, which recursive halving
-//! does not. Remainder as in recursive halving.
+//! Reduce-scatter by recursive doubling: in step k ranks at distance 2^k exchange all parts except those of
+//! their blocks of 2^k ranks. It has few rounds and many bytes and keeps the order of the operands, unlike
+//! recursive halving. Remaining ranks as in recursive halving.
 
 use workload::Collective;
 

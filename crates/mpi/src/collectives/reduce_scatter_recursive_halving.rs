@@ -1,6 +1,7 @@
-//! Reduce-scatter by recursive halving: pairs at distances p/2, p/4, ..., 1 exchange the half of what is left that
-//! the other is responsible for. With p the largest power of two in n and r = n - p, r ranks first hand their vector
-//! to a neighbour, which is responsible for both parts and hands theirs back at the end. p log2 p + 2 r messages.
+//! Reduce-scatter by recursive halving: pairs at distances p/2, p/4, ..., 1 exchange the half of the remaining
+//! vector that the other is responsible for. With p the largest power of two in n and r = n - p, r ranks first
+//! send their vector to a neighbour, which is responsible for both parts and returns theirs at the end. p log2
+//! p + 2 r messages.
 
 use workload::Collective;
 
@@ -62,7 +63,7 @@ mod tests {
             };
             let (p, r) = (1u64 << d, u64::from(folding.rest));
             let messages = p * u64::from(d) + 2 * r;
-            // Whole vectors that are sent, besides the parts of those that sit out.
+            // Whole vectors sent, besides the parts of ranks that sit out.
             let sits_out = |rank: u32| folding.position(rank).is_none();
             reduce_scatters(&ALGORITHM, ranks, carried, adds, messages, p - 1 + r, sits_out);
         });

@@ -1,5 +1,5 @@
-//! Reduce-scatter round a ring: in each of n - 1 rounds everyone adds its own to the part that comes by and
-//! passes it on; each part ends at its owner.
+//! Reduce-scatter in a ring: in each of n - 1 rounds each rank adds its contribution to the received part and
+//! forwards it. Each part ends at its owner.
 
 use workload::Collective;
 

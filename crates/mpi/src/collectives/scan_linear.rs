@@ -1,5 +1,5 @@
-//! Scan from rank to rank: everyone waits for the sum of those below it, adds its own and passes it on. n - 1
-//! messages.
+//! Scan from rank to rank: each rank receives the sum of the ranks below it, adds its own contribution and
+//! forwards it. n - 1 messages.
 
 use workload::Collective;
 
@@ -14,7 +14,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// Also the exclusive scan, which sends the same.
+/// The exclusive scan uses it, too.
 pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let (receives, sends) = (call.rank > 0, call.rank + 1 < call.ranks);
     // A message belongs to the round of its sender's rank.

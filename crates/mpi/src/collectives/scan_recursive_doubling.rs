@@ -1,5 +1,5 @@
-//! Inclusive scan by recursive doubling: in round `k` ranks that differ in bit `k` exchange the sum of
-//! their block of 2^k ranks; the higher one adds it to its result. A rank without partner goes on.
+//! Inclusive scan by recursive doubling: in round `k` ranks that differ in bit `k` exchange the sum of their
+//! block of 2^k ranks; the higher one adds it to its result. A rank without partner skips the round.
 
 use workload::Collective;
 
@@ -14,7 +14,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// Also the exclusive scan, which sends the same and adds differently.
+/// The exclusive scan uses it, too, and adds differently.
 pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;

@@ -1,4 +1,4 @@
-//! Scatter down a binomial tree, longest edges first: an edge carries what the subtree below it gets.
+//! Scatter down a binomial tree, longest edges first: an edge carries the blocks of the subtree below it.
 
 use workload::Collective;
 
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn everyone_keeps_its_own_block() {
         every_size_and_root(|ranks, root| {
-            // Blocks by rank counted from the root, the root's own first.
+            // Blocks by rank counted from the root, the root's block first.
             let all: Vec<u32> = (0..ranks).map(|relative| (relative + root) % ranks).collect();
             let (kept, tally) = run(
                 &ALGORITHM,

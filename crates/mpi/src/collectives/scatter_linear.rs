@@ -1,5 +1,4 @@
-//! Scatter from the root, which sends to everyone at once. n - 1 messages. Where sizes are known, nothing is
-//! sent to those that get nothing.
+//! Scatter by simultaneous sends from the root. n - 1 messages. Empty messages of known size are not sent.
 
 use workload::Collective;
 

@@ -1,4 +1,4 @@
-//! Runs an algorithm with contributions instead of numbers, to see who ends up with what.
+//! Runs an algorithm with symbolic contributions, to check the result of each rank.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use workload::Counts;
 
 use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round};
 
-/// A sum that remembers how often each rank's contribution is in it.
+/// A sum that counts how often it contains each rank's contribution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContributionSum(BTreeMap<u32, u32>);
 
@@ -27,17 +27,17 @@ impl ContributionSum {
     }
 }
 
-/// Where a message is on its way, in the round of the collective.
+/// A message in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct MessagePassage {
     pub from: u32,
     pub to: u32,
     pub round: u32,
-    /// How many there are before it, in this round and between these two.
+    /// Index among the messages of this round between these two ranks.
     pub nth: u32,
 }
 
-/// A message on its way: where, size, what it carries.
+/// A message in flight, its size and payload.
 type Sent<Payload> = (MessagePassage, u64, Payload);
 
 /// Messages and bytes.
@@ -84,9 +84,8 @@ pub fn run<State, Payload>(
 /// Runs all ranks. `send` gives what a message carries and the size that this has; `receive` adds it
 /// to the receiver's state. Returns the final states, and messages and bytes.
 ///
-/// All sends of a round leave before its receives are taken; ranks go on as soon as they can. Checked
-/// on the way: a message has the size of what it carries and of what its receiver expects, the ranks
-/// agree on the rounds, everyone ends, and nothing is left over.
+/// All sends of a round leave before its receives complete. The run checks that sizes of messages agree with
+/// payload and receiver, that ranks agree on rounds, that all ranks end, and that no message is left over.
 #[allow(clippy::too_many_arguments)]
 pub fn run_with<State, Payload>(
     algorithm: &CollectiveAlgorithm,
@@ -179,8 +178,8 @@ pub fn run_with<State, Payload>(
     (states, tally)
 }
 
-/// A collective over a vector in pieces, which each rank has some sums of. A message carries some pieces,
-/// which the receiver adds to its own or puts in their place.
+/// A collective over a vector in pieces. Each rank has sums of some pieces. A message carries pieces, which the
+/// receiver adds or replaces.
 struct Pieces<'a> {
     algorithm: &'a CollectiveAlgorithm,
     ranks: u32,

@@ -1,4 +1,4 @@
-//! Tables of rules that come with FabricSim, by name.
+//! Tables of selection rules that come with FabricSim.
 
 /// Rules for all collectives.
 #[derive(Debug)]
@@ -7,13 +7,13 @@ pub struct SelectionTable {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Source of the rules.
     pub source: &'static str,
-    /// Rules of each variant by its name, the first that holds first; the last always holds.
+    /// Rules by name of the variant, in order. The last rule of each is unconditional.
     pub(super) rules: &'static [(&'static str, &'static [TableRow])],
 }
 
-/// One rule as it is written here.
+/// One rule of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableRow {
     pub below: Option<u64>,
@@ -32,7 +32,7 @@ const fn always(algorithm: &'static str) -> TableRow {
 }
 
 impl TableRow {
-    /// Only for calls of fewer bytes.
+    /// Restricts the rule to calls of fewer bytes.
     const fn below(self, bytes: u64) -> TableRow {
         TableRow {
             below: Some(bytes),
@@ -40,7 +40,7 @@ impl TableRow {
         }
     }
 
-    /// Only for calls of so many bytes at most.
+    /// Restricts the rule to calls of at most so many bytes.
     const fn up_to(self, bytes: u64) -> TableRow {
         self.below(bytes + 1)
     }
@@ -68,7 +68,7 @@ const ALLGATHER_OF_MPICH: &[TableRow] = &[
     always("ring"),
 ];
 
-/// The first is the default.
+/// The first table is the default.
 pub static TABLES: &[SelectionTable] = &[SelectionTable {
     name: "thakur-2005",
     summary: "the choice of MPICH",
