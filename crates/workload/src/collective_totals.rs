@@ -1,16 +1,15 @@
-//! What a collective of a recording moves, for people: the bytes of one rank's part in it.
+//! Data volume of recorded collectives, as bytes of one rank's part.
 
 use std::collections::BTreeMap;
 
 use crate::{Call, Collective, CollectiveInfo, Counts, Operation};
 
-/// The collectives of a recording, added up by name.
+/// Totals of recorded collectives by name.
 #[derive(Debug, Default)]
 pub struct CollectiveTotals(BTreeMap<&'static str, CollectiveInfo>);
 
 impl CollectiveTotals {
-    /// Adds one rank's part in a collective of so many ranks, among which its own number is `own`. Other operations
-    /// have none.
+    /// Adds the part of rank `own` in a collective of `ranks` ranks. Ignores other operations.
     pub fn add(&mut self, operation: &Operation, ranks: usize, own: u64) {
         let Operation::Collective {
             collective,
@@ -36,7 +35,7 @@ impl CollectiveTotals {
         entry.received_bytes = entry.received_bytes.saturating_add(received);
     }
 
-    /// The sums by name.
+    /// The totals by name.
     pub fn into_info(self) -> BTreeMap<String, CollectiveInfo> {
         self.0
             .into_iter()
@@ -45,7 +44,7 @@ impl CollectiveTotals {
     }
 }
 
-/// As MPI calls it, without the prefix.
+/// The name in MPI, without prefix.
 fn name(collective: Collective, call: Call) -> &'static str {
     match call {
         Call::Gatherv | Call::Igatherv => "gatherv",
@@ -58,13 +57,13 @@ fn name(collective: Collective, call: Call) -> &'static str {
     }
 }
 
-/// One rank in a collective. Bytes are counted as Score-P does, so that traces of both formats compare.
+/// One rank in a collective. Bytes are counted as in Score-P, so that traces of all formats compare.
 struct RankCollective {
     /// Size of the communicator.
     ranks: u64,
-    /// The rank in it.
+    /// Number of the rank in it.
     own: u64,
-    /// Whether that is the root.
+    /// Whether the rank is the root.
     is_root: bool,
     /// Bytes, see [`Collective`].
     bytes: u64,

@@ -1,5 +1,5 @@
-//! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
-//! networks or of how MPI is carried out.
+//! The behaviour of ranks as streams of operations: trace readers, motifs and synthetic traffic. The crate
+//! knows nothing of networks or of MPI's implementation.
 
 mod collective_totals;
 pub mod dumpi;

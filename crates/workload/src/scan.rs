@@ -42,13 +42,13 @@ pub struct OperationTotals {
     collectives: CollectiveTotals,
     /// Collectives inside calls that create or free communicators and windows.
     pub internal: u64,
-    /// The rank whose operations are added, and its numbers in communicators.
+    /// The current rank, and its numbers in communicators.
     rank: u32,
     positions: BTreeMap<u32, u64>,
 }
 
 impl OperationTotals {
-    /// Adds an operation of a rank, which come rank by rank.
+    /// Adds an operation. Operations come rank by rank.
     pub fn add(&mut self, operation: &Operation, rank: u32, communicators: &Communicators) {
         if rank != self.rank {
             self.rank = rank;
@@ -73,7 +73,7 @@ impl OperationTotals {
         }
     }
 
-    /// The sums, of the trace in `main`.
+    /// The summary of the trace in `main`.
     pub fn into_info(
         self,
         main: &Path,
@@ -101,7 +101,7 @@ impl OperationTotals {
     }
 }
 
-/// Whether a collective is part of a call that creates or frees a communicator or window.
+/// Whether a collective belongs to a call that creates or frees a communicator or window.
 fn is_internal(call: Call, collective: Collective) -> bool {
     use Call::{CartCreate, CommCreate, CommDup, CommSplit, Other, WinCreate, WinFree};
     match call {
@@ -112,7 +112,7 @@ fn is_internal(call: Call, collective: Collective) -> bool {
     }
 }
 
-/// The notes of what was counted at least once.
+/// Notes of the counts above 0.
 pub fn counted_notes<'a>(counts: impl IntoIterator<Item = (u64, &'a str)>) -> impl Iterator<Item = String> {
     let counted = counts.into_iter().filter(|(n, _)| *n > 0);
     counted.map(|(n, what)| format!("{n} {what}"))

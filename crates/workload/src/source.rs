@@ -1,4 +1,4 @@
-//! The table `workload` of a job: where its ranks' programs come from.
+//! The table `workload` of a job: the source of its ranks' programs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use config::{Error, Section};
 
 use crate::{Workload, dumpi, motif, trace};
 
-/// One kind of workloads, named by the key that says which.
+/// A kind of workload, named by its key.
 pub struct WorkloadSource {
     /// The key in the table `workload`.
     pub key: &'static str,
-    /// What results call a job with it: `trace`, `motif` or `program`.
+    /// Kind of a job in results: `trace`, `motif` or `program`.
     pub kind: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Reads the table; paths in it are relative to the folder.
+    /// Reads the table. Its paths are relative to the folder.
     pub read: Read,
 }
 
-/// Reads a table, with the folder that paths in it are relative to.
+/// Reads a table; the path is the folder that its paths are relative to.
 pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
-/// All kinds, in the order in which errors name them.
+/// All kinds, in the order of error messages.
 pub static SOURCES: &[WorkloadSource] = &[
     WorkloadSource {
         key: "dumpi",
@@ -66,24 +66,25 @@ pub static SOURCES: &[WorkloadSource] = &[
     },
 ];
 
-/// Carries out programs in a language that this crate does not know: one of [`SOURCES`], for whoever has it.
+/// Executes programs in a language that this crate does not know: one of [`SOURCES`], for callers that support
+/// it.
 pub trait Interpreter: Send + Sync {
-    /// The key of the source whose place it takes.
+    /// The key of the source that it replaces.
     fn key(&self) -> &'static str;
     /// As [`WorkloadSource::read`].
     ///
     /// # Errors
-    /// What is wrong with the table or with the program.
+    /// The table or the program is invalid.
     fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error>;
 }
 
-/// What can be carried out besides what this crate reads itself.
+/// Interpreters besides what this crate reads.
 pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 
 /// The one of [`SOURCES`] that the table `workload` of a job names.
 ///
 /// # Errors
-/// None or several of them.
+/// The table names none or several.
 pub fn named(section: &Section) -> Result<&'static WorkloadSource, Error> {
     let named: Vec<&'static WorkloadSource> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
     match named[..] {
@@ -102,7 +103,7 @@ pub fn named(section: &Section) -> Result<&'static WorkloadSource, Error> {
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
 /// # Errors
-/// None or several kinds, or what reading that kind finds wrong.
+/// The table names none or several, or its content is invalid.
 pub fn read(
     section: &Section,
     folder: &Path,

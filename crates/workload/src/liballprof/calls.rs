@@ -1,12 +1,12 @@
-//! The functions of the format, and what a line of each holds between the times of its begin and its end.
+//! The functions of the format and the arguments in their lines.
 //!
 //! A layout has one letter per argument:
 //!
 //! | letter | argument |
 //! | --- | --- |
-//! | `x` | a pointer, a group, an operation: nothing that is needed here |
+//! | `x` | a pointer, a group, an operation: ignored |
 //! | `i` | a number |
-//! | `a` | an address that is needed: of a request, of a communicator to be made, of a send buffer |
+//! | `a` | an address: of a request, of a communicator to be created, of a send buffer |
 //! | `d` | a datatype: number, size, extent |
 //! | `c` | a communicator: handle, own rank in it, size |
 //! | `v` | an array with an entry for each rank: address, then the entries, or (some writers) the address only |
@@ -20,18 +20,18 @@
 pub struct RecordedFunction {
     /// Its name.
     pub name: &'static str,
-    /// What is done with it.
+    /// How it is read.
     pub kind: FunctionKind,
 }
 
-/// What is done with a function.
+/// How a function is read.
 #[derive(Clone, Copy, Debug)]
 pub enum FunctionKind {
-    /// It is replayed; its layout.
+    /// It is replayed; the layout of its arguments.
     Replayed(&'static str),
-    /// It concerns the rank alone, and only takes time.
+    /// It is local to the rank and only takes time.
     Local,
-    /// It cannot be replayed.
+    /// It is an error, for this reason.
     Refused(&'static str),
 }
 

@@ -1,14 +1,13 @@
-//! Who is in which communicator.
+//! Members of communicators.
 //!
-//! A call names its communicator by a handle, with its size and the caller's rank in it. The call that makes a
-//! communicator records the address where the handle is stored, not the handle. So a handle that is new is
-//! taken for a communicator that the rank has made and not freed, or that of all ranks, that has this size and
-//! this rank, and that no other handle has been taken for. If there are several with different members, or
-//! none, it cannot be told.
+//! A call names its communicator by a handle, with its size and the caller's rank in it. The call that creates
+//! a communicator records the address of the handle, not the handle. A new handle is therefore assigned to a
+//! communicator without a handle that the rank has created and not freed, or to that of all ranks, if size and
+//! rank agree. It is an error if no communicator agrees, or several with different members.
 //!
-//! Communicators with the same members in the same order are one here: which of them a handle means cannot
-//! be told. Of colours and keys of `MPI_Comm_split` all are put together, as all members of the parent
-//! call it in the same order; members of other new communicators are not recorded.
+//! Communicators with the same members in the same order are one here, since handles cannot tell them apart.
+//! Colours and keys of `MPI_Comm_split` are collected from all members of the parent; members of other new
+//! communicators are not recorded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,21 +18,21 @@ use crate::TraceError;
 use crate::mpi_calls::communicators::{CommunicatorAssembly, split};
 use crate::mpi_calls::{CommunicatorRef, Communicators};
 
-/// What becomes of communicators in one call.
+/// The effect of a call on communicators.
 #[derive(Clone, Debug)]
 pub enum CommunicatorChange {
     /// `MPI_Comm_split`: the address of the child, colour and key.
     Split { child: u64, color: i64, key: i64 },
     /// `MPI_Comm_dup`: the address of the child.
     Dup { child: u64 },
-    /// A communicator with members that are not recorded.
+    /// Creates a communicator whose members are not recorded.
     Unrecorded,
-    /// One is freed.
+    /// Frees a communicator.
     Free { child: u64 },
 }
 
 impl CommunicatorChange {
-    /// What a call changes.
+    /// The effect of a call; `None` for other calls.
     pub fn of(record: &AllprofRecord) -> Option<CommunicatorChange> {
         Some(match record.function.name {
             "MPI_Comm_split" => CommunicatorChange::Split {
@@ -57,32 +56,32 @@ impl CommunicatorChange {
     }
 }
 
-/// A communicator that a rank has made and not freed.
+/// A communicator that a rank has created and not freed.
 #[derive(Debug)]
 struct LiveCommunicator {
-    /// Where its handle is stored.
+    /// Address of its handle.
     address: u64,
     group: u32,
-    /// What has been taken for its handle.
+    /// The handle assigned to it.
     handle: Option<CommArgument>,
 }
 
-/// What the handles of one rank mean at one point of its calls.
+/// The meaning of the handles of one rank at one point of its calls.
 #[derive(Debug, Default)]
 pub struct KnownHandles {
     known: BTreeMap<CommArgument, u32>,
-    /// Whether the handle of all ranks' own communicator is known.
+    /// Whether the handle of the communicator of all ranks is known.
     world: bool,
     made: Vec<LiveCommunicator>,
-    /// Where the first communicator with members that are not recorded was made.
+    /// Place of the first call that created a communicator with unrecorded members.
     unrecorded: Option<String>,
 }
 
 impl KnownHandles {
-    /// What a call's communicator is.
+    /// The communicator of a handle.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub fn resolve(
         &mut self,
         comm: CommArgument,
@@ -115,7 +114,7 @@ impl KnownHandles {
         Ok(CommunicatorRef::Group(group))
     }
 
-    /// The group that a new handle may mean.
+    /// The group of a new handle.
     fn candidate(&self, comm: CommArgument, rank: u32, groups: &[Vec<u32>]) -> Result<u32, String> {
         let ranks = groups[0].len() as u32;
         let fits = |group: &u32| {
@@ -126,7 +125,7 @@ impl KnownHandles {
         let world = (!self.world).then_some(0);
         let mut candidates: BTreeSet<u32> = without_handle.chain(world).filter(fits).collect();
         if candidates.is_empty() {
-            // A handle of Fortran and one of C may mean the same.
+            // Fortran and C may have different handles for one communicator.
             candidates.extend(self.made.iter().map(|m| m.group).chain([0]).filter(fits));
         }
         if let Some(made_by) = self.unrecorded.as_ref().filter(|_| comm.size < ranks) {
@@ -147,7 +146,7 @@ impl KnownHandles {
         }
     }
 
-    /// Takes a call that makes or frees a communicator; `group` is what the rank was given.
+    /// Applies a call that creates or frees a communicator; `group` is the created one.
     pub fn change(&mut self, change: &CommunicatorChange, group: Option<u32>, place: &str) {
         match change {
             CommunicatorChange::Split { child, .. } | CommunicatorChange::Dup { child } => {
@@ -161,7 +160,7 @@ impl KnownHandles {
                 self.unrecorded.get_or_insert_with(|| place.to_string());
             }
             CommunicatorChange::Free { child } => {
-                // The handle may be used again.
+                // The handle may be reused.
                 match self.made.iter().rposition(|made| made.address == *child) {
                     Some(at) => {
                         let handle = self.made.remove(at).handle;
@@ -177,25 +176,25 @@ impl KnownHandles {
     }
 }
 
-/// What concerns communicators, in the order of a rank's calls.
+/// An event that concerns communicators, in the order of a rank's calls.
 #[derive(Debug)]
 enum CommunicatorUse {
-    /// One is used that has not been since the last change.
+    /// First use of a communicator since the last change.
     Use(CommArgument, String),
     Change(CommunicatorChange, Option<CommArgument>, String),
 }
 
-/// Collects the calls of one rank.
+/// Communicator events of one rank.
 #[derive(Default)]
 pub struct CommunicatorUses {
     events: VecDeque<CommunicatorUse>,
     seen: BTreeSet<CommArgument>,
-    /// The largest communicator.
+    /// Size of the largest communicator.
     pub largest: u32,
 }
 
 impl CommunicatorUses {
-    /// Takes a call.
+    /// Adds a call.
     pub fn note(&mut self, record: &AllprofRecord) {
         if let Some(comm) = record.comm {
             self.largest = self.largest.max(comm.size);
@@ -220,7 +219,7 @@ struct RankUses {
     created: Vec<Option<CommunicatorRef>>,
 }
 
-/// Puts the calls of all ranks together.
+/// Combines the calls of all ranks.
 ///
 /// # Errors
 /// They contradict each other, or a communicator's members cannot be determined.
@@ -299,7 +298,7 @@ impl CommunicatorAssembly for AllprofAssembly<'_> {
 }
 
 impl RankUses {
-    /// Advances to the next split that needs others, and gives its parent.
+    /// Advances to the next split with other ranks, and gives its parent.
     fn advance(&mut self, rank: u32, groups: &[Vec<u32>]) -> Result<Option<u32>, String> {
         while let Some(event) = self.events.front() {
             match event {
@@ -325,7 +324,7 @@ impl RankUses {
         Ok(None)
     }
 
-    /// Colour and key of the split at which the rank is; `None` for `MPI_UNDEFINED`.
+    /// Colour and key of the current split; `None` for `MPI_UNDEFINED`.
     fn color_and_key(&self) -> Option<(i64, i64)> {
         match self.events.front() {
             Some(CommunicatorUse::Change(CommunicatorChange::Split { color, key, .. }, ..))
@@ -337,7 +336,7 @@ impl RankUses {
         }
     }
 
-    /// Takes the group that the split at which the rank is gave.
+    /// Completes the current split, which gave the rank this group.
     fn take_split(&mut self, group: Option<u32>) {
         self.created.push(group.map(CommunicatorRef::Group));
         if let Some(CommunicatorUse::Change(change, _, place)) = self.events.pop_front() {

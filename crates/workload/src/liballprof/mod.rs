@@ -1,8 +1,9 @@
-//! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text for each rank, a call per line.
+//! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text file per rank, one call per
+//! line.
 //!
-//! `files` finds the files, `calls` is the table of functions, `record` streams lines, `communicators` works
-//! out who is in which, `program` makes operations of calls, `scan` checks them and adds them up for people.
-//! `docs/formats/liballprof.md` says what is read and what is not.
+//! `files` finds the files, `calls` is the table of functions, `record` reads lines, `communicators` finds
+//! members, `program` decodes calls for `mpi_calls`, `scan` checks and summarises. `docs/formats/liballprof.md`
+//! documents what is read.
 //!
 //! Source: liballprof in <https://github.com/spcl/LogGOPSim> and <https://github.com/spcl/atlahs>; Hoefler,
 //! Schneider, Lumsdaine, "LogGOPSim - Simulating Large-Scale Applications in the LogGOPS Model", HPDC 2010.
@@ -43,7 +44,7 @@ pub const FORMAT: TraceFormat = TraceFormat {
     info: |main| scan::info(AllprofArchive::open(main)?, main),
 };
 
-/// The first lines of a rank's file, of the versions that are known; without comments, the first call.
+/// The first lines of a rank's file in all known versions; without comments, the first call.
 fn recognise(head: &[u8]) -> bool {
     let starts: [&[u8]; 4] = [
         b"# collprof",
@@ -54,10 +55,10 @@ fn recognise(head: &[u8]) -> bool {
     starts.iter().any(|start| head.starts_with(start))
 }
 
-/// Handle of `MPI_COMM_WORLD` in MPICH and what comes of it, in C and Fortran (`mpi.h`, `mpif.h`).
+/// Handle of `MPI_COMM_WORLD` in MPICH and its derivatives, in C and Fortran (`mpi.h`, `mpif.h`).
 const WORLD_OF_MPICH: i128 = 0x4400_0000;
 
-/// The library that the application ran with, which decides what negative ranks mean.
+/// The MPI library of the application, which determines the meaning of negative ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MpiLibrary {
     Mpich,
@@ -82,19 +83,19 @@ impl MpiLibrary {
     }
 }
 
-/// A trace that any number of programs read.
+/// An open trace, shared by programs.
 #[derive(Debug)]
 struct AllprofArchive {
     files: Vec<Arc<AllprofFile>>,
     communicators: Communicators,
     library: MpiLibrary,
-    /// Bytes from one request of an array to the next, by rank.
+    /// Bytes between requests of an array, by rank.
     strides: Vec<u64>,
     totals: RecordTotals,
 }
 
 impl AllprofArchive {
-    /// Opens a trace, and reads all of it once to learn who is in which communicator.
+    /// Opens a trace and reads it once to find communicators.
     fn open(main: &Path) -> Result<AllprofArchive, TraceError> {
         let files = files::open(main)?;
         let mut totals = RecordTotals::default();
@@ -129,14 +130,14 @@ impl AllprofArchive {
     }
 }
 
-/// What one rank's file tells before its program begins.
+/// Facts from the first pass over a rank's file.
 struct RankScan {
     calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
 }
 
-/// Reads a rank's file once.
+/// The first pass over a rank's file.
 fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<RankScan, TraceError> {
     let mut pass = RankScan {
         calls: CommunicatorUses::default(),
@@ -152,7 +153,7 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         first = first.or(record.begin).or(record.end);
         last = record.end.or(record.begin).or(last);
         pass.is_mpich |= record.comm.is_some_and(|comm| comm.handle == WORLD_OF_MPICH);
-        // Requests are pointers or integers of 32 bits: those lie where no pointer would.
+        // Requests are pointers or 32-bit integers. A pointer is aligned to 8 bytes.
         if makes_request(name) && !record.last_address().is_multiple_of(8) {
             pass.stride = 4;
         }

@@ -1,7 +1,7 @@
 //! The operations of one rank, from its calls.
 //!
-//! The format records what a call was asked, not what it found: neither statuses, nor flags of tests, nor which
-//! request completed. The format's page says how that is replayed.
+//! The format records the arguments of a call, not its results: no statuses, no flags of tests, no completed
+//! requests. `docs/formats/liballprof.md` documents the consequences.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,14 +33,14 @@ pub struct AllprofProgram {
     rank: u32,
     cursor: LineCursor,
     replay: CallReplay,
-    /// When the last call ended.
+    /// End of the last call.
     last: Option<u128>,
     handles: KnownHandles,
-    /// The communicator of the call.
+    /// The communicator of the current call.
     communicator: CommunicatorRef,
-    /// By the address where the application keeps them.
+    /// Open requests by their address in the application.
     open: BTreeMap<u64, OpenRequest>,
-    /// Line and name of the call that the last operation is of.
+    /// Line and name of the call of the last operation.
     pub at: (u64, &'static str),
     /// What the format does not record.
     pub unrecorded: Unrecorded,
@@ -51,13 +51,13 @@ pub struct AllprofProgram {
 pub struct Unrecorded {
     /// Receives from any source or with any tag.
     pub wildcards: u64,
-    /// Requests that a test may have completed, by calls.
+    /// Tested requests, summed over calls.
     pub tests: u64,
-    /// Requests that were waited for, but that no recorded call has made.
+    /// Requests that were waited for without a recorded start.
     pub not_made: u64,
-    /// Requests that nothing has waited for.
+    /// Requests that were never waited for.
     pub left: u64,
-    /// Calls that begin before the last has ended.
+    /// Calls that start before the last call has ended.
     pub backwards: u64,
 }
 
@@ -146,7 +146,7 @@ impl RecordedCalls for AllprofProgram {
     fn open_request(&mut self, key: u64, number: Option<u64>) {
         let tested = false;
         let before = self.open.insert(key, OpenRequest { number, tested });
-        // The request before was complete if there were tests of it.
+        // The previous request of this address was complete if it was tested.
         if let Some(before) = before.filter(|before| before.tested) {
             let requests = before.number.into_iter().collect();
             self.replay.push_wait(requests, Call::Test);
@@ -243,7 +243,7 @@ impl RecordedCalls for AllprofProgram {
 }
 
 impl AllprofProgram {
-    /// The operations of a rank from its first call on.
+    /// The operations of a rank from its first call.
     pub fn new(archive: Arc<AllprofArchive>, rank: u32) -> AllprofProgram {
         AllprofProgram {
             rank,
@@ -272,7 +272,7 @@ impl AllprofProgram {
         Ok(())
     }
 
-    /// Takes the time since the last call as computation.
+    /// Adds the time since the last call as computation.
     fn add_computation(&mut self, record: &AllprofRecord) -> Result<(), String> {
         if let (Some(last), Some(begin)) = (self.last, record.begin) {
             self.unrecorded.backwards += u64::from(begin < last);
@@ -285,7 +285,7 @@ impl AllprofProgram {
         Ok(())
     }
 
-    /// The requests that a call names.
+    /// The requests of a call.
     fn request_array(&self, record: &AllprofRecord) -> Result<RequestArray, String> {
         let count = match Call::from_name(record.function.name) {
             Some(Call::Wait | Call::Test) => 1,
@@ -298,7 +298,7 @@ impl AllprofProgram {
         })
     }
 
-    /// Waits for what tests have completed, at the latest here.
+    /// Waits for tested requests at the end of the program.
     fn finish(&mut self) {
         let tested = self.open.values().filter(|request| request.tested);
         let requests: Vec<u64> = tested.filter_map(|request| request.number).collect();
@@ -333,7 +333,7 @@ impl RequestArray {
     }
 }
 
-/// Bytes of so many elements of this size.
+/// Bytes of `count` elements of `size` bytes.
 fn bytes(count: i64, size: i64) -> Result<u64, String> {
     let product = u64::try_from(count).ok().zip(u64::try_from(size).ok());
     product

@@ -1,5 +1,5 @@
-//! Runs the programs of all ranks to their end, one after the other: what can be opened can be simulated, and
-//! a receive that nothing is sent to is found with its line. Adds all up for people.
+//! Runs the programs of all ranks to their end, so that every opened trace can be simulated and receives
+//! without sends are found with their line. Summarises the trace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::program::{AllprofProgram, Unrecorded};
 use crate::scan::{OperationTotals, counted_notes};
 use crate::{Operation, Program, TraceError, TraceInfo};
 
-/// Checks that all programs come to their end, and that what is received is sent.
+/// Checks that all programs reach their end and that sends and receives agree.
 ///
 /// # Errors
-/// The first that is wrong, with file, rank, line and call.
+/// The first error, with file, rank, line and call.
 pub fn check(archive: &Arc<AllprofArchive>) -> Result<(), TraceError> {
     run_programs(archive).map(|_| ())
 }
 
-/// Sums up a trace; `main` is its file, for the record.
+/// Summarises a trace; `main` is its file.
 ///
 /// # Errors
 /// As [`check`].
@@ -63,22 +63,22 @@ impl Unrecorded {
 /// Line and name of a call.
 type CallPlace = (u64, &'static str);
 
-/// Communicator, receiver, sender and tag; no tag where they are not told apart.
+/// Communicator, receiver, sender and tag; no tag where tags are not distinguished.
 type MessageKey = (u32, u32, u32, Option<u32>);
 
-/// How many envelopes are kept with their tags.
+/// Largest number of keys with tags.
 const MOST_TAGGED: usize = 1 << 20;
 
-/// Messages that were sent and not received yet, and the other way round, while rank after rank is read.
+/// Messages sent and not received, and the reverse, while ranks are read in order.
 #[derive(Default)]
 struct MessageBalance {
-    /// Sends less receives, and the last receive.
+    /// Sends minus receives, and the last receive.
     messages: BTreeMap<MessageKey, (i64, CallPlace)>,
-    /// By communicator and receiver: receives from any source or with any tag, and the last.
+    /// Receives from any source or with any tag by communicator and receiver, and the last one.
     wild: BTreeMap<(u32, u32), (i64, CallPlace)>,
-    /// By communicator and rank: collectives, and the last.
+    /// Number of collectives by communicator and rank, and the last one.
     collectives: BTreeMap<(u32, u32), (u64, CallPlace)>,
-    /// Whether there are so many tags that they are not told apart.
+    /// Whether tags are not distinguished, because there are too many.
     without_tags: bool,
 }
 
@@ -138,7 +138,8 @@ impl MessageBalance {
     }
 
     /// # Errors
-    /// More is received than sent, or the members of a communicator call different numbers of collectives.
+    /// There are more receives than sends, or the members of a communicator call different numbers of
+    /// collectives.
     fn check(self, archive: &AllprofArchive) -> Result<(), TraceError> {
         let mut spare: BTreeMap<(u32, u32), i64> = BTreeMap::new();
         for ((group, to, from, tag), (n, (line, name))) in self.messages {
