@@ -1,12 +1,12 @@
-//! Who is in which communicator, from the calls of all ranks.
+//! Members of communicators, from the calls of all ranks.
 //!
-//! A rank records the handle it got, and of `MPI_Comm_split` its own colour and key: the members are known
-//! only when the calls of all ranks are put together ([`CommunicatorAssembly`]).
+//! A rank records the handle of a new communicator, and its own colour and key of `MPI_Comm_split`. The members
+//! follow from the calls of all ranks ([`CommunicatorAssembly`]).
 //!
-//! Handles are used again after a communicator is freed. A handle means the communicator that the rank made
-//! last under it.
+//! A handle is reused after its communicator is freed. It means the communicator that the rank created last
+//! with this handle.
 //!
-//! Only calls that concern communicators and groups are kept in memory, and only until the members are known.
+//! Only calls that concern communicators and groups are kept in memory, until the members are known.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub const SELF: u16 = 3;
 /// `MPI_GROUP_NULL` and `MPI_GROUP_EMPTY`.
 const EMPTY_GROUPS: [u16; 2] = [1, 2];
 
-/// How a call makes communicators of a parent.
+/// How a call creates communicators from a parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CreationKind {
     Dup,
@@ -38,7 +38,7 @@ enum CreationKind {
     Graph { nodes: i64 },
 }
 
-/// A call that makes communicators.
+/// A call that creates communicators.
 #[derive(Clone, Debug)]
 struct Creation {
     call: &'static str,
@@ -46,11 +46,11 @@ struct Creation {
     parent: u16,
     child: u16,
     kind: CreationKind,
-    /// The rank's own in the child, where a later call says.
+    /// Rank in the child, if a later call records it.
     rank: Option<i64>,
 }
 
-/// How a call makes a group of others.
+/// How a call creates a group from others.
 #[derive(Clone, Debug)]
 enum GroupExpression {
     OfCommunicator(u16),
@@ -76,19 +76,19 @@ enum CommunicatorCall {
     FreeGroup(u16),
 }
 
-/// Collects the calls of one rank.
+/// Communicator calls of one rank.
 #[derive(Default)]
 pub struct CommunicatorCalls {
     calls: VecDeque<CommunicatorCall>,
-    /// Which event made a handle last.
+    /// Index of the call that created a handle last.
     latest: BTreeMap<u16, usize>,
 }
 
 impl CommunicatorCalls {
-    /// Takes a call, and checks what it says of the rank and the number of ranks.
+    /// Adds a call, and checks the rank and number of ranks that it records.
     ///
     /// # Errors
-    /// It contradicts the trace's files, or makes an inter-communicator.
+    /// The call contradicts the trace's files, or creates an inter-communicator.
     pub fn note(&mut self, record: &DumpiRecord, rank: u32, ranks: u32) -> Result<(), String> {
         let r = record;
         match r.name() {
@@ -146,7 +146,7 @@ impl CommunicatorCalls {
     }
 }
 
-/// The parent of a call that makes communicators, and the handle of the child.
+/// Handles of the parent and child of a call that creates communicators.
 pub fn parent_and_child(record: &DumpiRecord) -> Option<(u16, u16)> {
     creation(record).map(|c| (c.parent, c.child))
 }
@@ -198,10 +198,10 @@ fn expression(record: &DumpiRecord) -> Option<GroupExpression> {
     })
 }
 
-/// World ranks, shared between all who have the same.
+/// World ranks of a group, shared between ranks.
 type Group = Arc<[u32]>;
 
-/// A rank on its way through its calls.
+/// The remaining calls of a rank.
 struct RankCalls {
     calls: VecDeque<CommunicatorCall>,
     communicators: BTreeMap<u16, CommunicatorRef>,
@@ -211,16 +211,16 @@ struct RankCalls {
     created: Vec<Option<CommunicatorRef>>,
 }
 
-/// A communicator to be made: its grid, if it has one, and its members as positions in the parent.
+/// A communicator to be created: its grid, if any, and its members as positions in the parent.
 type Child = (Option<Vec<i64>>, Vec<usize>);
 
 struct CreatedCommunicator {
     members: Vec<u32>,
-    /// Of a cartesian one.
+    /// Sizes of its grid, if it is cartesian.
     sizes: Option<Vec<i64>>,
 }
 
-/// Puts the calls of all ranks together.
+/// Combines the calls of all ranks.
 ///
 /// # Errors
 /// They contradict each other.
@@ -460,7 +460,7 @@ impl DumpiAssembly<'_> {
         })
     }
 
-    /// The communicators that a call makes.
+    /// The communicators that a call creates.
     fn children(
         &self,
         parent: u32,
@@ -534,7 +534,7 @@ impl DumpiAssembly<'_> {
     }
 }
 
-/// What is wrong with a handle that no recorded call made.
+/// The error of an unknown handle.
 pub fn unknown_communicator(handle: u16) -> String {
     match handle {
         NULL => "is called on MPI_COMM_NULL".into(),
@@ -542,7 +542,7 @@ pub fn unknown_communicator(handle: u16) -> String {
     }
 }
 
-/// The first ranks of a parent, as many as a grid has.
+/// The first ranks of a parent that fill a grid.
 fn leading(sizes: impl IntoIterator<Item = i64>, ranks: usize) -> Result<Vec<usize>, String> {
     let product = sizes
         .into_iter()
@@ -557,7 +557,7 @@ fn leading(sizes: impl IntoIterator<Item = i64>, ranks: usize) -> Result<Vec<usi
     Ok((0..product).collect())
 }
 
-/// The order that MPI has chosen for a grid, where all ranks say; otherwise that of the parent.
+/// The rank order in a grid, if all ranks record it; otherwise that of the parent.
 fn reordered(creations: &[Creation], chosen: Vec<usize>) -> Vec<usize> {
     let mut order = vec![None; chosen.len()];
     for (position, creation) in creations.iter().enumerate() {
@@ -607,7 +607,7 @@ fn exclude(group: &[u32], ranks: &[i64]) -> Result<Vec<u32>, String> {
     Ok(group.iter().filter(|r| !left_out.contains(r)).copied().collect())
 }
 
-/// The ranks that triples of first, last and stride name.
+/// The ranks of triples of first, last and stride.
 fn expand(ranges: &[i64], ranks: usize) -> Result<Vec<i64>, String> {
     let mut all = Vec::new();
     for range in ranges.chunks(3) {

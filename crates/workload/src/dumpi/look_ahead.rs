@@ -1,9 +1,9 @@
-//! Looks ahead in a rank's calls for what a receive got that was posted from any source or with any tag.
+//! Finds the messages of receives that were posted from any source or with any tag.
 //!
-//! The status that says so is recorded where the receive completes, and replay needs it where it is posted.
-//! A second cursor runs ahead of the program's. What it finds on its way of receives that are posted later is
-//! kept; if that becomes much, because one receive stays open for long, a third cursor looks for that one
-//! alone, so that it costs time, not memory.
+//! The trace records the status where the receive completes, and the replay needs it where it is posted. A
+//! second cursor therefore reads ahead. It keeps what it finds for later receives; if one receive stays open so
+//! long that this becomes too much, a third cursor searches for that one alone, which costs time instead of
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,32 +11,32 @@ use super::record::{DumpiRecord, RecordCursor, Status};
 use crate::TraceError;
 use crate::mpi_calls::ANY;
 
-/// Receives whose fate is kept.
+/// Largest number of kept results.
 pub const KEPT: usize = 4096;
 
 /// Handle of `MPI_REQUEST_NULL`.
 pub const NULL_REQUEST: i64 = 1;
 
-/// What became of a posted receive.
+/// The result of a posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveFate {
-    /// A message came, from this rank and with this tag, where it was recorded.
+    /// It received a message from this rank and with this tag, if recorded.
     Received {
         /// Rank in the communicator.
         source: i64,
         /// Tag.
         tag: Option<i64>,
     },
-    /// It completed, but the application did not ask for a status.
+    /// It completed, and the application asked for no status.
     Unknown,
     /// It never completed, or was cancelled.
     Never,
 }
 
-/// Which requests a call completes, with their statuses.
+/// The requests that a call completes, with their statuses.
 ///
 /// # Errors
-/// It says that it completes one that is not in its list.
+/// The call completes a request that is not in its list.
 pub fn completions(record: &DumpiRecord, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
     out.clear();
     let r = record;
@@ -44,7 +44,7 @@ pub fn completions(record: &DumpiRecord, out: &mut Vec<(i64, Option<Status>)>) -
     match r.name() {
         "MPI_Wait" => out.push((r.number(0), status(0))),
         "MPI_Test" if r.number(1) != 0 => out.push((r.number(0), status(0))),
-        // A negative index is MPI_UNDEFINED: none of them was active.
+        // A negative index is MPI_UNDEFINED: no request was active.
         "MPI_Waitany" if r.number(1) >= 0 => out.push((chosen(r, r.number(1))?, status(0))),
         "MPI_Testany" if r.number(2) != 0 && r.number(1) >= 0 => {
             out.push((chosen(r, r.number(1))?, status(0)));
@@ -70,10 +70,10 @@ fn chosen(record: &DumpiRecord, index: i64) -> Result<i64, String> {
     request.copied()
 }
 
-/// Which receives are followed.
+/// Selects the receives that are followed.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveFilter {
-    /// Also those from a known source, because the rank cancels some.
+    /// Whether receives from a known source are followed, because the rank cancels some.
     pub all: bool,
 }
 
@@ -84,7 +84,7 @@ impl ReceiveFilter {
     }
 }
 
-/// A cursor that runs ahead.
+/// A cursor that reads ahead.
 pub struct LookAhead {
     cursor: RecordCursor,
     record: DumpiRecord,
@@ -100,7 +100,7 @@ pub struct LookAhead {
 }
 
 impl LookAhead {
-    /// Begins at a record; none of the receives before it is followed.
+    /// Starts at a record. No earlier receive is followed.
     pub fn new(cursor: RecordCursor, filter: ReceiveFilter) -> LookAhead {
         LookAhead {
             cursor,
@@ -116,7 +116,7 @@ impl LookAhead {
         }
     }
 
-    /// What becomes of the n-th followed receive.
+    /// The result of the n-th followed receive.
     ///
     /// # Errors
     /// The file is broken.
@@ -135,13 +135,13 @@ impl LookAhead {
         }
     }
 
-    /// Receives whose fate is kept now.
+    /// Number of kept results.
     #[cfg(test)]
     pub fn kept(&self) -> usize {
         self.fates.len()
     }
 
-    /// Looks for one receive alone, from here on.
+    /// Searches for one receive alone.
     fn search(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         let Some((id, _)) = self.open.iter().find(|(_, posted)| **posted == n) else {
             return Ok(ReceiveFate::Never);
@@ -153,7 +153,7 @@ impl LookAhead {
         if self.cancelled.contains(&id) {
             alone.cancelled.insert(id);
         }
-        // Those posted on the way do not matter.
+        // Receives posted on the way are ignored.
         alone.posted = n + 1;
         while !alone.ended {
             alone.step()?;

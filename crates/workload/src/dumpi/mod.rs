@@ -1,9 +1,8 @@
 //! DUMPI traces, as the library of SST's trace tools writes them: one binary file per rank.
 //!
-//! `files` finds the files and their parts, `calls` is the table of functions, `record` streams records,
-//! `communicators` works out who is in which, `datatypes` how large types are, `ahead` where messages came
-//! from, `program` makes operations of calls, `scan` adds it all up for people. `docs/formats/dumpi.md`
-//! says what is read and what is not.
+//! `files` finds the files and their parts, `calls` is the table of functions, `record` reads records,
+//! `communicators` finds members, `datatypes` sizes of types, `look_ahead` sources of messages, `program`
+//! decodes calls for `mpi_calls`, `scan` summarises. `docs/formats/dumpi.md` documents what is read.
 //!
 //! Source: the documentation and headers of sst-dumpi, <https://github.com/sstsimulator/sst-dumpi>.
 
@@ -45,15 +44,15 @@ pub const FORMAT: TraceFormat = TraceFormat {
     info,
 };
 
-/// Which clock tells how long a rank computes.
+/// The clock that measures computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordedClock {
-    /// The CPU's where it was recorded, otherwise the wall clock.
+    /// The CPU clock if recorded, otherwise the wall clock.
     #[default]
     Any,
-    /// The CPU's: what the process itself has used.
+    /// The CPU clock: time used by the process.
     Cpu,
-    /// The wall clock: it runs on while other processes have the CPU.
+    /// The wall clock, which includes time of other processes.
     Wall,
 }
 
@@ -71,12 +70,12 @@ impl RecordedClock {
     }
 }
 
-/// What is known of one rank before its program begins.
+/// Facts from the first pass over a rank's file.
 #[derive(Debug)]
 struct RankScan {
     /// Whether it calls `MPI_Cancel`.
     cancels: bool,
-    /// Sizes of types that no call makes.
+    /// Sizes of types that no call creates.
     sizes: BTreeMap<u16, u64>,
 }
 
@@ -84,7 +83,7 @@ struct RankScan {
 #[derive(Debug, Default)]
 struct DumpiTotals {
     records: RecordTotals,
-    /// Calls with a time on the CPU's clock, and on the wall clock.
+    /// Calls with a time on the CPU clock, and on the wall clock.
     timed: [u64; 2],
     /// Calls by other threads than the first.
     by_threads: u64,
@@ -92,7 +91,7 @@ struct DumpiTotals {
     version: record::Version,
 }
 
-/// A trace that any number of programs read.
+/// An open trace, shared by programs.
 #[derive(Debug)]
 struct DumpiArchive {
     files: Vec<Arc<DumpiFile>>,
@@ -103,7 +102,7 @@ struct DumpiArchive {
 }
 
 impl DumpiArchive {
-    /// Opens a trace, and reads all of it once to learn who is in which communicator.
+    /// Opens a trace and reads it once to find communicators.
     fn open(main: &Path, clock: RecordedClock) -> Result<DumpiArchive, TraceError> {
         let files = files::open(main)?;
         let mut totals = DumpiTotals::default();
@@ -137,7 +136,7 @@ impl DumpiArchive {
         })
     }
 
-    /// Which clock computation is measured with.
+    /// Name of the clock that measures computation.
     fn clock_name(&self) -> Option<&'static str> {
         let [cpu, wall] = self.totals.timed;
         match self.clock {
@@ -150,7 +149,7 @@ impl DumpiArchive {
     }
 }
 
-/// Reads a rank's file once.
+/// The first pass over a rank's file.
 fn first_pass(
     file: &Arc<DumpiFile>,
     ranks: u32,
@@ -185,7 +184,7 @@ fn first_pass(
     Ok((calls, RankScan { cancels, sizes }))
 }
 
-/// Time from a rank's first to its last call, on the wall clock where there is one.
+/// Time from a rank's first to its last call, on the wall clock if recorded.
 #[derive(Default)]
 struct WallSpan {
     last: Option<Interval>,
@@ -217,7 +216,7 @@ struct DumpiTrace {
 /// Opens a trace; `main` is its meta file, or the file of any rank.
 ///
 /// # Errors
-/// It is damaged, incomplete, or has what cannot be replayed.
+/// It is damaged, incomplete, or cannot be replayed.
 pub fn open(main: &Path, clock: RecordedClock) -> Result<Arc<dyn Workload>, TraceError> {
     let archive = Arc::new(DumpiArchive::open(main, clock)?);
     Ok(Arc::new(DumpiTrace { archive }))

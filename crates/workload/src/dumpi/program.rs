@@ -17,18 +17,18 @@ use crate::{Call, Collective, Operation, Program, TraceError};
 
 /// Requests by handle.
 ///
-/// A library may give the same handle to several requests that were complete at once (Open MPI does), so a
-/// handle can be open more than once.
+/// Open MPI gives several requests that are complete at once the same handle, so a handle can be open more than
+/// once.
 #[derive(Default)]
 struct OpenRequests {
     /// The numbers of open requests; `None` if no operation belongs to one.
     numbers: BTreeMap<u64, Vec<Option<u64>>>,
-    /// Whether there are requests whose start the format does not record, as those of files.
+    /// Whether there are requests whose start is not recorded, as those of files.
     unrecorded: bool,
 }
 
 impl OpenRequests {
-    /// Ends a request, and gives its number. `is_persistent`: an inactive request completes at once.
+    /// Ends a request and gives its number. An inactive persistent request completes at once.
     fn complete(&mut self, handle: i64, is_persistent: bool) -> Result<Option<u64>, String> {
         if handle == NULL_REQUEST {
             return Ok(None);
@@ -62,11 +62,11 @@ pub struct DumpiProgram {
     windows: BTreeMap<u16, CommunicatorRef>,
     requests: OpenRequests,
     look_ahead: Option<LookAhead>,
-    /// Receives so far that [`LookAhead`] follows.
+    /// Number of receives that [`LookAhead`] has followed.
     followed: u64,
     filter: ReceiveFilter,
     completed: Vec<(i64, Option<Status>)>,
-    /// Receives that were left out: never complete, or cancelled.
+    /// Receives that were left out because they never complete or were cancelled.
     pub dropped: u64,
 }
 
@@ -228,7 +228,7 @@ impl RecordedCalls for DumpiProgram {
     }
 
     fn buffer_bytes(&self, r: &DumpiRecord, side: Side) -> Result<u64, String> {
-        // Positions of count and datatype. At the root, its own come last.
+        // Positions of count and datatype. Arguments of the root come last.
         let [count, datatype] = match (r.name(), side) {
             ("MPI_Gather", Side::Receive) | ("MPI_Scatter", Side::Send) => [5, 6],
             ("MPI_Gather", Side::Send) | ("MPI_Scatter", Side::Receive) => [1, 2],
@@ -246,7 +246,7 @@ impl RecordedCalls for DumpiProgram {
                 let first = if side == Side::Send { 0 } else { 3 };
                 let (counts, types) = (r.array(first), r.array(first + 2));
                 let pairs = counts.iter().zip(types);
-                // A missing type is an error of its own.
+                // A count without a type is an error.
                 let types_missing =
                     (counts.len() > types.len()).then(|| Err("a count without a type".into()));
                 return pairs
@@ -327,7 +327,7 @@ impl DumpiProgram {
         Ok(())
     }
 
-    /// Takes the time since the last call as computation.
+    /// Adds the time since the last call as computation.
     fn add_computation(&mut self, record: &DumpiRecord) {
         let now = (record.cpu, record.wall);
         if let Some((cpu, wall)) = self.last {
@@ -349,7 +349,7 @@ impl DumpiProgram {
         known.ok_or_else(|| unknown_communicator(handle))
     }
 
-    /// The look-ahead cursor, which starts at this record the first time.
+    /// The look-ahead cursor, which is created at this record.
     fn look_ahead(&mut self, record: &DumpiRecord) -> &mut LookAhead {
         let begin = || {
             let file = self.cursor.file().clone();
@@ -419,7 +419,7 @@ impl DumpiProgram {
 
     fn one_sided(&mut self, record: &DumpiRecord, call: Call) -> Result<(), String> {
         let CommunicatorRef::Group(communicator) = self.window_communicator(record.last_handle())? else {
-            // Into the rank's own memory.
+            // A transfer into the rank's own memory.
             return Ok(());
         };
         let target = record.number(2);

@@ -1,11 +1,10 @@
-//! Records of calls, streamed from one rank's file.
+//! Records of calls in one rank's file.
 //!
-//! Numbers are big-endian, whatever the machine. A record is the number of its function (16 bits), a mask
-//! that says what is in it (8 bits), the thread (16 bits), times, values of performance counters, and the
-//! arguments of the call (`calls.rs`).
+//! Numbers are big-endian. A record has the number of its function (16 bits), a mask of its parts (8 bits), the
+//! thread (16 bits), times, values of performance counters, and the arguments of the call (`calls.rs`).
 //!
-//! The file is opened for each part that is read, and closed: a trace may have more ranks than a process
-//! may have open files. Memory per cursor is [`CHUNK`] bytes and the largest record.
+//! The file is closed between reads, since a trace may have more ranks than a process may have open files. A
+//! cursor needs [`CHUNK`] bytes and the largest record.
 //!
 //! Source: sst-dumpi, `dumpi/common/iodefs.h`.
 
@@ -30,7 +29,7 @@ const HAS_WALL_TIMES: u8 = 1 << 3;
 const HAS_THREAD: u8 = 1 << 6;
 const HAS_COUNTERS: u8 = 1 << 7;
 
-/// A point in time: seconds, modulo 2^16, and nanoseconds.
+/// A time: seconds modulo 2^16, and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockTime {
     seconds: u16,
@@ -38,28 +37,28 @@ pub struct ClockTime {
 }
 
 impl ClockTime {
-    /// Nanoseconds from another point to this one, if they are less than 9 hours apart.
+    /// Nanoseconds since `earlier`, which is less than 9 hours away.
     pub fn since(self, earlier: ClockTime) -> i64 {
         let seconds = self.seconds.wrapping_sub(earlier.seconds) as i16;
         i64::from(seconds) * 1_000_000_000 + i64::from(self.nanoseconds) - i64::from(earlier.nanoseconds)
     }
 }
 
-/// When a call began and returned.
+/// Start and end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// It was entered.
+    /// Start.
     pub start: ClockTime,
-    /// It returned.
+    /// End.
     pub stop: ClockTime,
 }
 
-/// What was recorded of an `MPI_Status`.
+/// A recorded `MPI_Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Bytes received.
     pub bytes: i32,
-    /// Rank of the sender; negative: none.
+    /// Rank of the sender; negative if there is none.
     pub source: i32,
     /// Whether the request was cancelled.
     pub cancelled: bool,
@@ -72,15 +71,15 @@ pub struct Status {
 pub struct DumpiRecord {
     /// Its function.
     pub function: u16,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Which thread made it.
+    /// The thread that made it.
     pub thread: u16,
-    /// On the CPU's clock.
+    /// Times on the CPU clock.
     pub cpu: Option<Interval>,
-    /// On the wall clock.
+    /// Times on the wall clock.
     pub wall: Option<Interval>,
-    /// Statuses; none if the application did not want them.
+    /// Statuses; empty if the application asked for none.
     pub statuses: Vec<Status>,
     numbers: Vec<i64>,
     arrays: Vec<Range<usize>>,
@@ -93,22 +92,22 @@ impl DumpiRecord {
         calls::name(self.function)
     }
 
-    /// The n-th argument among those that are numbers.
+    /// The n-th number.
     pub fn number(&self, n: usize) -> i64 {
         self.numbers.get(n).copied().unwrap_or(0)
     }
 
-    /// The n-th, as a handle.
+    /// The n-th number, as a handle.
     pub fn handle(&self, n: usize) -> u16 {
         self.number(n) as u16
     }
 
-    /// The last argument that is a number.
+    /// The last number.
     pub fn last_number(&self) -> i64 {
         self.numbers.last().copied().unwrap_or(0)
     }
 
-    /// The last argument that is a number, as a handle.
+    /// The last number, as a handle.
     pub fn last_handle(&self) -> u16 {
         self.last_number() as u16
     }
@@ -119,7 +118,7 @@ impl DumpiRecord {
         self.numbers.len()
     }
 
-    /// The n-th argument among those that are arrays (of numbers, not of text).
+    /// The n-th array of numbers.
     pub fn array(&self, n: usize) -> &[i64] {
         self.arrays
             .get(n)
@@ -141,7 +140,7 @@ impl DumpiRecord {
 #[derive(Clone)]
 pub struct RecordCursor {
     file: Arc<DumpiFile>,
-    /// Where in the file the buffer begins.
+    /// File offset of the buffer.
     base: u64,
     buffer: Vec<u8>,
     used: usize,
@@ -152,12 +151,12 @@ pub struct RecordCursor {
 impl RecordCursor {
     /// A cursor at the first record.
     pub fn new(file: Arc<DumpiFile>) -> RecordCursor {
-        // The body begins with the seconds that all times leave out: 32 bits for each clock.
+        // The body begins with the seconds that all times omit, 32 bits for each clock.
         let first = file.body + 8;
         RecordCursor::at(file, first)
     }
 
-    /// A cursor at the record that begins there.
+    /// A cursor at the record at this offset.
     pub fn at(file: Arc<DumpiFile>, offset: u64) -> RecordCursor {
         RecordCursor {
             file,
@@ -180,7 +179,7 @@ impl RecordCursor {
         self.file.error(format!("{name} at byte {offset}: {message}"))
     }
 
-    /// Reads the next record over an old one; false at the end.
+    /// Reads the next record into `record`. Returns false at the end.
     ///
     /// # Errors
     /// The file is broken or unreadable.
@@ -295,13 +294,13 @@ impl RecordCursor {
         Ok(())
     }
 
-    /// How many elements of at least so many bytes follow.
+    /// Reads the length of an array whose elements have at least `bytes` bytes.
     fn count(&mut self, bytes: u64) -> Result<u64, String> {
         let count = self.i32()?;
-        // Nobody can have written an array that is longer than the file.
+        // No array is longer than the rest of the file.
         match u64::try_from(count) {
             Ok(n) if n * bytes <= self.remaining() => Ok(n),
-            // An array that was not there.
+            // The application gave no array.
             Err(_) if count == -1 => Ok(0),
             _ => Err(format!(
                 "an array of {count} elements in a file that has {} bytes left; the file is damaged",
@@ -324,7 +323,7 @@ impl RecordCursor {
         Ok(())
     }
 
-    /// Skips text, or arrays of it, so many deep.
+    /// Skips text, or nested arrays of text.
     fn text(&mut self, depth: u32) -> Result<(), String> {
         if depth == 1 {
             let bytes = self.count(1)?;
@@ -390,7 +389,7 @@ impl RecordCursor {
         Ok(())
     }
 
-    /// Fills the buffer from the present position on, with at least so many bytes.
+    /// Fills the buffer from the current offset with at least `needed` bytes.
     fn refill(&mut self, needed: usize) -> Result<(), String> {
         let wanted = self.remaining().min(CHUNK as u64);
         if wanted < needed as u64 {

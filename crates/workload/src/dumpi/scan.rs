@@ -1,4 +1,4 @@
-//! Sums up a trace: what the first pass has counted, and what the programs of all ranks do.
+//! Summarises a trace from the first pass and the programs of all ranks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::program::DumpiProgram;
 use crate::scan::{OperationTotals, counted_notes};
 use crate::{Program, TraceError, TraceInfo};
 
-/// Sums up a trace; `main` is its file, for the record. All programs run to their end, so that a trace that
-/// has been summed up can be simulated.
+/// Summarises a trace; `main` is its file. All programs run to their end, so that a summarised trace can be
+/// simulated.
 pub fn info(archive: DumpiArchive, main: &Path) -> Result<TraceInfo, TraceError> {
     let archive = Arc::new(archive);
     let mut operations = OperationTotals::default();
@@ -28,7 +28,7 @@ pub fn info(archive: DumpiArchive, main: &Path) -> Result<TraceInfo, TraceError>
     Ok(operations.into_info(main, super::FORMAT.name, totals, communicators, notes))
 }
 
-/// Requests that the trace does not record to their end.
+/// Requests without a recorded completion.
 #[derive(Default)]
 struct Unfinished {
     open: u64,

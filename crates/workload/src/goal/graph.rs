@@ -1,27 +1,27 @@
-//! The graph of one rank's operations, in the bytes of LogGOPSim's binary format.
+//! The dependency graph of one rank's operations, in LogGOPSim's binary format.
 //!
-//! A block is, in little-endian order and without padding: the number of operations and of roots (u32 each);
-//! the roots, in ascending order (u32); the operations, 39 bytes each; the appendix, lists of operations (u32)
-//! that follow another. An operation is: how many it follows (u32), kind (u8: 1 send, 2 receive, 3 calc), peer
-//! (u32), bytes or nanoseconds (u64), tag (u32), CPU (u8), NIC (u8), then count and place in the appendix (u32
-//! each) of those that follow its end, and likewise of those that follow its start. A peer or tag of 2^32 - 1
-//! stands for any. Source: what `txt2bin` of <https://github.com/spcl/LogGOPSim> writes (`Parser.hpp`).
+//! A block has, in little-endian order and without padding: the number of operations and of roots (u32 each);
+//! the roots, in ascending order (u32); the operations, 39 bytes each; the appendix with lists of dependent
+//! operations (u32). An operation has: its number of prerequisites (u32), kind (u8: 1 send, 2 receive, 3 calc),
+//! peer (u32), bytes or nanoseconds (u64), tag (u32), CPU (u8), NIC (u8), then count and index in the appendix
+//! (u32 each) of the operations that depend on its end, and of those that depend on its start. A peer or tag of
+//! 2^32 - 1 is a wildcard. Source: `txt2bin` of <https://github.com/spcl/LogGOPSim> (`Parser.hpp`).
 //!
-//! A block is read where it lies, a page at a time, so that memory does not grow with its length.
+//! A block is read page by page, so that memory does not grow with its length.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A peer or tag that stands for any.
+/// Wildcard for a peer or tag.
 pub const ANY: u32 = u32::MAX;
 
 const OPERATION_BYTES: u64 = 39;
 const HEAD_BYTES: u64 = 8;
-/// Read at once: many ranks are open at a time.
+/// Bytes per page. Many ranks are open at a time.
 const PAGE: usize = 1024;
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Sends.
@@ -32,21 +32,21 @@ pub enum NodeKind {
     Calc,
 }
 
-/// A part of the appendix.
+/// A list in the appendix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DependencyList {
-    /// Entries.
+    /// Number of entries.
     pub count: u32,
-    /// Place of the first.
+    /// Index of the first entry.
     pub place: u32,
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoalNode {
-    /// How many it follows.
+    /// Number of prerequisites.
     pub prerequisites: u32,
-    /// What it does.
+    /// Kind.
     pub kind: NodeKind,
     /// The other rank, or [`ANY`].
     pub peer: u32,
@@ -58,9 +58,9 @@ pub struct GoalNode {
     pub cpu: u8,
     /// NIC.
     pub nic: u8,
-    /// Those that follow its end.
+    /// Operations that depend on its end.
     pub ended: DependencyList,
-    /// Those that follow its start.
+    /// Operations that depend on its start.
     pub started: DependencyList,
 }
 
@@ -121,18 +121,18 @@ impl GoalNode {
     }
 }
 
-/// Where a block lies.
+/// Location of a block.
 #[derive(Clone, Debug)]
 pub enum GoalBlock {
-    /// In a file, from the first of these bytes to before the second.
+    /// In a file, from the first offset up to the second.
     File(Arc<Mutex<File>>, u64, u64),
     /// In memory.
     Memory(Arc<[u8]>),
 }
 
 impl GoalBlock {
-    /// Lays out operations and the edges between them: (earlier, later, whether only the earlier one's start
-    /// counts). The counts and lists of the nodes are filled in.
+    /// Encodes operations and the edges between them: (earlier, later, whether the later one depends on the
+    /// start). Counts and lists of the nodes are filled in.
     pub fn new(mut nodes: Vec<GoalNode>, mut edges: Vec<(u32, u32, bool)>) -> GoalBlock {
         edges.sort_by_key(|(earlier, _, start)| (*earlier, *start));
         for node in &mut nodes {
@@ -177,7 +177,7 @@ impl GoalBlock {
         }
     }
 
-    /// Fills as much of `into` as the block has from there on, and says how much.
+    /// Reads from offset `at` until the block ends. Returns the number of bytes.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<usize, String> {
         let left = self.len().saturating_sub(at).min(into.len() as u64) as usize;
         let into = &mut into[..left];
@@ -194,7 +194,7 @@ impl GoalBlock {
     }
 }
 
-/// A part of the block in memory.
+/// A page of a block.
 #[derive(Debug, Default)]
 struct BlockPage {
     at: u64,
@@ -218,24 +218,24 @@ impl BlockPage {
     }
 }
 
-/// Reads a block. Errors say what is wrong with the schedule; the caller knows whose it is.
+/// Reads a block. Errors describe the defect; the caller adds file and rank.
 #[derive(Debug)]
 pub struct ScheduleGraph {
     block: GoalBlock,
     /// Number of operations.
     pub operations: u32,
     roots: u32,
-    /// Entries of the appendix.
+    /// Entries in the appendix.
     entries: u64,
-    /// Pages of the roots, of operations that start, of those that are looked up, and of the appendix.
+    /// Pages for roots, for starting operations, for looked-up operations, and for the appendix.
     pages: [BlockPage; 4],
 }
 
 impl ScheduleGraph {
-    /// Looks at the head of a block.
+    /// Reads the head of a block.
     ///
     /// # Errors
-    /// It is shorter than it says.
+    /// The block is shorter than its head says.
     pub fn new(block: GoalBlock) -> Result<ScheduleGraph, String> {
         let mut pages: [BlockPage; 4] = Default::default();
         let head: [u8; HEAD_BYTES as usize] = pages[0].get(&block, 0)?;
@@ -258,10 +258,10 @@ impl ScheduleGraph {
         })
     }
 
-    /// The operation that is the n-th to follow none, counted from 0; none beyond the last.
+    /// The n-th root, from 0; `None` beyond the last.
     ///
     /// # Errors
-    /// The file cannot be read, or there is no such operation.
+    /// The file cannot be read, or the operation does not exist.
     pub fn root(&mut self, n: u32) -> Result<Option<u32>, String> {
         if n >= self.roots {
             return Ok(None);
@@ -271,15 +271,15 @@ impl ScheduleGraph {
         self.known(root).map(Some)
     }
 
-    /// The operation of a number.
+    /// Reads an operation.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged there.
+    /// The file cannot be read, or is damaged.
     pub fn node(&mut self, operation: u32) -> Result<GoalNode, String> {
         self.node_by(1, operation)
     }
 
-    /// The same, read through a page of its own: for a look at operations elsewhere.
+    /// Reads an operation through a separate page, for access out of order.
     ///
     /// # Errors
     /// As [`ScheduleGraph::node`].
@@ -296,7 +296,7 @@ impl ScheduleGraph {
     /// The n-th entry of a list.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged there.
+    /// The file cannot be read, or is damaged.
     pub fn entry(&mut self, list: DependencyList, n: u32) -> Result<u32, String> {
         let place = u64::from(list.place) + u64::from(n);
         if place >= self.entries {

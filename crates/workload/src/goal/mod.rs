@@ -1,8 +1,8 @@
 //! GOAL schedules, as LogGOPSim and ATLAHS use them: a graph of operations for each rank.
 //!
 //! `text` and `binary` find the block of each rank, `graph` reads a block, `program` makes a sequence of
-//! operations of it, `balance` compares what is sent with what is received, `scan` adds it all up for people.
-//! `docs/formats/goal.md` says what is read, and where the model differs from LogGOPSim's.
+//! operations, `balance` compares sends with receives, `scan` summarises. `docs/formats/goal.md` documents what
+//! is read and where the model differs from LogGOPSim's.
 //!
 //! Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language - A Flexible Way to Express
 //! Collective Communication", ICPP 2009; the formats as in <https://github.com/spcl/LogGOPSim>.
@@ -42,7 +42,7 @@ struct GoalSchedule {
     ranks: RankBlocks,
 }
 
-/// Where the ranks' operations are.
+/// Location of the ranks' operations.
 enum RankBlocks {
     Text(Vec<text::TextPosition>),
     Binary(Vec<GoalBlock>),

@@ -1,9 +1,9 @@
-//! From the graph of a rank's operations to their sequence on one CPU.
+//! The operations of a rank in sequence on one CPU, from its dependency graph.
 //!
-//! All that can start without waiting starts: receives first, since posting them takes no time, then the
-//! others in the order of the file. Where nothing can, the rank waits for what the first operation of the file
-//! that could go on needs, and for nothing else. Operations are kept from when one that they follow has
-//! started until they start themselves, so memory is that of this front, not of the schedule.
+//! All operations that can start without waiting start: receives first, since posting takes no time, then the
+//! others in file order. If none can start, the rank waits for the requests of the first operation in file
+//! order that needs only requests. Operations are kept from the start of a prerequisite until their own start,
+//! so memory is that of this front.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -11,42 +11,42 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind, ScheduleGraph};
 use crate::{Call, Operation, Program, TraceError, WORLD};
 
-/// Picoseconds in the unit of a calc.
+/// Picoseconds per unit of a calc.
 const PS_PER_NS: u64 = 1000;
 
-/// An operation that follows some that have not started.
+/// An operation with prerequisites that have not started.
 #[derive(Debug)]
 struct PendingNode {
-    /// How many.
+    /// Number of such prerequisites.
     left: u32,
-    /// Requests of those that have started and whose end it follows.
+    /// Requests of started prerequisites whose end it depends on.
     requests: Vec<u32>,
 }
 
-/// The operations of one rank. A request is numbered as the operation that opens it.
+/// The operations of one rank. A request has the number of the operation that opens it.
 pub struct GoalProgram {
     file: String,
     rank: u32,
     ranks: u32,
     graph: ScheduleGraph,
-    /// Roots seen in the search for receives, and in the search for others.
+    /// Roots visited in the search for receives, and in the search for others.
     roots: [u32; 2],
     /// Operations that may start: receives, and others.
     ready: [BinaryHeap<Reverse<u32>>; 2],
     partial: BTreeMap<u32, PendingNode>,
-    /// Operations that follow only what has started, with the requests that they wait for.
+    /// Operations whose prerequisites have all started, with the requests they wait for.
     blocked: BTreeMap<u32, Vec<u32>>,
-    /// Requests that nothing has waited for.
+    /// Requests that were not waited for.
     open: BTreeSet<u32>,
     started: u32,
     ended: bool,
-    /// CPU and NIC of the first operation, and whether others use another.
+    /// CPU and NIC of the first operation, and whether others use different ones.
     first_units: Option<(u8, u8)>,
     several_units: (bool, bool),
 }
 
 impl GoalProgram {
-    /// A program that starts at the beginning of a rank's schedule.
+    /// A program at the start of a rank's schedule.
     ///
     /// # Errors
     /// The schedule is damaged.
@@ -69,17 +69,17 @@ impl GoalProgram {
         })
     }
 
-    /// Operations of the schedule that have started.
+    /// Number of operations that have started.
     pub fn started(&self) -> u32 {
         self.started
     }
 
-    /// Whether more than one CPU, and more than one NIC, have been used so far.
+    /// Whether more than one CPU, and more than one NIC, have been used.
     pub fn several_units(&self) -> (bool, bool) {
         self.several_units
     }
 
-    /// What waits in memory: operations and requests.
+    /// Number of operations and requests in memory.
     #[cfg(test)]
     pub fn front(&self) -> usize {
         self.partial.len()
@@ -95,7 +95,7 @@ impl GoalProgram {
                 let operation = self.operation(number, node)?;
                 self.start(number, node)?;
                 match operation {
-                    // It orders others, and takes no time itself.
+                    // An operation that only orders others takes no time.
                     Operation::Compute { ps: 0, .. } => {}
                     operation => return Ok(Some(operation)),
                 }
@@ -129,7 +129,7 @@ impl GoalProgram {
         Ok(None)
     }
 
-    /// The next operation of a class that follows none; the search stops there.
+    /// The next root of a class.
     fn next_root(&mut self, class: usize) -> Result<Option<u32>, String> {
         loop {
             let place = self.roots[class];
@@ -179,7 +179,7 @@ impl GoalProgram {
         })
     }
 
-    /// Lets go what follows an operation that starts now. A calc has ended when the next operation starts.
+    /// Updates the dependents of an operation that starts now. A calc has ended when the next operation starts.
     fn start(&mut self, number: u32, node: GoalNode) -> Result<(), String> {
         self.started += 1;
         if self.started > self.graph.operations {
@@ -222,7 +222,7 @@ impl GoalProgram {
         Ok(())
     }
 
-    /// Waits, and lets go what waited for the same.
+    /// Waits, and updates the operations that waited for the same requests.
     fn wait(&mut self, requests: Vec<u32>) -> Result<Operation, String> {
         for request in &requests {
             self.open.remove(request);
@@ -242,7 +242,7 @@ impl GoalProgram {
         Ok(wait_for(requests))
     }
 
-    /// Waits for what nothing else has waited for.
+    /// Waits for the remaining requests.
     fn end(&mut self) -> Result<Option<Operation>, String> {
         let operations = self.graph.operations;
         if self.started < operations {
@@ -264,7 +264,7 @@ impl Program for GoalProgram {
             return Ok(None);
         }
         let next = self.step().map_err(|e| error(&self.file, self.rank, &e));
-        // After an error there is no going on.
+        // The program ends after an error.
         self.ended = !matches!(next, Ok(Some(_)));
         next
     }
@@ -285,15 +285,15 @@ fn wait_for(requests: Vec<u32>) -> Operation {
     }
 }
 
-/// Receives are 0, others 1.
+/// Class of an operation: 0 for receives, 1 for others.
 fn class_of(node: GoalNode) -> usize {
     usize::from(node.kind != NodeKind::Receive)
 }
 
-/// Whether an operation can be carried out among so many ranks.
+/// Checks an operation in a job of `ranks` ranks.
 ///
 /// # Errors
-/// It cannot.
+/// The operation is invalid.
 pub fn check(node: GoalNode, ranks: u32) -> Result<(), String> {
     let (name, peer) = match node.kind {
         NodeKind::Send => ("send to", node.peer),

@@ -1,4 +1,4 @@
-//! Sums up a schedule: the program of each rank runs to its end, so that what has been summed up can be
+//! Summarises a schedule. The program of each rank runs to its end, so that a summarised schedule can be
 //! simulated.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::info::{CommunicatorInfo, MessageInfo};
 use crate::scan::counted_notes;
 use crate::{Operation, Program, TraceError, TraceInfo, Workload};
 
-/// Sums up a schedule.
+/// Summarises a schedule.
 pub fn info(schedule: &GoalSchedule) -> Result<TraceInfo, TraceError> {
     let mut totals = ScheduleTotals::default();
     for rank in 0..schedule.ranks() {
@@ -77,7 +77,7 @@ impl ScheduleTotals {
                 call
             }
             Operation::Wait { call, .. } => call,
-            // A schedule has no others.
+            // A schedule has no other operations.
             _ => return,
         };
         *self.calls.entry(call.name().into()).or_default() += 1;

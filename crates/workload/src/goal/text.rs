@@ -9,9 +9,9 @@
 //! }
 //! ```
 //!
-//! The grammar is that of `txt2bin` (<https://github.com/spcl/LogGOPSim>), with two freedoms: ranks may come in
-//! any order, and a dependency may name an operation that is written further down. A label that two operations
-//! have, of which `txt2bin` takes the first, is an error.
+//! The grammar is that of `txt2bin` (<https://github.com/spcl/LogGOPSim>), with two extensions: ranks may come
+//! in any order, and a dependency may name a later operation. A duplicate label, of which `txt2bin` takes the
+//! first, is an error.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -22,7 +22,7 @@ use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind};
 use super::program::check;
 use crate::TraceError;
 
-/// Where the operations of a rank begin.
+/// Position of a rank's operations.
 #[derive(Clone, Copy, Debug)]
 pub struct TextPosition {
     /// First byte after the brace.
@@ -31,7 +31,7 @@ pub struct TextPosition {
     line: u64,
 }
 
-/// Whether a file that begins so is a schedule in text: the first words, after comments.
+/// Whether a file with these first bytes is a text schedule.
 pub fn recognise(head: &[u8]) -> bool {
     let mut rest = head.trim_ascii_start();
     loop {
@@ -42,16 +42,16 @@ pub fn recognise(head: &[u8]) -> bool {
         };
         match rest.windows(end.len()).position(|w| w == end) {
             Some(at) => rest = rest[at + end.len()..].trim_ascii_start(),
-            // The comment is longer than what is looked at.
+            // The comment is longer than the inspected bytes.
             None => return head.len() >= 256,
         }
     }
 }
 
-/// Finds the ranks of a schedule, and checks all of them, with one in memory at a time.
+/// Finds the ranks of a schedule and checks all of them, one at a time in memory.
 ///
 /// # Errors
-/// What is wrong with the schedule, with file, line and rank.
+/// The first error, with file, line and rank.
 pub fn index(file: &Path) -> Result<Vec<TextPosition>, TraceError> {
     let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
@@ -83,7 +83,7 @@ pub fn index(file: &Path) -> Result<Vec<TextPosition>, TraceError> {
 /// Reads the schedule of a rank that [`index`] found.
 ///
 /// # Errors
-/// The file cannot be read, or is another than it was.
+/// The file cannot be read, or has changed.
 pub fn block(file: &Path, rank: u32, ranks: u32, place: TextPosition) -> Result<GoalBlock, TraceError> {
     let mut parser = Parser::open(file, place)?;
     parser.rank = Some(rank);
@@ -91,7 +91,7 @@ pub fn block(file: &Path, rank: u32, ranks: u32, place: TextPosition) -> Result<
     Ok(GoalBlock::new(schedule.nodes, schedule.edges))
 }
 
-/// The schedule of the first rank of a file, whatever follows.
+/// The schedule of the first rank in a file.
 #[cfg(test)]
 pub fn first_block(file: &Path) -> Result<GoalBlock, TraceError> {
     let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
@@ -103,17 +103,17 @@ pub fn first_block(file: &Path) -> Result<GoalBlock, TraceError> {
 
 struct ParsedSchedule {
     nodes: Vec<GoalNode>,
-    /// Earlier, later, whether only the earlier one's start counts.
+    /// Earlier, later, whether the later one depends on the start only.
     edges: Vec<(u32, u32, bool)>,
 }
 
 struct Parser<'a, R> {
     file: &'a Path,
     input: R,
-    /// The line that is read, without what has been taken of it.
+    /// The current line, of which `taken` bytes are consumed.
     rest: Vec<u8>,
     taken: usize,
-    /// Byte after it.
+    /// Offset after the line.
     offset: u64,
     line: u64,
     rank: Option<u32>,
@@ -142,7 +142,7 @@ impl<'a> Parser<'a, BufReader<std::fs::File>> {
     }
 }
 
-/// Longest line: a schedule's are short, and a file without line ends is none.
+/// Longest line. A file without line ends is not a schedule.
 const LINE: u64 = 1 << 16;
 
 impl<R: BufRead> Parser<'_, R> {
@@ -162,7 +162,7 @@ impl<R: BufRead> Parser<'_, R> {
         self.fault(self.rank, format!("line {line}: {}", message.as_ref()))
     }
 
-    /// Goes to the next line; false at the end of the file.
+    /// Reads the next line. Returns false at the end of the file.
     fn next_line(&mut self) -> Result<bool, TraceError> {
         self.rest.clear();
         self.taken = 0;
@@ -176,7 +176,7 @@ impl<R: BufRead> Parser<'_, R> {
         Ok(read > 0)
     }
 
-    /// Skips spaces and comments in the line, and lines with them where a comment ends in another.
+    /// Skips spaces and comments, which may span lines.
     fn skip(&mut self) -> Result<(), TraceError> {
         loop {
             let rest = &self.rest[self.taken..];
@@ -206,13 +206,13 @@ impl<R: BufRead> Parser<'_, R> {
         }
     }
 
-    /// Whether the line has more on it.
+    /// Whether the line has further words.
     fn has_more(&mut self) -> Result<bool, TraceError> {
         self.skip()?;
         Ok(self.taken < self.rest.len())
     }
 
-    /// Goes to where the next statement begins; false at the end of the file.
+    /// Skips to the next statement. Returns false at the end of the file.
     fn next_statement(&mut self) -> Result<bool, TraceError> {
         while !self.has_more()? {
             if !self.next_line()? {
@@ -222,7 +222,7 @@ impl<R: BufRead> Parser<'_, R> {
         Ok(true)
     }
 
-    /// The next word: letters, digits and underscores from a letter, or digits, or another single character.
+    /// The next word: letters, digits and underscores after a letter, or digits, or another single character.
     fn word(&mut self) -> Result<&str, TraceError> {
         self.skip()?;
         let rest = &self.rest[self.taken..];
@@ -236,11 +236,11 @@ impl<R: BufRead> Parser<'_, R> {
         };
         let word = &rest[..length];
         self.taken += length;
-        // Another byte than ASCII stands alone, and is none of the words that are expected.
+        // A byte other than ASCII is a word of its own, which no rule expects.
         Ok(std::str::from_utf8(word).unwrap_or("\u{fffd}"))
     }
 
-    /// A word that has to be there.
+    /// Expects a word.
     fn expect(&mut self, expected: &str) -> Result<(), TraceError> {
         let found = self.word()?;
         if found == expected {
@@ -259,7 +259,7 @@ impl<R: BufRead> Parser<'_, R> {
         number.ok_or_else(|| {
             let largest = match size_of::<N>() {
                 1 => u64::from(u8::MAX),
-                // The largest number of 32 bits stands for any.
+                // The largest 32-bit number is the wildcard.
                 4 => u64::from(u32::MAX - 1),
                 _ => u64::MAX,
             };
@@ -269,7 +269,7 @@ impl<R: BufRead> Parser<'_, R> {
         })
     }
 
-    /// A number, or -1 for any.
+    /// A number, or -1 as wildcard.
     fn or_any(&mut self, what: &str) -> Result<u32, TraceError> {
         self.skip()?;
         if self.rest[self.taken..].starts_with(b"-1") {
@@ -300,7 +300,7 @@ impl<R: BufRead> Parser<'_, R> {
         Ok(ranks)
     }
 
-    /// The beginning of the next rank's operations; none at the end of the file.
+    /// The start of the next rank's operations; `None` at the end of the file.
     fn rank(&mut self, ranks: u32) -> Result<Option<(u32, TextPosition)>, TraceError> {
         if !self.next_statement()? {
             return Ok(None);
@@ -436,7 +436,7 @@ fn shown(word: &str) -> String {
     }
 }
 
-/// A dependency, by labels.
+/// A dependency between labels.
 struct NamedDependency {
     earlier: String,
     later: String,
@@ -444,7 +444,7 @@ struct NamedDependency {
     line: u64,
 }
 
-/// One rank's schedule as it is read.
+/// The schedule of one rank while it is parsed.
 #[derive(Default)]
 struct RankParser {
     nodes: Vec<GoalNode>,
@@ -469,7 +469,7 @@ impl RankParser {
         Ok(())
     }
 
-    /// The schedule; else the line at fault, and why.
+    /// The schedule, or the invalid line and the reason.
     fn finish(self) -> Result<ParsedSchedule, (u64, String)> {
         let place = |label: &String, line| {
             let unknown = || {
@@ -508,7 +508,7 @@ impl RankParser {
     }
 }
 
-/// Operations each of which follows the next, and the last the first.
+/// A cycle of operations, each of which depends on the next.
 fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
     let mut follows = vec![0u32; operations];
     let mut by_earlier: Vec<(u32, u32)> = edges
@@ -536,7 +536,7 @@ fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
     if left == 0 {
         return None;
     }
-    // Each that is left follows another that is left: going back ends in a circle.
+    // Every remaining operation depends on another remaining one, so following dependencies ends in a cycle.
     let mut before: HashMap<u32, u32> = HashMap::new();
     for (earlier, later) in by_earlier.iter().rev() {
         if follows[*earlier as usize] > 0 && follows[*later as usize] > 0 {

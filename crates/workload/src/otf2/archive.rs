@@ -1,8 +1,8 @@
-//! An open archive: where its files lie, and its ranks' events in batches.
+//! An open archive: its files, and its ranks' events in batches.
 //!
-//! All ranks of all simulation threads read through one library handle, behind a lock, in batches. Each
-//! open event file costs a buffer of the archive's chunk size (1 MiB by default) and a file descriptor, so
-//! only some are open at a time; the one used longest ago is closed and found again by position.
+//! All ranks of all simulation threads read through one library handle, which a lock protects, in batches. Each
+//! open event file costs a buffer of the archive's chunk size (1 MiB by default) and a file descriptor, so only
+//! some are open at a time. The least recently used one is closed and reopened by position.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub const BATCH: usize = 512;
 
 /// Memory for the buffers of open event files.
 const OPEN_BYTES: u64 = 256 << 20;
-/// Open event files, whatever their size: below the usual limits of 256 or 1024 descriptors.
+/// Largest number of open event files, below the usual limits of 256 or 1024 descriptors.
 const OPEN_FILES: u64 = 128;
 
-/// An archive that any number of cursors read.
+/// An open archive, shared by cursors.
 pub struct Otf2Archive {
     anchor: PathBuf,
-    /// What all ranks share.
+    /// Definitions of all ranks.
     pub definitions: Definitions,
     reader: Mutex<EventFiles>,
 }
@@ -34,7 +34,7 @@ struct EventFiles {
     file_per_location: bool,
     has_local_definitions: bool,
     defined: HashSet<u64>,
-    /// Locations whose event files are open, with the number of records read; the latest used is last.
+    /// Locations with open event files, and the number of records read; the most recently used one is last.
     open: VecDeque<(u64, u64)>,
     capacity: usize,
 }
@@ -43,7 +43,7 @@ impl Otf2Archive {
     /// Opens an archive by its anchor file.
     ///
     /// # Errors
-    /// It is damaged, incomplete, no trace of an MPI program, or there is no library to read it.
+    /// It is damaged, incomplete, not a trace of an MPI program, or there is no library to read it.
     pub fn open(anchor: &Path) -> Result<Otf2Archive, TraceError> {
         let fail = |message: String| TraceError {
             file: anchor.display().to_string(),
@@ -94,8 +94,8 @@ impl Otf2Archive {
         }
     }
 
-    /// Appends a rank's events of the next records after the first `position`, and returns how many records
-    /// there were: fewer than [`BATCH`] at the end.
+    /// Appends a rank's events in the next records after `position`. Returns the number of records, which is
+    /// less than [`BATCH`] at the end.
     fn read(&self, rank: u32, position: u64, events: &mut Vec<TimedEvent>) -> Result<u64, TraceError> {
         let location = self.definitions.locations[rank as usize];
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +135,7 @@ impl EventFiles {
         let result = self.library.read_events(location, seek, BATCH, events);
         match result {
             Ok(records) if records == BATCH as u64 => self.open.push_back((location, position + records)),
-            // At the end, or damaged: the file is not needed any more. What closing it says is no news then.
+            // At the end, or after damage, the file is not needed. Errors of closing it add nothing.
             _ => drop(self.library.close_events(location)),
         }
         result.map_err(damaged)
@@ -147,8 +147,7 @@ fn local_file(anchor: &Path, location: u64, extension: &str) -> PathBuf {
     anchor.with_extension("").join(format!("{location}.{extension}"))
 }
 
-/// Looks for the files of all ranks, and says whether there are local definitions (they are optional, but
-/// all ranks have them or none).
+/// Checks the files of all ranks. Returns whether there are local definitions, which all ranks have or none.
 fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
     let has = |location: &u64, extension| local_file(anchor, *location, extension).is_file();
     let defined = locations.iter().any(|l| has(l, "def"));
@@ -171,13 +170,13 @@ fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
 
 /// A source of the events of one rank, in order.
 pub trait EventSource: Send {
-    /// The next event; none at the end.
+    /// The next event; `None` at the end.
     ///
     /// # Errors
-    /// The source is broken.
+    /// The events cannot be read.
     fn next(&mut self) -> Result<Option<TimedEvent>, TraceError>;
 
-    /// A second source that goes on from here, without moving this one.
+    /// A second source at the current position.
     fn fork(&self) -> Box<dyn EventSource>;
 }
 
@@ -186,7 +185,7 @@ pub trait EventSource: Send {
 pub struct EventCursor {
     archive: Arc<Otf2Archive>,
     rank: u32,
-    /// Records read so far.
+    /// Number of records read.
     records: u64,
     batch: Vec<TimedEvent>,
     used: usize,
@@ -206,7 +205,7 @@ impl EventCursor {
         }
     }
 
-    /// Records read so far; at the end, all of the rank's events.
+    /// Number of records read; at the end, of all the rank's events.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -231,7 +230,7 @@ impl EventCursor {
 
 impl EventSource for EventCursor {
     fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
-        // A batch can be empty before the end: it may hold only records of kinds that nobody asked for.
+        // A batch may be empty before the end: its records may all be of other kinds.
         while self.used == self.batch.len() {
             if self.ended {
                 return Ok(None);
@@ -265,7 +264,7 @@ mod tests {
         std::iter::from_fn(|| cursor.next().unwrap()).collect()
     }
 
-    /// Ranks in turn, so that with few open files each read finds its own closed.
+    /// Ranks take turns, so that with few open files each read finds its file closed.
     #[test]
     fn closed_files_are_found_again_where_they_were_left() {
         let Some(archive) = lammps().map(Arc::new) else {
@@ -308,7 +307,7 @@ mod tests {
         assert_eq!(all(cursor), expected[1000..]);
     }
 
-    /// Memory per rank: one batch of events and a queue as long as its receives stay open.
+    /// Memory per rank is one batch of events, and a queue for the duration of open receives.
     #[test]
     fn little_waits_in_memory() {
         let Some(archive) = lammps().map(Arc::new) else {

@@ -1,4 +1,4 @@
-//! Collective operations: from what Score-P counts to the arguments of the MPI call.
+//! Collectives: conversion of Score-P's byte counts to the arguments of the MPI call.
 //!
 //! With n ranks in the communicator and k bytes in one rank's argument, Score-P records as sent and
 //! received bytes
@@ -19,18 +19,18 @@
 
 use crate::Collective;
 
-/// What an `OTF2_CollectiveOp` is.
+/// Kind of an `OTF2_CollectiveOp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveKind {
     /// All ranks give the same count.
     Regular(Collective),
     /// Counts differ between ranks.
     Varying(Collective),
-    /// Makes or frees a communicator, a window, a file or memory: no data of the application.
+    /// Creates or frees a communicator, window, file or memory, without data of the application.
     Internal,
 }
 
-/// Sorts an `OTF2_CollectiveOp`; none for a number that the format does not know.
+/// Kind of an `OTF2_CollectiveOp`; `None` for an unknown number.
 pub fn collective_kind(number: u32) -> Option<CollectiveKind> {
     use CollectiveKind::{Internal, Regular, Varying};
     Some(match number {
@@ -54,7 +54,7 @@ pub fn collective_kind(number: u32) -> Option<CollectiveKind> {
     })
 }
 
-/// Name of an `OTF2_CollectiveOp` as MPI calls it, without the prefix.
+/// MPI name of an `OTF2_CollectiveOp`, without prefix.
 pub fn name(number: u32) -> &'static str {
     const NAMES: [&str; 17] = [
         "barrier",
@@ -99,7 +99,7 @@ impl RecordedBytes {
             CollectiveKind::Internal | CollectiveKind::Regular(Collective::Barrier) => 0,
             CollectiveKind::Varying(Collective::Scatter) if self.received == 0 => self.sent.div_ceil(n),
             CollectiveKind::Varying(Collective::Gather) if self.sent == 0 => self.received.div_ceil(n),
-            // A total over all ranks: the mean share. Everyone knows it of an allgather.
+            // The total over all ranks gives the mean part. In an allgather all ranks know it.
             CollectiveKind::Varying(Collective::Allgather) => self.received.div_ceil(n),
             CollectiveKind::Varying(Collective::Alltoall) => self.sent.div_ceil(n),
             CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind) => self.regular(kind),
@@ -111,8 +111,8 @@ impl RecordedBytes {
         match kind {
             Collective::Barrier => 0,
             Collective::Bcast => nonzero(self.received).unwrap_or_else(|| share(self.sent, n)),
-            // A root that receives nothing of a scatter, or gives nothing to a gather or reduction, is in
-            // place. It must come to the size that the others have: they choose the same algorithm by it.
+            // A root that receives nothing of a scatter, or sends nothing to a gather or reduction, is in
+            // place. Its size must equal that of the other ranks, so that all select the same algorithm.
             Collective::Scatter => nonzero(self.received).unwrap_or_else(|| share_in_place(self.sent, n)),
             Collective::Gather | Collective::Reduce => {
                 nonzero(self.sent).unwrap_or_else(|| share_in_place(self.received, n))
@@ -132,8 +132,8 @@ fn nonzero(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// One of `n` shares of a total, where the own share is left out if the call was made in place. A total
-/// that both n and n - 1 divide is taken as not in place: the records do not tell.
+/// One of `n` parts of a total, which omits the own part if the call was in place. A total that both n and n -
+/// 1 divide is taken as not in place, since the records do not tell.
 fn share(total: u64, n: u64) -> u64 {
     if !total.is_multiple_of(n) && n > 1 && total.is_multiple_of(n - 1) {
         total / (n - 1)
@@ -142,7 +142,7 @@ fn share(total: u64, n: u64) -> u64 {
     }
 }
 
-/// One of `n` shares of a total that leaves the own share out, unless it cannot do so.
+/// One of `n` parts of a total that omits the own part, if it can.
 fn share_in_place(total: u64, n: u64) -> u64 {
     if n > 1 && total.is_multiple_of(n - 1) {
         total / (n - 1)

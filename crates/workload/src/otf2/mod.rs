@@ -1,8 +1,8 @@
 //! OTF2 archives, as Score-P and others write them, read by the official library.
 //!
-//! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` streams
-//! events, `program` makes operations of them, `collective` knows how Score-P counts bytes, `scan` adds
-//! it all up for people. `docs/formats/otf2.md` says what is read and what is not.
+//! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` reads events,
+//! `program` makes operations, `collective` converts byte counts, `scan` summarises. `docs/formats/otf2.md`
+//! documents what is read.
 //!
 //! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
 
@@ -32,7 +32,7 @@ pub const FORMAT: TraceFormat = TraceFormat {
     info: |anchor| scan::info(Otf2Archive::open(anchor)?, anchor),
 };
 
-/// Whether this build can read OTF2: whether the library was found.
+/// Whether this build can read OTF2.
 pub use ::otf2::is_available;
 
 struct Otf2Trace {

@@ -1,9 +1,8 @@
-//! From the events of one rank to its operations.
+//! The operations of one rank, from its events.
 //!
-//! Time outside MPI functions is computation; time inside is left to the simulator. A receive that is
-//! posted without saying from whom takes its source, tag and size from the event of its completion, and so does
-//! a non-blocking collective with its communicator, root and size; hence operations wait in a queue until those
-//! among them are known.
+//! Time outside MPI functions is computation; the simulator determines the time inside. A receive that is
+//! posted without a source takes source, tag and size from the event of its completion, and a non-blocking
+//! collective its communicator, root and size. Operations wait in a queue until these are known.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,21 +17,20 @@ use crate::mpi_calls::{
 };
 use crate::{Call, Operation, Program, Region, TraceError};
 
-/// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
-/// pass over the events ahead looks for that one completion, so that one that stays open for long costs time,
-/// not memory.
+/// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
+/// for the completion of the first one, which costs time instead of memory.
 pub const QUEUE: usize = 2048;
 
-/// An MPI function that the rank is in.
+/// The current MPI function.
 struct CurrentCall {
     region: MpiRegion,
-    /// Regions entered since, the function itself first.
+    /// Regions entered since its start, the function itself first.
     stack: Vec<u32>,
     /// Requests that completed in it.
     completed: Vec<u64>,
     /// Sends of a Sendrecv, which follow its receives.
     sends: Vec<Operation>,
-    /// The sequence number of the first operation in it.
+    /// Sequence number of its first operation.
     first: u64,
     is_wait: bool,
 }
@@ -45,7 +43,7 @@ enum OpenRequest {
     Collective { number: u64, sequence: u64 },
 }
 
-/// What the completion of a posted receive or collective tells of it.
+/// The completion of a posted receive or collective.
 #[derive(Clone, Copy, Debug)]
 enum RequestCompletion {
     Receive(MessageRecord),
@@ -54,13 +52,13 @@ enum RequestCompletion {
 
 enum QueuedOperation {
     Ready(Operation),
-    /// A receive or non-blocking collective that is not known yet, by OTF2 request.
+    /// A receive or non-blocking collective that is not complete, by OTF2 request.
     Posted {
         request: u64,
         number: u64,
         call: Call,
     },
-    /// One that never completed, or in which no data of the application move.
+    /// One that never completes, or moves no data of the application.
     Dropped,
 }
 
@@ -72,7 +70,7 @@ pub struct Otf2Program {
 }
 
 impl Otf2Program {
-    /// A program that starts at the first event of `events`.
+    /// A program at the first event of `events`.
     pub fn new(archive: Arc<Otf2Archive>, rank: u32, events: Box<dyn EventSource>) -> Otf2Program {
         Otf2Program {
             replay: EventReplay::new(rank),
@@ -89,7 +87,7 @@ impl Program for Otf2Program {
     }
 }
 
-/// State between the events read and the operations given.
+/// State of the replay of one rank's events.
 pub struct EventReplay {
     rank: u32,
     queue: VecDeque<QueuedOperation>,
@@ -100,15 +98,15 @@ pub struct EventReplay {
     next_number: u64,
     /// Time of the first event in ticks.
     origin: Option<u64>,
-    /// Picoseconds since then at which computation went on or time was last taken.
+    /// Time since then, in picoseconds, up to which computation has been counted, and of the last event.
     computing_since: u64,
     last: u64,
-    /// Computation that is not in the queue yet, by region.
+    /// Computation by region that is not in the queue yet.
     computed: Vec<(Option<Region>, u64)>,
-    /// Regions that the rank is in outside MPI, the innermost last: OTF2's id, and the place in the workload's.
+    /// Current regions outside MPI, the innermost last: OTF2's id, and the index in the workload's.
     regions: Vec<(u32, Region)>,
     ended: bool,
-    /// Own rank in communicators, found once.
+    /// Cached own rank in communicators.
     ranks: HashMap<u32, u64>,
 }
 
@@ -132,21 +130,21 @@ impl EventReplay {
         }
     }
 
-    /// Requests that are open.
+    /// Number of open requests.
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// Operations that wait in the queue, known or not.
+    /// Number of queued operations.
     #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// The next operation; none at the end.
+    /// The next operation; `None` at the end.
     ///
     /// # Errors
-    /// The events cannot be read or make no sense.
+    /// The events cannot be read or are invalid.
     pub fn next(
         &mut self,
         definitions: &Definitions,
@@ -182,12 +180,12 @@ impl EventReplay {
         self.queue.pop_front()
     }
 
-    /// Whether the first operation is complete: the function that it was made in has been left.
+    /// Whether the MPI function of the first operation has ended.
     fn is_settled(&self) -> bool {
         self.current.as_ref().is_none_or(|c| self.head < c.first)
     }
 
-    /// Looks for the completion of a request ahead of the events taken so far.
+    /// Searches later events for the completion of a request.
     fn look_ahead(
         &mut self,
         wanted: u64,
@@ -212,14 +210,14 @@ impl EventReplay {
         Ok(())
     }
 
-    /// Settles what was posted at a place of the queue: with what its completion tells, or as never completed.
+    /// Completes a queued operation from its completion, or drops it.
     fn fill(
         &mut self,
         sequence: u64,
         found: Option<RequestCompletion>,
         definitions: &Definitions,
     ) -> Result<(), ReplayFailure> {
-        // One that was settled by looking ahead may have left the queue.
+        // An operation that was completed by searching may have left the queue.
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
@@ -296,8 +294,7 @@ impl EventReplay {
         Ok(())
     }
 
-    /// Picoseconds since the first event. Differences of these are exact over any span: nothing is rounded
-    /// twice.
+    /// Picoseconds since the first event. Differences are exact over any span, since nothing is rounded twice.
     fn clock(&mut self, ticks: u64, definitions: &Definitions) -> Result<u64, String> {
         let origin = *self.origin.get_or_insert(ticks);
         definitions
@@ -309,7 +306,7 @@ impl EventReplay {
         self.current.as_ref().map_or(outside, |c| c.region.call)
     }
 
-    /// Takes the computation up to now, if the rank computes.
+    /// Adds the computation up to now.
     fn compute_until(&mut self, now: u64) {
         if self.current.is_none() {
             let span = now.saturating_sub(self.computing_since);
@@ -341,8 +338,8 @@ impl EventReplay {
         self.queue.push_back(slot);
     }
 
-    /// Computation between two calls is one operation for each region, in the order in which they were entered:
-    /// a region that is left and entered often costs no memory.
+    /// Computation between two calls is one operation for each region, in the order of first entry, so that
+    /// frequent changes of region cost no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
         let operation = |(region, ps)| QueuedOperation::Ready(Operation::Compute { ps, region });
@@ -351,7 +348,7 @@ impl EventReplay {
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
         if let Some(current) = &mut self.current {
-            // Functions called inside MPI (a reduction of the user's, ROMIO's own calls) belong to it.
+            // Functions called inside MPI (user reductions, ROMIO's calls) belong to the MPI function.
             current.stack.push(region);
             return;
         }
@@ -392,7 +389,8 @@ impl EventReplay {
         }
     }
 
-    /// Emits what the function's end decides: the sends of a Sendrecv, then one wait for all that completed.
+    /// Appends what the end of a function determines: the sends of a Sendrecv, then one wait for all completed
+    /// requests.
     fn finish_call(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;
@@ -422,8 +420,8 @@ impl EventReplay {
         }
     }
 
-    /// Waits for what has completed in the function so far: what is started after that may depend on it, as in the
-    /// rounds of a collective.
+    /// Waits for the requests that the function has completed so far: operations that start afterwards may
+    /// depend on them, as in the rounds of a collective.
     fn wait_before_start(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;
@@ -459,8 +457,8 @@ impl EventReplay {
         let call = self.call(Call::Send);
         let (communicator, to) = self.place("send to", message, definitions)?;
         let in_pair = request.is_none() && call == Call::Sendrecv;
-        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or
-        // ranks that send to each other would wait for ever.
+        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or ranks
+        // that send to each other would deadlock.
         let number = (request.is_some() || in_pair || starts_send(call)).then(|| self.number());
         if let (Some(id), Some(number)) = (request, number) {
             self.open(id, OpenRequest::Send { number })?;
@@ -499,7 +497,7 @@ impl EventReplay {
         Ok(())
     }
 
-    /// Queues what is not known yet: its number and place.
+    /// Queues an operation that is not complete yet. Returns its request and sequence number.
     fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
         self.wait_before_start(now);
         let number = self.number();
@@ -536,7 +534,7 @@ impl EventReplay {
         Ok(())
     }
 
-    /// A request is complete: the function that this happens in waits for it.
+    /// Lets the current function wait for a complete request.
     fn note_completion(&mut self, number: u64, now: u64) {
         match &mut self.current {
             Some(current) => current.completed.push(number),
@@ -553,7 +551,7 @@ impl EventReplay {
             Some(OpenRequest::Receive { sequence, .. } | OpenRequest::Collective { sequence, .. }) => {
                 self.fill(sequence, None, definitions)
             }
-            // A cancelled send went out all the same; nobody waits for it.
+            // A cancelled send has left, and no call waits for it.
             Some(_) => Ok(()),
             None => Err(format!("request {id} is cancelled but was never started").into()),
         }
@@ -599,7 +597,7 @@ impl EventReplay {
         })
     }
 
-    /// Communicator and rank in it of a message's other side.
+    /// Communicator and rank in it of the other side of a message.
     fn place(
         &self,
         what: &str,
@@ -637,7 +635,7 @@ impl EventReplay {
             })
     }
 
-    /// The operation of a collective; none where no data of the application move.
+    /// The operation of a collective; `None` if it moves no data of the application.
     fn collective(
         &mut self,
         collective: CollectiveRecord,
@@ -672,14 +670,14 @@ impl EventReplay {
             communicator,
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
-            // That ranks may differ is known, not what each gives to each.
+            // The counts differ between ranks and are not recorded.
             counts: matches!(which, CollectiveKind::Varying(_)).then(Box::default),
             request,
             call,
         }))
     }
 
-    /// What making a communicator costs; nothing for collectives that do not.
+    /// Appends the internal collectives of a call that creates a communicator.
     fn make_communicator(
         &mut self,
         collective: CollectiveRecord,
@@ -713,7 +711,7 @@ impl EventReplay {
         }
     }
 
-    /// A one-sided transfer: whether data go there, and whether they come back.
+    /// A one-sided transfer; `there` and `back` are the directions of its data.
     fn transfer(
         &mut self,
         transfer: RmaRecord,
@@ -722,7 +720,7 @@ impl EventReplay {
         definitions: &Definitions,
     ) -> Result<(), String> {
         let Some(Membership::Group(communicator)) = definitions.window(transfer.window)? else {
-            // Of another library than MPI, or into the rank's own memory.
+            // A window of another paradigm, or the rank's own memory.
             return Ok(());
         };
         let size = definitions.communicators[communicator as usize].len();
@@ -809,7 +807,7 @@ fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
         .ok_or_else(|| format!("communicator {id} is used but not defined"))
 }
 
-/// Whether an `OTF2_CollectiveOp` makes a communicator or window.
+/// Whether an `OTF2_CollectiveOp` creates a communicator or window.
 fn creates(operation: u32) -> bool {
     matches!(operation, 17 | 21)
 }
@@ -842,7 +840,7 @@ fn root(recorded: u32, kind: crate::Collective, own: u64, ranks: usize, inter: b
     }
 }
 
-/// Whether a function starts a send that something else completes.
+/// Whether a function starts a send that another function completes.
 pub fn starts_send(call: Call) -> bool {
     matches!(
         call,

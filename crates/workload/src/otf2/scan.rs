@@ -1,4 +1,4 @@
-//! Sums up an archive in one pass over each rank's events.
+//! Summarises an archive in one pass over each rank's events.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
 use crate::scan::counted_notes;
 use crate::{Call, Operation, TraceError, TraceInfo};
 
-/// Sums up an archive; `anchor` is its file, for the record.
+/// Summarises an archive; `anchor` is its file.
 pub fn info(archive: Otf2Archive, anchor: &Path) -> Result<TraceInfo, TraceError> {
     let archive = Arc::new(archive);
     let mut totals = ArchiveTotals::default();
@@ -44,7 +44,7 @@ struct ArchiveTotals {
     never_complete: u64,
 }
 
-/// How the names of functions that move data without the other side's help begin.
+/// Prefixes of one-sided functions.
 const ONE_SIDED: [&str; 8] = [
     "MPI_Put",
     "MPI_Get",
@@ -56,10 +56,10 @@ const ONE_SIDED: [&str; 8] = [
     "MPI_Compare_and_swap",
 ];
 
-/// How the names of functions that look for a message without taking it begin.
+/// Prefixes of probes.
 const PROBES: [&str; 4] = ["MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"];
 
-/// The program of a rank runs to its end, so that an archive that has been summed up can be simulated.
+/// Runs the program of a rank to its end, so that a summarised archive can be simulated.
 fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) -> Result<(), TraceError> {
     let mut counted = CountedEvents {
         cursor: EventCursor::new(archive.clone(), rank),
@@ -92,7 +92,7 @@ fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) 
     Ok(())
 }
 
-/// A cursor that counts what passes.
+/// An event source that counts events.
 struct CountedEvents<'a> {
     cursor: EventCursor,
     archive: &'a Otf2Archive,
@@ -272,7 +272,7 @@ impl ArchiveTotals {
         notes
     }
 
-    /// Calls of functions whose names start with one of `names` (`MPI_Get_count` and the like excepted).
+    /// Number of calls of functions with these prefixes (except `MPI_Get_count` and the like).
     fn calls_of(&self, names: &[&str]) -> u64 {
         let counts = |call: &str| {
             let transfers = ["MPI_Get", "MPI_Get_accumulate"].contains(&call) || !call.starts_with("MPI_Get");
