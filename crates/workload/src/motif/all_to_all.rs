@@ -1,4 +1,4 @@
-//! all-to-all: the collective of all ranks, again and again.
+//! all-to-all: repeated all-to-alls of all ranks.
 //!
 //! Source: SST's motif `Alltoall` (sst-elements, `ember/mpi/motifs/emberalltoall`).
 

@@ -48,7 +48,7 @@ pub(super) const MOTIF: Motif = Motif {
         let points = cells(section, ["nx", "ny", "nz"], [100; 3])?;
         let item = u64::from(count(section, "item_bytes", 8, MAX_COUNT)?);
         let [nx, ny, nz] = points;
-        // The largest part of any all-to-all is at most all that the largest rank has.
+        // The largest part of any all-to-all is at most the data of the largest rank.
         let columns = u64::from(ranks / rows);
         let rows = u64::from(rows);
         let half = nx / 2 + 1;
@@ -91,7 +91,7 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// So many points over so many ranks, as evenly as can be; the first ones get what is over.
+/// Points divided over ranks as evenly as possible; the first ranks get the remainder.
 struct EvenParts {
     all: u64,
     over: u64,
@@ -103,7 +103,7 @@ impl EvenParts {
     }
 }
 
-/// Rank number r is in column r / rows, at r % rows of it, and in row r % rows. Pencils lie along x, then y, then z.
+/// Rank r is at position r % rows of column r / rows, and in row r % rows. Pencils lie along x, then y, then z.
 struct Fft3d {
     rows: u64,
     columns: u64,
@@ -118,7 +118,7 @@ struct Fft3d {
     barriers: bool,
 }
 
-/// One all-to-all, and whether it goes back.
+/// Direction of an all-to-all.
 #[derive(Clone, Copy, PartialEq)]
 enum TransformDirection {
     There,
@@ -126,7 +126,7 @@ enum TransformDirection {
 }
 
 impl Fft3d {
-    /// Turns pencils along x into pencils along y, in the rank's column.
+    /// Transposes pencils along x into pencils along y, in the rank's column.
     fn in_column(&self, row: u64, column: u64, way: TransformDirection, script: &mut Script) {
         let part = |x: u64, y: u64| {
             self.complex_bytes * self.half.of(x) * self.y_over_rows.of(y) * self.z.of(column)
@@ -140,7 +140,7 @@ impl Fft3d {
         }
     }
 
-    /// Turns pencils along y into pencils along z, in the rank's row.
+    /// Transposes pencils along y into pencils along z, in the rank's row.
     fn in_row(&self, row: u64, column: u64, way: TransformDirection, script: &mut Script) {
         let part = |y: u64, z: u64| {
             self.complex_bytes * self.half.of(row) * self.y_over_columns.of(y) * self.z.of(z)
@@ -182,7 +182,7 @@ impl Skeleton for Fft3d {
         self.in_row(row, column, TransformDirection::Back, script);
         script.compute(self.compute_ps);
         self.in_column(row, column, TransformDirection::Back, script);
-        // The last transform of the way back, complex to real, takes twice as long.
+        // The last inverse transform, complex to real, takes twice as long.
         script.compute(2 * self.compute_ps);
         if self.barriers {
             script.barrier();

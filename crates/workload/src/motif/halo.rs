@@ -1,9 +1,9 @@
-//! Exchanges with neighbours in a grid of three dimensions: what the halo motifs and the multigrids share.
+//! Exchanges with neighbours in a grid of three dimensions, for halo motifs and multigrids.
 
 use super::RankGrid;
 use super::skeleton::Script;
 
-/// One direction that a rank exchanges with.
+/// A direction of exchange.
 pub(super) struct HaloDirection {
     pub offset: [i32; 3],
     pub tag: u32,
@@ -26,7 +26,7 @@ pub(super) static FACES: [HaloDirection; 6] = [
     to(0, 0, -1, 4000),
 ];
 
-/// The twelve edges, likewise.
+/// The twelve edges in Ember's order and with its tags.
 pub(super) static EDGES: [HaloDirection; 12] = [
     to(-1, -1, 0, 8000),
     to(0, -1, -1, 8000),
@@ -42,8 +42,7 @@ pub(super) static EDGES: [HaloDirection; 12] = [
     to(0, 1, -1, 8000),
 ];
 
-/// The eight corners, in the order in which Ember names them. It gives them no tag; this one goes on with its
-/// series.
+/// The eight corners in Ember's order. Ember gives them no tag; this one continues its series.
 pub(super) static CORNERS: [HaloDirection; 8] = [
     to(-1, -1, -1, 16_000),
     to(-1, -1, 1, 16_000),
@@ -56,7 +55,7 @@ pub(super) static CORNERS: [HaloDirection; 8] = [
 ];
 
 impl HaloDirection {
-    /// Of a block of so many cells along each side, the cells that the neighbour in this direction needs.
+    /// Cells of a block that the neighbour in this direction needs.
     pub fn cells(&self, sides: [u64; 3]) -> [u64; 3] {
         let mut cells = sides;
         for (cell, step) in cells.iter_mut().zip(self.offset) {
@@ -68,7 +67,7 @@ impl HaloDirection {
     }
 }
 
-/// Begins to receive from and to send to each neighbour that is there, in turn; `bytes` in each direction.
+/// Starts a receive and a send for each neighbour; `bytes` in each direction.
 pub(super) fn exchange<'d>(
     grid: &RankGrid<3>,
     rank: u32,

@@ -64,7 +64,7 @@ pub(super) const MOTIF: Motif = Motif {
 
 struct Halo3d {
     grid: RankGrid<3>,
-    /// Of a message along each dimension.
+    /// Bytes of a message along each dimension.
     bytes: [u64; 3],
     iterations: u64,
     compute_ps: u64,

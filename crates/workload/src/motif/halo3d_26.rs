@@ -1,7 +1,7 @@
-//! halo3d-26: exchange with all neighbours of a block, all at once.
+//! halo3d-26: simultaneous exchange with all neighbours of a block.
 //!
-//! Source: Ember, `mpi/halo3d-26/halo3d-26.c`. That code finds its eight corner neighbours and never talks to
-//! them; SST's motif `Halo3D26` does. `corners` chooses.
+//! Source: Ember, `mpi/halo3d-26/halo3d-26.c`, which finds its eight corner neighbours and sends them nothing;
+//! SST's motif `Halo3D26` does. `corners` selects.
 
 use crate::{Collective, WORLD};
 
@@ -81,7 +81,7 @@ pub(super) const MOTIF: Motif = Motif {
 
 struct Halo3d26 {
     grid: RankGrid<3>,
-    /// Directions in the order in which messages leave, with their sizes.
+    /// Directions in the order of messages, with their sizes.
     exchanges: Vec<(&'static HaloDirection, u64)>,
     iterations: u64,
     compute_ps: u64,
@@ -94,7 +94,8 @@ impl Skeleton for Halo3d26 {
         self.grid.ranks()
     }
 
-    /// One direction, or the end of an iteration: operations of all directions are never in memory together.
+    /// A step is one direction or the end of an iteration, so that operations of all directions are never in
+    /// memory together.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let parts = self.exchanges.len() as u64 + 1;
         let (iteration, part) = (step / parts, step % parts);

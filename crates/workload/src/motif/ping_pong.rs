@@ -1,4 +1,4 @@
-//! ping-pong: pairs of ranks send a message there and back, for one size or several.
+//! ping-pong: pairs of ranks send a message there and back, for one or several sizes.
 //!
 //! Source: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size.
 
@@ -140,7 +140,7 @@ struct PingPong {
 }
 
 impl PingPong {
-    /// The other rank of the pair, none for one who is alone.
+    /// The other rank of the pair; `None` for a rank without partner.
     fn peer(&self, rank: u32) -> Option<u32> {
         let half = self.ranks / 2;
         match self.pairs {

@@ -1,7 +1,7 @@
-//! random-pairs: each rank exchanges with one of the other half, found by lot.
+//! random-pairs: each rank exchanges with a random rank of the other half.
 //!
-//! Source: Chatterbug, `pairs/pairs.C`. Its lot is that of the C library; ours is SplitMix64 (G. L. Steele, D. Lea,
-//! C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) and a shuffle of Fisher and Yates.
+//! Source: Chatterbug, `pairs/pairs.C`, which uses the random numbers of the C library. Here they are
+//! SplitMix64 with the shuffle of Fisher and Yates.
 
 use crate::traffic::{Random, SplitMix};
 
@@ -57,7 +57,7 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct RandomPairs {
-    /// Of each rank.
+    /// Partner of each rank.
     partners: Vec<u32>,
     bytes: u64,
     iterations: u64,

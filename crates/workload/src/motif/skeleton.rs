@@ -1,14 +1,14 @@
-//! What a motif has to say, and how it becomes a workload.
+//! The interface of motifs, and workloads made of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Call, Collective, Communicator, Counts, Operation, Program, TraceError, WORLD, Workload};
 
-/// What the ranks of an application do, step by step.
+/// The operations of an application's ranks, step by step.
 ///
-/// How much a step is, is the motif's choice: an iteration, a block of a sweep. The operations of one step are
-/// in memory at a time.
+/// The motif chooses the size of a step: an iteration, a block of a sweep. The operations of one step are in
+/// memory at a time.
 pub trait Skeleton: Send + Sync + 'static {
     /// Number of ranks.
     fn ranks(&self) -> u32;

@@ -1,11 +1,10 @@
-//! The routers of a network and what each is linked to, for patterns that follow links.
+//! The links between routers of a network, for patterns that follow links.
 
 use super::Geometry;
 
-/// For each router the routers at the far ends of its links, one entry for each link: memory as for the
-/// links of the network.
+/// The routers at the far ends of each router's links, one entry for each link.
 pub(super) struct RouterLinks {
-    /// Where the links of each router begin in `ends`, and the number of all.
+    /// Start of each router's links in `ends`, and the number of all links.
     first: Box<[usize]>,
     ends: Box<[u32]>,
 }

@@ -1,7 +1,7 @@
-//! All-to-all: every host goes round through all others in turn.
+//! All-to-all: every host cycles through all others.
 //!
-//! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace no host is sent to
-//! by two at once: the linear shift of an all-to-all exchange.
+//! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace each host receives
+//! from one host at a time: the linear shift of an all-to-all exchange.
 
 use super::{Pattern, PatternKind, Random};
 
@@ -18,7 +18,7 @@ struct AllToAllPattern;
 impl Pattern for AllToAllPattern {
     fn destination(&self, source: u32, hosts: u32, index: u64, _: &mut dyn Random) -> Option<u32> {
         let others = u64::from(hosts - 1);
-        // A lone host has no others.
+        // A job of one host sends nothing.
         let step = 1 + index.checked_rem(others)?;
         Some(((u64::from(source) + step) % u64::from(hosts)) as u32)
     }

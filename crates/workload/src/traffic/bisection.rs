@@ -1,7 +1,7 @@
-//! Bisection: each host of one half of the host numbers to its partner in the other, and back.
+//! Bisection: each host of one half of the host numbers exchanges with its partner in the other half.
 //!
-//! Host numbers are divided in the middle, which divides a grid of an even size in its last dimension, and
-//! groups of an even number, where their cables are fewest.
+//! Dividing host numbers in the middle divides a grid of even size in its last dimension, and an even number of
+//! groups, where they have the fewest links.
 
 use super::PatternKind;
 use super::pair::PartnerPattern;

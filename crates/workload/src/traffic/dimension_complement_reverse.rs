@@ -1,10 +1,10 @@
 //! Dimension complement reverse: coordinates in reverse order, each counted from the other end.
 //!
 //! N. McDonald, M. Isaev, A. Flores, A. Davis, J. Kim, "Practical and efficient incremental adaptive routing
-//! for HyperX networks", SC 2019: adverse to HyperX, as all hosts of a line of routers go to one and the same
-//! line, in three dimensions with routing in the order of dimensions over one link: with p hosts on each of
-//! S x S x S routers, S even, at most 1/(S p) of the injection bandwidth gets through. On a mesh, all routers
-//! of a row meet in one column.
+//! for HyperX networks", SC 2019. It is adverse to HyperX: all hosts of a line of routers send to one line, in
+//! three dimensions with dimension-order routing over one link. With p hosts on each of S x S x S routers, S
+//! even, at most 1/(S p) of the injection bandwidth is delivered. On a mesh, the routers of a row send to one
+//! column.
 
 use config::{Error, Section};
 
@@ -22,7 +22,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 /// The partner of each host.
 ///
 /// # Errors
-/// No coordinates, or sizes that are others in reverse order.
+/// There are no coordinates, or the sizes differ in reverse order.
 pub(super) fn partner(
     section: &Section,
     place: &PatternContext<'_>,

@@ -16,7 +16,7 @@ struct Exponential {
 }
 
 impl Arrival for Exponential {
-    /// The process has no memory: the first gap is distributed as the others.
+    /// The process is memoryless: the first gap has the same distribution.
     fn gap_ps(&self, _index: u64, random: &mut dyn Random) -> u64 {
         self.mean.scaled(minus_ln(random.next_u64()))
     }

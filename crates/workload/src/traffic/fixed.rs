@@ -17,7 +17,7 @@ struct FixedGap {
 impl Arrival for FixedGap {
     fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
         match index {
-            // Without a phase all hosts would send at once.
+            // A random phase, so that hosts do not send at the same time.
             0 => random.below(self.mean.ps().max(1)),
             _ => self.mean.step(index),
         }
@@ -55,7 +55,7 @@ mod tests {
             .collect();
         assert_eq!(gaps.iter().sum::<u64>(), 40_961_000);
         assert!(gaps.iter().all(|g| [10_240, 10_241].contains(g)));
-        // So late in a run that the time itself has wrapped.
+        // A time so late that it has wrapped.
         assert_eq!(
             FixedGap { mean }.gap_ps(u64::MAX, &mut ScriptedRandom(vec![])),
             10_240

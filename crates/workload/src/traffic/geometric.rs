@@ -3,15 +3,15 @@
 use super::Random;
 use super::logarithm::minus_ln;
 
-/// The number of trials up to and with the first success.
+/// Number of trials up to the first success.
 pub(super) struct GeometricGap {
-    /// -ln of the probability of failure, in units of 2^-58; none: no trial fails.
+    /// -ln of the probability of failure, in units of 2^-58; `None` if no trial fails.
     minus_ln_failure: Option<u64>,
 }
 
 impl GeometricGap {
-    /// Successes with the probability `numerator` / `denominator`, above 0 and at most 1. The mean number of
-    /// trials is off by the factor 1 + 2^-56 / probability at most.
+    /// Successes with the probability `numerator` / `denominator`, above 0 and at most 1. The relative error of
+    /// the mean is at most 2^-56 / probability.
     pub(super) fn new(numerator: u64, denominator: u64) -> GeometricGap {
         if numerator >= denominator {
             return GeometricGap {
@@ -26,7 +26,7 @@ impl GeometricGap {
         }
     }
 
-    /// At least 1.
+    /// Draws a number of at least 1.
     pub(super) fn draw(&self, random: &mut dyn Random) -> u64 {
         match self.minus_ln_failure {
             None => 1,
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(half.draw(&mut ScriptedRandom(vec![(1 << 63) - 1])), 2);
         // At 2^-64, within the rounding of the logarithm.
         assert!([64, 65].contains(&half.draw(&mut ScriptedRandom(vec![0]))));
-        // The least that can be asked for ends, too.
+        // The smallest probability ends, too.
         assert!(GeometricGap::new(1, u64::MAX).draw(&mut ScriptedRandom(vec![0])) > 1 << 58);
     }
 

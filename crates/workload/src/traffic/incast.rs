@@ -1,7 +1,7 @@
 //! Incast: all hosts send to a few, which send nothing themselves.
 //!
-//! The name is of data centres (A. Phanishayee et al., "Measurement and analysis of TCP throughput collapse in
-//! cluster-based storage systems", FAST 2008): many servers answer one client at the same time.
+//! The term comes from data centres (A. Phanishayee et al., "Measurement and analysis of TCP throughput
+//! collapse in cluster-based storage systems", FAST 2008): many servers answer one client at the same time.
 
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
@@ -24,7 +24,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 };
 
 struct IncastPattern {
-    /// In ascending order.
+    /// Targets in ascending order.
     targets: Box<[u32]>,
 }
 

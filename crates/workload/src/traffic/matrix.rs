@@ -1,12 +1,11 @@
-//! A traffic matrix from a file: how much of what each host sends goes where.
+//! A traffic matrix from a file: the destinations of each host's messages.
 //!
-//! CSV, one row for each pair of hosts that communicate: `source,destination,weight`, host numbers of the job
-//! and whole numbers such as bytes, in any order; pairs that come several times add up. A first line with
-//! these three words, empty lines and lines that begin with `#` are skipped. Memory is that of the rows,
-//! whatever the number of hosts.
+//! CSV with one row `source,destination,weight` for each communicating pair of hosts: host numbers of the job
+//! and a whole number such as bytes, in any order. Repeated pairs add up. A first line with these three words,
+//! empty lines and lines that begin with `#` are skipped. Memory is proportional to the rows.
 //!
-//! Weights divide what one source sends: each that has a row sends at the job's load, the others are silent.
-//! What a host sends to itself never enters the network: such rows are skipped.
+//! Weights divide the messages of one source: each source with a row sends at the job's load, the others are
+//! silent. Rows from a host to itself are skipped, as they do not enter the network.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -39,15 +38,15 @@ struct MatrixRow {
 }
 
 struct Matrix {
-    /// By source: where its destinations begin, and the number of all.
+    /// Start of each source's destinations, and the number of all destinations.
     first: Box<[usize]>,
     destinations: Box<[u32]>,
-    /// Sum of the weights of a source up to and with this destination.
+    /// Cumulative weights of a source's destinations.
     cumulative: Box<[u64]>,
 }
 
 impl Matrix {
-    /// The error says what is wrong, after the name of the file.
+    /// The error follows the file name.
     fn read(path: &Path, hosts: u32) -> Result<Matrix, String> {
         let file = File::open(path).map_err(|error| format!(": {error}"))?;
         let mut rows = Vec::new();
@@ -88,7 +87,7 @@ impl Matrix {
     }
 }
 
-/// The entry of a line, if it has one that counts.
+/// The row of a line; `None` if it is skipped.
 fn row(line: &str, is_first: bool, hosts: u32) -> Result<Option<MatrixRow>, String> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();

@@ -1,8 +1,8 @@
-//! Nearest neighbour: to the routers that are one link away, in all directions with the same probability.
+//! Nearest neighbour: to the routers one link away, with equal probability in all directions.
 //!
 //! On a grid, these are the routers with one coordinate one greater or less, as in W. J. Dally and B. Towles
-//! 2004, section 3.2 ("nearest neighbor"), in its two-way form. Where no router with hosts is one link away,
-//! as in a fat tree, the nearest hosts are those of the same router.
+//! 2004, section 3.2 ("nearest neighbor"), in both directions. Where no router with hosts is one link away, as
+//! in a fat tree, the nearest hosts are those of the same router.
 
 use super::adjacency::RouterLinks;
 use super::block::HostBlock;
@@ -39,7 +39,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 
 struct NearestNeighbour {
     hosts_per_router: u32,
-    /// Where the neighbours of each router with hosts begin in `ends`, and the number of all.
+    /// Start of each router's neighbours in `ends`, and the number of all neighbours.
     first: Box<[usize]>,
     /// The first host of the router at the end of each link.
     ends: Box<[u32]>,

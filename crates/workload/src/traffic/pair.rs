@@ -1,8 +1,8 @@
-//! What patterns share in which every source has one destination.
+//! Patterns in which every source has one destination.
 
 use super::{Pattern, Random};
 
-/// Sends all that a source has to one partner; a source that is its own partner is silent.
+/// Sends all messages of a source to one partner. A source that is its own partner is silent.
 pub(super) struct PartnerPattern<F>(pub(super) F);
 
 impl<F: Fn(u32) -> u32 + Send + Sync> Pattern for PartnerPattern<F> {

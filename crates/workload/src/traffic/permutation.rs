@@ -1,7 +1,7 @@
-//! Random permutation: each host to one other, each receives from one other, drawn once for the run.
+//! Random permutation: each host sends to one other and receives from one other, drawn once per run.
 //!
-//! All permutations are equally likely (Fisher and Yates), those with fixed points, too: on the average, one
-//! host is its own partner, and silent. BookSim: `randperm`.
+//! All permutations are equally likely (Fisher and Yates), including those with fixed points: on average, one
+//! host is its own partner and silent. BookSim: `randperm`.
 
 use super::PatternKind;
 use super::pair::PartnerPattern;

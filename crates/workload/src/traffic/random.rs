@@ -1,13 +1,13 @@
-//! Random numbers that the caller provides.
+//! Random numbers from the caller.
 
-/// A source of random numbers: in a simulation, the stream of the host that sends.
+/// A source of random numbers. In a simulation it is the stream of the sending host.
 pub trait Random {
     /// 64 uniformly random bits.
     fn next_u64(&mut self) -> u64;
 
-    /// A number below `bound`, each with exactly the same probability; `bound` must not be 0.
+    /// A uniformly distributed number below `bound`, which must not be 0.
     ///
-    /// Draws once, and again with a probability below `bound` / 2^64. Lemire, *Fast random integer
+    /// Draws once, and again with a probability below `bound` / 2^64. Source: Lemire, *Fast random integer
     /// generation in an interval* (ACM TOMACS 29, 2019).
     fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below 0");
@@ -38,7 +38,7 @@ impl Random for SplitMix {
 pub mod tests {
     use super::*;
 
-    /// Gives what it was given.
+    /// Replays given numbers.
     pub struct ScriptedRandom(pub Vec<u64>);
 
     impl Random for ScriptedRandom {

@@ -1,8 +1,8 @@
-//! Tornado: in each dimension nearly half of the way around, always in the same direction.
+//! Tornado: in each dimension to the router almost halfway around, in one direction.
 //!
-//! Dally and Towles 2004, table 3.1: d_x = s_x + ceil(k/2) - 1 mod k. With minimal routing all turn the same
-//! way round a ring of k routers, whose links that way carry the traffic of ceil(k/2) - 1 routers each, and
-//! the others none. BookSim: `tornado`.
+//! Dally and Towles 2004, table 3.1: d_x = s_x + ceil(k/2) - 1 mod k. With minimal routing all traffic takes
+//! the same direction around a ring of k routers, whose links in that direction carry the traffic of ceil(k/2)
+//! - 1 routers each, and the others none. BookSim: `tornado`.
 
 use super::pair::PartnerPattern;
 use super::{PatternKind, RouterGrid};

@@ -1,8 +1,7 @@
 //! Matrix transpose: hosts are the elements of a square matrix, row by row, and exchange across its diagonal.
 //!
-//! Dally and Towles 2004, table 3.1, as a bit permutation: d_i = s_((i + b/2) mod b) of b bits, an even number
-//! of them; that is the transposed index where the side of the matrix is a power of two. BookSim:
-//! `transpose`.
+//! Dally and Towles 2004, table 3.1, as a bit permutation: d_i = s_((i + b/2) mod b) of b bits, b even. It is
+//! the transposed index where the side of the matrix is a power of two. BookSim: `transpose`.
 
 use super::PatternKind;
 use super::pair::PartnerPattern;

@@ -117,7 +117,7 @@ mod tests {
             let pattern = UniformPattern { include_self };
             let mut found = Vec::new();
             pattern.shares(source, hosts, &mut |host, share| found.push((host, share)));
-            // A lone host is silent.
+            // A single host is silent.
             let expected = (0..hosts).filter(|host| include_self || *host != source);
             let expected: Vec<(u32, f64)> = expected.map(|host| (host, 1.0 / f64::from(choices))).collect();
             assert_eq!(found, expected);

@@ -1,11 +1,9 @@
-//! Sizes from a cumulative distribution in a file, as those of web search and data mining clusters are
-//! published and handed on between simulators.
+//! Sizes from a cumulative distribution in a file, as published for web search and data mining clusters.
 //!
-//! A row for each point of the curve: a size in bytes and the share of messages up to it, `1460,0.35` or
-//! `1460 35`; sizes and shares do not fall, and the last share is 1 (or 100, then all are in percent). Between
-//! two points, all sizes have the same probability; what the first point has is all of its size. Two points
-//! with the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares are resolved
-//! to nine decimals.
+//! Each row is a point of the curve: a size in bytes and the share of messages up to it, `1460,0.35` or `1460
+//! 35`. Sizes and shares do not decrease, and the last share is 1 (or 100, then all are percentages). Sizes
+//! between two points have equal probability; all messages of the first point have its size. Two points with
+//! the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares have nine decimals.
 
 use super::super::{MeanBytes, Random};
 use super::{LARGEST, SizeDistribution, SizeKind};
@@ -25,7 +23,7 @@ pub(super) const KIND: SizeKind = SizeKind {
     },
 };
 
-/// A point of the curve: a size, and the messages up to it in units of 1e-9.
+/// A point of the curve: a size, and the share up to it in units of 1e-9.
 #[derive(Clone, Copy)]
 struct Point {
     bytes: u64,
@@ -38,7 +36,7 @@ struct Cumulative {
 }
 
 impl Cumulative {
-    /// The error says what is wrong, after the name of the file.
+    /// The error follows the file name.
     fn parse(text: &str) -> Result<Cumulative, String> {
         let mut points: Vec<Point> = Vec::new();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -80,7 +78,7 @@ impl Cumulative {
     }
 }
 
-/// What comes with a point: its share, and twice the mean size.
+/// Contribution of a point: its share, and twice its mean size.
 fn segment(before: Option<Point>, point: Point) -> (u64, u64) {
     match before {
         None => (point.upto, 2 * point.bytes),
@@ -89,7 +87,7 @@ fn segment(before: Option<Point>, point: Point) -> (u64, u64) {
     }
 }
 
-/// Shares are resolved to this part.
+/// Resolution of shares.
 const STEPS: u64 = 1_000_000_000;
 
 fn point(line: &str) -> Result<Point, String> {
@@ -112,7 +110,7 @@ fn point(line: &str) -> Result<Point, String> {
     Ok(Point { bytes, upto })
 }
 
-/// A decimal number up to 100 in units of 1e-9, read exactly.
+/// Parses a decimal number up to 100 in units of 1e-9 exactly.
 fn decimal(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let are_digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());

@@ -7,7 +7,7 @@ use super::super::geometric::GeometricGap as Trials;
 use super::super::{MeanBytes, Random};
 use super::{SizeDistribution, SizeKind};
 
-/// With it, no size that can be drawn (44.4 times the mean) is beyond the largest message.
+/// Largest mean. No size that can be drawn (44.4 times the mean) exceeds the largest message.
 const LARGEST_MEAN: Bytes = Bytes { bytes: 1 << 30 };
 
 pub(super) const KIND: SizeKind = SizeKind {

@@ -1,6 +1,6 @@
-//! How large messages are: all the same, or each drawn from a distribution.
+//! Sizes of messages: constant, or drawn from a distribution.
 //!
-//! Loads count mean sizes, which are therefore known exactly: to 2^-16 byte.
+//! Loads refer to mean sizes, which are therefore exact to 2^-16 byte.
 
 mod bimodal;
 mod file;
@@ -31,11 +31,11 @@ pub type SizeKind = TrafficKind<fn(&Section, &Path) -> Result<Box<dyn SizeDistri
 /// All distributions, in alphabetical order.
 pub static SIZES: &[SizeKind] = &[bimodal::KIND, file::KIND, geometric::KIND, uniform::KIND];
 
-/// The size of messages that `traffic` (`job.traffic`) gives: its `message` is a size, by default
-/// `default` bytes, or a table that names a `distribution`. Paths are relative to `folder`.
+/// The size of messages in `message` of `traffic` (`job.traffic`): a size, by default `default` bytes, or a
+/// table that names a `distribution`. Paths are relative to `folder`.
 ///
 /// # Errors
-/// Neither of the two, an unknown distribution, or parameters that make no sense.
+/// It is neither, the distribution is unknown, or its parameters are invalid.
 pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn SizeDistribution>, Error> {
     if traffic.has("message")
         && let Ok(section) = traffic.section("message")
@@ -51,7 +51,7 @@ pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn Si
     Ok(Box::new(Constant { bytes }))
 }
 
-/// The bytes of a size that a message can have.
+/// The bytes of a valid message size.
 fn in_range(section: &Section, key: &str, size: Bytes) -> Result<u64, Error> {
     if size.bytes == 0 || size > LARGEST {
         let message = format!("{size} is out of range; expected 1 B to {LARGEST}");
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Draws so many sizes, whose mean has to be what the distribution says it is.
+    /// Draws sizes and checks their mean.
     pub(super) fn draw(size: &dyn SizeDistribution, n: usize) -> Vec<u64> {
         let mut random = SplitMix(8);
         let drawn: Vec<u64> = (0..n).map(|_| size.bytes(&mut random)).collect();

@@ -1,4 +1,4 @@
-//! All sizes between two with the same probability.
+//! All sizes in a range with equal probability.
 
 use config::Bytes;
 
