@@ -1,5 +1,4 @@
-//! Stands in for the library where the build found none: opening or making an archive is an
-//! error, so nothing else can happen.
+//! Replaces the library where the build found none. Opening or creating an archive is an error.
 
 use std::path::Path;
 

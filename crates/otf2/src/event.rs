@@ -1,4 +1,4 @@
-//! Events as the C side has them.
+//! Conversion of events between C and Rust.
 
 use crate::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
@@ -19,7 +19,7 @@ pub(crate) struct RawEvent {
 const _: () = assert!(size_of::<RawEvent>() == 48);
 
 impl RawEvent {
-    /// As Rust has it.
+    /// Converts to Rust.
     pub fn event(&self) -> TimedEvent {
         let raw = self;
         let message = MessageRecord {
@@ -81,7 +81,7 @@ impl RawEvent {
         }
     }
 
-    /// The event for the C side; none for records that are only read.
+    /// Converts to C; `None` for records that can only be read.
     pub fn new(event: &TimedEvent) -> Option<RawEvent> {
         let time = event.time;
         let plain = |kind, peer| RawEvent {

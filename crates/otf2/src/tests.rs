@@ -1,4 +1,4 @@
-//! What is written comes back; what is wrong is said.
+//! Archives are read as they were written; errors are reported.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn message(peer: u32, tag: u32, bytes: u64) -> MessageRecord {
     }
 }
 
-/// Location 0 sends as often as said, location 1 receives as often.
+/// Location 0 sends a number of messages, location 1 receives them.
 fn events(location: u64, messages: u64) -> Vec<TimedEvent> {
     let mut events = Vec::new();
     for n in 0..messages {

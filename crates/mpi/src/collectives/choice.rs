@@ -142,7 +142,7 @@ impl SelectionRule {
             && self.power_of_two.is_none_or(|is| ranks.is_power_of_two() == is)
     }
 
-    fn to_json(&self) -> Json {
+    fn json(&self) -> Json {
         let mut shown = Map::new();
         if let Some(bytes) = self.below {
             shown.insert("below".into(), Bytes { bytes }.show());
@@ -334,7 +334,7 @@ impl RuleSetting {
     fn of(rules: &[SelectionRule]) -> RuleSetting {
         RuleSetting::Default(match rules {
             [only] if only.is_unconditional() => only.algorithm.name.into(),
-            _ => rules.iter().map(SelectionRule::to_json).collect(),
+            _ => rules.iter().map(SelectionRule::json).collect(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! stencil4d: exchange with eight neighbours in a grid of four dimensions, as in lattice QCD, all at once.
+//! stencil4d: simultaneous exchange with eight neighbours in a grid of four dimensions, as in lattice QCD.
 //!
 //! Source: Chatterbug, `stencil4d/stencil4d.C`.
 
@@ -64,7 +64,7 @@ pub(super) const MOTIF: Motif = Motif {
 
 struct Stencil4d {
     grid: RankGrid<4>,
-    /// Of a message along each dimension.
+    /// Bytes of a message along each dimension.
     bytes: [u64; 4],
     iterations: u64,
     compute_ps: u64,
@@ -72,7 +72,7 @@ struct Stencil4d {
 }
 
 impl Stencil4d {
-    /// The neighbour so many steps along a dimension.
+    /// The neighbour at an offset along a dimension.
     fn neighbour(&self, rank: u32, dimension: usize, step: i32) -> Option<u32> {
         let mut offset = [0; 4];
         offset[dimension] = step;
@@ -90,11 +90,11 @@ impl Skeleton for Stencil4d {
             script.barrier();
         }
         script.compute(self.compute_ps);
-        // A message has the tag of the side that it comes in by: 1 and 2 along x, up to 7 and 8 along t. The
-        // order and the odd pairs are Chatterbug's.
+        // The tag of a message names the side on which it arrives: 1 and 2 along x, up to 7 and 8 along t.
+        // Order and pairs are Chatterbug's.
         let tags = |dimension: usize| {
             let (low, high) = (2 * dimension as u32 + 1, 2 * dimension as u32 + 2);
-            // Along x, what comes from above has the even tag; along the others, the odd one.
+            // Along x, messages from above have the even tag; along the others, the odd one.
             if dimension == 0 { (high, low) } else { (low, high) }
         };
         let mut receives = 0;

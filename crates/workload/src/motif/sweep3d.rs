@@ -53,12 +53,12 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// Where the sweeps go, along x and y, and their tags. Ember's order: top and bottom have the same.
+/// Directions of the sweeps along x and y, and their tags. In Ember's order, top and bottom have the same.
 const SWEEPS: [([i32; 2], u32); 4] = [([1, 1], 1000), ([-1, 1], 2000), ([-1, -1], 3000), ([1, -1], 4000)];
 
 struct Sweep3d {
     grid: RankGrid<2>,
-    /// Of a message along x and along y.
+    /// Bytes of a message along x and along y.
     bytes: [u64; 2],
     blocks: u64,
     iterations: u64,
@@ -71,7 +71,7 @@ impl Skeleton for Sweep3d {
         self.grid.ranks()
     }
 
-    /// A block of a sweep.
+    /// One step is one block of a sweep.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let sweep = step / self.blocks;
         let ([x, y], tag) = SWEEPS[(sweep % 4) as usize];

@@ -1,5 +1,5 @@
-//! All ranks of a motif against each other, symbolically: no time, no network, and no message that leaves
-//! before its receive is there.
+//! Executes all ranks of a motif symbolically: without time and network. No message leaves before its receive
+//! is posted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub fn section(name: &str, parameters: &str) -> Section {
     Section::from_toml(&text, "x.toml").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A motif that has to be possible, and all of whose parameters have to be known.
+/// A valid motif whose parameters are all known.
 pub fn open(name: &str, parameters: &str) -> Arc<dyn Workload> {
     let section = section(name, parameters);
     let workload = super::read(&section).unwrap_or_else(|e| panic!("{e}\n{name}: {parameters}"));
@@ -24,7 +24,7 @@ pub fn open(name: &str, parameters: &str) -> Arc<dyn Workload> {
     workload
 }
 
-/// What is wrong with these parameters.
+/// The error of invalid parameters.
 pub fn error(name: &str, parameters: &str) -> String {
     super::read(&section(name, parameters))
         .map(|_| ())
@@ -32,13 +32,13 @@ pub fn error(name: &str, parameters: &str) -> String {
         .to_string()
 }
 
-/// What all ranks of a motif do together.
+/// Totals over all ranks of a motif.
 #[derive(Debug, Default)]
 pub struct MotifTotals {
     pub messages: u64,
     pub bytes: u64,
     pub compute_ps: u64,
-    /// From every rank to every rank, itself included.
+    /// Messages from every rank to every rank, itself included.
     pub all_to_all_bytes: u64,
     calls: BTreeMap<&'static str, u64>,
 }
@@ -53,18 +53,18 @@ impl MotifTotals {
 /// Communicator, sender, receiver, tag.
 type Envelope = (Communicator, u32, u32, u32);
 
-/// A side of a message that waits for the other: whose it is, its request (none: blocking), bytes.
+/// One side of a message that waits for the other: rank, request (`None` if blocking), bytes.
 type Side = (u32, Option<u64>, u64);
 
 struct RankProgress {
     program: Box<dyn Program>,
-    /// Begun and not complete.
+    /// Open requests.
     pending: BTreeSet<u64>,
-    /// Complete, and not waited for.
+    /// Complete requests that were not waited for.
     complete: BTreeSet<u64>,
-    /// What it blocks for; empty, and not `held`: it runs.
+    /// Requests on which it blocks. If empty and not `held`, the rank runs.
     awaited: BTreeSet<u64>,
-    /// In a blocking call or a collective.
+    /// Whether it is in a blocking call or a collective.
     held: bool,
     ended: bool,
 }
@@ -270,7 +270,7 @@ impl MessageKey {
     }
 }
 
-/// What each gives to another is what the other takes.
+/// Checks that each rank sends what the other receives.
 fn check_counts(gathering: &CollectiveArrivals, members: &[u32]) {
     let counts: Vec<&Option<Box<Counts>>> = members.iter().map(|member| &gathering.counts[member]).collect();
     if counts.iter().all(|counts| counts.is_none()) {

@@ -1,7 +1,7 @@
 //! The worst case of each topology for minimal routing.
 //!
 //! - groups (dragonflies) and trees: group i to random hosts of group i + n, over the few links between the
-//! two, or through the top of the tree (see `shift`);
+//!   two, or through the top of the tree (see `shift`);
 //! - torus: tornado;
 //! - HyperX and mesh: dimension complement reverse;
 //! - Slim Fly, and any other graph: paired flows of two links, below.
@@ -10,8 +10,8 @@
 //! pairs of routers in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P. Carns, "Modeling a million-node Slim
 //! Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016. In a row of four routers a - b - c
 //! - d, a exchanges with c and b with d. Where b is the only router between a and c, and c between b and d,
-//! both flows take the link between b and c: with p hosts on each router, 2 p flows share it, so at most 1/(2
-//! p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
+//! both flows take the link between b and c: with p hosts on each router, 2 p flows share it, so at most
+//! 1/(2 p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
 //! regrouping; the few that remain send to each other in a circle.
 
 use config::Section;
