@@ -8,8 +8,8 @@
 //!
 //! Paired flows: M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014; as
 //! pairs of routers in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P. Carns, "Modeling a million-node Slim
-//! Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016. In a row of four routers a - b - c
-//! - d, a exchanges with c and b with d. Where b is the only router between a and c, and c between b and d,
+//! Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016. In a row of four routers a, b, c, d,
+//! a exchanges with c and b with d. Where b is the only router between a and c, and c between b and d,
 //! both flows take the link between b and c: with p hosts on each router, 2 p flows share it, so at most
 //! 1/(2 p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
 //! regrouping; the few that remain send to each other in a circle.
