@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use cluster::Processes;
 use results::{RunningFolder, Summary};
 use serde_json::json;
-use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, Way};
+use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, RunContext};
 
 use crate::{
     CheckArguments, CompareArguments, ExperimentArguments, Failure, MachineArguments, ReportArguments,
@@ -39,7 +39,7 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         true => Kind::Interference,
         false => Kind::Whole,
     };
-    carry_out(&team, &experiment, kind, &arguments.machine, &out)
+    execute(&team, &experiment, kind, &arguments.machine, &out)
 }
 
 pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
@@ -63,7 +63,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>
         };
         print(format!("goes on from {time} of simulated time"));
     }
-    carry_out(
+    execute(
         &team,
         &experiment,
         Kind::Rest(&checkpoint),
@@ -84,7 +84,7 @@ enum Kind<'a> {
 }
 
 /// Runs an experiment and writes the result.
-fn carry_out(
+fn execute(
     team: &Team,
     experiment: &Experiment,
     kind: Kind<'_>,
@@ -103,12 +103,12 @@ fn carry_out(
         let goes_on = matches!(kind, Kind::Rest(_));
         let begin = || {
             let settings = experiment.settings.clone();
-            RunningFolder::begin(out, settings, now(), sim::tables_under_way(), goes_on)
+            RunningFolder::begin(out, settings, now(), sim::running_tables(), goes_on)
         };
         team.is_first().then(begin).transpose().map_err(Failure::failed)
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
-    let way = Way {
+    let way = RunContext {
         processes: &team.0,
         checkpoints: checkpoints.as_ref(),
         from: match kind {

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sim::{Control, Experiment, Way};
+use sim::{Control, Experiment, RunContext};
 use tempfile::TempDir;
 use testkit::mpirun::{mpirun, mpirun_with};
 
@@ -172,9 +172,9 @@ fn a_process_of_the_corpus() {
     .map(|(key, value)| (key.to_string(), value));
     for name in record().keys() {
         let experiment = Experiment::load(Path::new(&corpus(name)), &set).unwrap_or_else(|e| panic!("{e}"));
-        let way = Way {
+        let way = RunContext {
             processes: &processes,
-            ..Way::default()
+            ..RunContext::default()
         };
         let result =
             sim::run_in(&experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{name}: {e}"));

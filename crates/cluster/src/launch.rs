@@ -16,7 +16,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Launch {
     /// By no MPI launcher, or as the only process.
-    Alone,
+    SingleProcess,
     /// As one of so many.
     Several(usize),
     /// By an MPI launcher that does not say how many there are.
@@ -30,10 +30,10 @@ impl Launch {
         let said = size("OMPI_COMM_WORLD_SIZE").or_else(|| size("PMI_SIZE"));
         let by_pmix = variable("PMIX_RANK").is_some();
         match said.or_else(|| size("SLURM_STEP_NUM_TASKS").filter(|_| by_pmix)) {
-            Some(0 | 1) => Launch::Alone,
+            Some(0 | 1) => Launch::SingleProcess,
             Some(size) => Launch::Several(size),
             None if by_pmix => Launch::Unknown,
-            None => Launch::Alone,
+            None => Launch::SingleProcess,
         }
     }
 }
@@ -51,26 +51,26 @@ mod tests {
 
     #[test]
     fn what_is_no_number_says_nothing() {
-        assert_eq!(launch(&[("OMPI_COMM_WORLD_SIZE", "")]), Launch::Alone);
+        assert_eq!(launch(&[("OMPI_COMM_WORLD_SIZE", "")]), Launch::SingleProcess);
         assert_eq!(
             launch(&[("OMPI_COMM_WORLD_SIZE", "many"), ("PMI_SIZE", "2")]),
             Launch::Several(2)
         );
-        assert_eq!(launch(&[("PMI_SIZE", "-3")]), Launch::Alone);
-        assert_eq!(launch(&[("PMI_SIZE", "0")]), Launch::Alone);
+        assert_eq!(launch(&[("PMI_SIZE", "-3")]), Launch::SingleProcess);
+        assert_eq!(launch(&[("PMI_SIZE", "0")]), Launch::SingleProcess);
     }
 
     #[test]
     fn without_a_launcher_a_process_is_alone() {
-        assert_eq!(launch(&[]), Launch::Alone);
-        assert_eq!(launch(&[("HOME", "/root")]), Launch::Alone);
+        assert_eq!(launch(&[]), Launch::SingleProcess);
+        assert_eq!(launch(&[("HOME", "/root")]), Launch::SingleProcess);
     }
 
     #[test]
     fn open_mpi() {
         let variables = |size| [("OMPI_COMM_WORLD_SIZE", size), ("PMIX_RANK", "0")];
         assert_eq!(launch(&variables("4")), Launch::Several(4));
-        assert_eq!(launch(&variables("1")), Launch::Alone);
+        assert_eq!(launch(&variables("1")), Launch::SingleProcess);
     }
 
     #[test]
@@ -79,25 +79,28 @@ mod tests {
             launch(&[("PMI_SIZE", "3"), ("PMI_RANK", "2"), ("PMI_FD", "9")]),
             Launch::Several(3)
         );
-        assert_eq!(launch(&[("PMI_SIZE", "1"), ("PMI_RANK", "0")]), Launch::Alone);
+        assert_eq!(
+            launch(&[("PMI_SIZE", "1"), ("PMI_RANK", "0")]),
+            Launch::SingleProcess
+        );
     }
 
     #[test]
     fn slurm_with_pmix() {
         let step = |size| [("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", size)];
         assert_eq!(launch(&step("8")), Launch::Several(8));
-        assert_eq!(launch(&step("1")), Launch::Alone);
+        assert_eq!(launch(&step("1")), Launch::SingleProcess);
     }
 
     #[test]
     fn slurm_without_mpi() {
         assert_eq!(
             launch(&[("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "3")]),
-            Launch::Alone
+            Launch::SingleProcess
         );
         assert_eq!(
             launch(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")]),
-            Launch::Alone
+            Launch::SingleProcess
         );
     }
 
@@ -110,7 +113,7 @@ mod tests {
         );
         assert_eq!(
             launch(&[&inside[..], &[("PMI_SIZE", "1")]].concat()),
-            Launch::Alone
+            Launch::SingleProcess
         );
     }
 

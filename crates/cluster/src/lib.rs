@@ -77,7 +77,7 @@ pub fn join() -> Result<Membership, JoinError> {
 
 fn enter(launch: &Launch) -> Result<Membership, JoinError> {
     let world = match launch {
-        Launch::Alone => None,
+        Launch::SingleProcess => None,
         Launch::Several(size) => Some(World::join(Some(*size))?),
         Launch::Unknown => Some(World::join(None)?),
     };
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_lone_process_gives_to_itself() {
-        let alone = enter(&Launch::Alone).unwrap_or_else(|error| panic!("{error}"));
+        let alone = enter(&Launch::SingleProcess).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((alone.index(), alone.count()), (0, 1));
         let mut values = [3, 4];
         alone.least(&mut values);

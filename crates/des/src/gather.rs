@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
-use crate::run::{Anatomy, End, Finished, Run};
+use crate::run::{Anatomy, Finished, Run, RunEnd};
 use crate::slot::Lps;
 use crate::snapshot::SavedLp;
 use crate::team::{give_to_first, has_least};
@@ -45,7 +45,7 @@ impl<M: Model> Report<M> {
 
 /// What crosses from another process.
 #[derive(Serialize, Deserialize)]
-struct Share<P> {
+struct ProcessReport<P> {
     lps: Vec<SavedLp>,
     pending: Vec<Event<P>>,
     broken: Option<String>,
@@ -68,12 +68,12 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     }
     let until = run.settings.until;
     let (end, time) = match all.failure {
-        Some((key, error)) => (End::Failed(error), key.time),
-        None if elsewhere => (End::FailedElsewhere, all.last),
-        None if all.interrupted => (End::Interrupted, all.last),
-        None if all.stop < until => (End::Stopped, all.stop),
-        None if all.pending.is_empty() => (End::Drained, all.last),
-        None => (End::Until, until),
+        Some((key, error)) => (RunEnd::Failed(error), key.time),
+        None if elsewhere => (RunEnd::FailedElsewhere, all.last),
+        None if all.interrupted => (RunEnd::Interrupted, all.last),
+        None if all.stop < until => (RunEnd::Stopped, all.stop),
+        None if all.pending.is_empty() => (RunEnd::Drained, all.last),
+        None => (RunEnd::Until, until),
     };
     Ok(Finished {
         end,
@@ -103,7 +103,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         }
     };
     let first = run.processes.index() == 0;
-    let share = Share {
+    let report = ProcessReport {
         lps,
         pending: if first {
             Vec::new()
@@ -118,19 +118,19 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
     if !first {
         all.lps = Lps::new(Vec::new());
     }
-    for share in give_to_first(run.processes, &share) {
+    for report in give_to_first(run.processes, &report) {
         let first = all.lps.len() as u32;
-        let restored = share
+        let restored = report
             .lps
             .iter()
             .zip(first..)
             .map(|(saved, lp)| saved.restore(run.model, LpId(lp), Purpose::Read));
         all.lps.append(Lps::new(restored.collect::<Result<_, _>>()?));
-        all.pending.extend(share.pending);
-        all.broken = all.broken.take().or(share.broken);
-        all.interrupted |= share.interrupted;
-        all.last = all.last.max(share.last);
-        all.anatomy.append(share.anatomy);
+        all.pending.extend(report.pending);
+        all.broken = all.broken.take().or(report.broken);
+        all.interrupted |= report.interrupted;
+        all.last = all.last.max(report.last);
+        all.anatomy.append(report.anatomy);
     }
     Ok(failed && all.failure.is_none())
 }

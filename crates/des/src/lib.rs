@@ -5,12 +5,12 @@
 //! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
 //! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
-mod author;
 mod barrier;
 mod commit;
 mod conservative;
 mod control;
 mod event;
+mod event_signer;
 mod gather;
 mod model;
 mod optimistic;
@@ -33,9 +33,9 @@ pub use event::{Event, Key, LpId};
 pub use model::{Context, Journal, Model, Purpose};
 pub use partition::Partition;
 pub use prefetch::{prefetch, prefetch_begin};
-pub use processes::{Alone, Processes};
-pub use random::{Stream, philox2x64};
-pub use run::{Anatomy, End, Executor, Finished, Observer, Optimism, Run, Settings, ThreadSeconds, run};
+pub use processes::{Processes, SingleProcess};
+pub use random::{RandomStream, philox2x64};
+pub use run::{Anatomy, Executor, Finished, Observer, Optimism, Run, RunEnd, Settings, ThreadSeconds, run};
 pub use slot::Lps;
 pub use snapshot::{SavedLp, Snapshot};
 pub use time::Time;

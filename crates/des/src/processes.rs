@@ -19,9 +19,9 @@ pub trait Processes: Sync {
 }
 
 /// One process by itself.
-pub struct Alone;
+pub struct SingleProcess;
 
-impl Processes for Alone {
+impl Processes for SingleProcess {
     fn index(&self) -> usize {
         0
     }

@@ -21,16 +21,16 @@ pub fn philox2x64(counter: [u64; 2], key: u64) -> [u64; 2] {
 
 /// The random stream of one LP: its position is all its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub struct RandomStream {
     seed: u64,
     lp: u32,
     draws: u64,
 }
 
-impl Stream {
+impl RandomStream {
     /// The stream of an LP, `draws` numbers in.
-    pub fn new(seed: u64, lp: u32, draws: u64) -> Stream {
-        Stream { seed, lp, draws }
+    pub fn new(seed: u64, lp: u32, draws: u64) -> RandomStream {
+        RandomStream { seed, lp, draws }
     }
 
     /// The next number.
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn streams_of_lps_and_seeds_differ() {
-        let first = |seed, lp| Stream::new(seed, lp, 0).next_u64();
+        let first = |seed, lp| RandomStream::new(seed, lp, 0).next_u64();
         assert_ne!(first(1, 1), first(1, 2));
         assert_ne!(first(1, 1), first(2, 1));
-        let mut stream = Stream::new(1, 1, 0);
+        let mut stream = RandomStream::new(1, 1, 0);
         let (a, b) = (stream.next_u64(), stream.next_u64());
         assert_ne!(a, b);
-        assert_eq!(Stream::new(1, 1, 1).next_u64(), b);
+        assert_eq!(RandomStream::new(1, 1, 1).next_u64(), b);
     }
 }

@@ -3,16 +3,16 @@
 //! The idea is that of ROSS's `--synch=6` (`core/check-revent`); here the whole LP is compared, as
 //! [`Model::save`] writes it, and what the two passes send, draw and emit as well.
 
-use crate::author::Author;
+use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, End, Finished, Observer, Run};
+use crate::run::{Anatomy, Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
 use crate::team::to_bytes;
 use crate::{Context, Event, LpId, Model, Time};
 
 /// What a handler has done, held back.
 struct Recorder<M: Model> {
-    author: Author,
+    signer: EventSigner,
     now: Time,
     sent: Vec<Event<M::Payload>>,
     records: Vec<M::Record>,
@@ -28,17 +28,17 @@ impl<M: Model> Context<M> for Recorder<M> {
         self.now
     }
     fn lp(&self) -> LpId {
-        self.author.lp()
+        self.signer.lp()
     }
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
         self.sent
-            .push(self.author.write(self.now, target, delay, payload));
+            .push(self.signer.write(self.now, target, delay, payload));
     }
     fn random(&mut self) -> u64 {
-        self.author.draw()
+        self.signer.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        self.author.may_emit();
+        self.signer.may_emit();
         self.records.push(record);
     }
     fn undo(&mut self, step: M::Undo) {
@@ -55,7 +55,7 @@ impl<M: Model> Context<M> for Recorder<M> {
 impl<M: Model> Recorder<M> {
     fn new(run: &Run<'_, M>) -> Self {
         Recorder {
-            author: Author::new(run.model.lookahead(), run.settings),
+            signer: EventSigner::new(run.model.lookahead(), run.settings),
             now: Time::ZERO,
             sent: Vec::new(),
             records: Vec::new(),
@@ -68,7 +68,7 @@ impl<M: Model> Recorder<M> {
     /// Begins anew at an LP.
     fn open(&mut self, now: Time, lp: LpId, slot: &Slot<M::Lp>) {
         self.now = now;
-        self.author.open(lp, slot);
+        self.signer.open(lp, slot);
         self.sent.clear();
         self.records.clear();
         self.steps.clear();
@@ -83,7 +83,7 @@ impl<M: Model> Recorder<M> {
             &self.records,
             self.stops,
             self.failure.is_some(),
-            self.author.counters(),
+            self.signer.counters(),
         ))
     }
 }
@@ -168,46 +168,46 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
                 recorder.open(now, LpId(lp as u32), slot);
                 model.start(&mut slot.lp, &mut recorder);
                 recorder.sent.drain(..).for_each(|event| queue.push(event));
-                recorder.author.close(slot);
+                recorder.signer.close(slot);
             }
         }
     }
-    recorder.author.begin_events();
+    recorder.signer.begin_events();
     let mut processed = 0u64;
     let end = loop {
         control.report(now, processed);
         if control.interrupted() {
-            break End::Interrupted;
+            break RunEnd::Interrupted;
         }
         let Some(event) = queue.pop_before(settings.until.min(stop)) else {
             break match () {
-                () if stop < settings.until => End::Stopped,
-                () if queue.next().is_none() => End::Drained,
-                () => End::Until,
+                () if stop < settings.until => RunEnd::Stopped,
+                () if queue.next().is_none() => RunEnd::Drained,
+                () => RunEnd::Until,
             };
         };
         now = event.time;
         let slot = &mut slots[event.target.0 as usize];
         if let Err(what) = handle(model, slot, &event, &mut recorder) {
-            break End::Irreversible(what);
+            break RunEnd::Irreversible(what);
         }
         processed += 1;
         if let Some(error) = recorder.failure.take() {
-            break End::Failed(error);
+            break RunEnd::Failed(error);
         }
-        recorder.author.close(slot);
+        recorder.signer.close(slot);
         recorder.sent.drain(..).for_each(|event| queue.push(event));
         recorder
             .records
             .drain(..)
             .for_each(|record| observer.commit(now, record));
         if recorder.stops {
-            stop = stop.min(recorder.author.stop(now));
+            stop = stop.min(recorder.signer.stop(now));
         }
     };
     let time = match end {
-        End::Until => settings.until,
-        End::Stopped => stop,
+        RunEnd::Until => settings.until,
+        RunEnd::Stopped => stop,
         _ => now,
     };
     Ok(Finished {

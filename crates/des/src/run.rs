@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::slot::Lps;
 use crate::snapshot::Snapshot;
 use crate::{
-    Alone, Control, Event, Model, Partition, Processes, Time, conservative, optimistic, reverse_check,
-    sequential,
+    Control, Event, Model, Partition, Processes, SingleProcess, Time, conservative, optimistic,
+    reverse_check, sequential,
 };
 
 /// How events are carried out. All give the same result.
@@ -122,7 +122,7 @@ impl<M: Model, F: FnMut(Time, M::Record)> Observer<M> for F {
 
 /// Why a run ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End<E> {
+pub enum RunEnd<E> {
     /// No event was left.
     Drained,
     /// `until` was reached.
@@ -201,7 +201,7 @@ impl Anatomy {
 /// The end of a run.
 pub struct Finished<M: Model> {
     /// Why it ended.
-    pub end: End<M::Error>,
+    pub end: RunEnd<M::Error>,
     /// First time at which nothing was carried out any more: `until`, the time of the stop, or (drained)
     /// that of the last event.
     pub time: Time,
@@ -237,7 +237,7 @@ impl<M: Model> Run<'_, M> {
     /// # Panics
     /// If the model breaks its contract (see [`crate::Context::send`]) or panics itself; if an executor that
     /// is not parallel is given several processes.
-    pub fn carry_out(&self, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+    pub fn execute(&self, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
         assert!(
             self.model.lookahead() >= Time(1),
             "a model's lookahead is at least 1 ps"
@@ -268,7 +268,7 @@ impl<M: Model> Run<'_, M> {
 /// order.
 ///
 /// # Panics
-/// As [`Run::carry_out`].
+/// As [`Run::execute`].
 pub fn run<M: Model>(
     model: &M,
     settings: &Settings,
@@ -279,10 +279,10 @@ pub fn run<M: Model>(
         model,
         settings,
         control,
-        processes: &Alone,
+        processes: &SingleProcess,
         from: None,
     };
-    run.carry_out(&mut |time, record| commit(time, record))
+    run.execute(&mut |time, record| commit(time, record))
         .expect("there is no snapshot that could be wrong")
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::author::Author;
+use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, End, Finished, Observer, Run, ThreadSeconds, seconds};
+use crate::run::{Anatomy, Finished, Observer, Run, RunEnd, ThreadSeconds, seconds};
 use crate::slot::{Lps, Slot};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
@@ -12,7 +12,7 @@ use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 const CONTROL_INTERVAL: u64 = 4096;
 
 struct Sequential<'a, M: Model> {
-    author: Author,
+    signer: EventSigner,
     now: Time,
     queue: Queue<M::Payload>,
     observer: &'a mut dyn Observer<M>,
@@ -27,22 +27,22 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
         self.now
     }
     fn lp(&self) -> LpId {
-        self.author.lp()
+        self.signer.lp()
     }
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
         self.queue
-            .push(self.author.write(self.now, target, delay, payload));
+            .push(self.signer.write(self.now, target, delay, payload));
     }
     fn random(&mut self) -> u64 {
-        self.author.draw()
+        self.signer.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        self.author.may_emit();
+        self.signer.may_emit();
         self.observer.commit(self.now, record);
     }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
-        self.stop = self.stop.min(self.author.stop(self.now));
+        self.stop = self.stop.min(self.signer.stop(self.now));
     }
     fn fail(&mut self, error: M::Error) {
         self.failure.get_or_insert(error);
@@ -59,7 +59,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     let begin = Instant::now();
     let mut slots = Slot::create(run, 0..model.lps())?;
     let mut context = Sequential::<M> {
-        author: Author::new(model.lookahead(), settings),
+        signer: EventSigner::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
         queue: Queue::new(),
         observer,
@@ -79,19 +79,19 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             }
         }
     }
-    context.author.begin_events();
+    context.signer.begin_events();
 
     let mut processed = 0u64;
     // A snapshot lies between two times, so it may have to wait for the next.
     let mut snapshot_wanted = false;
     let end = loop {
         if let Some(error) = context.failure.take() {
-            break End::Failed(error);
+            break RunEnd::Failed(error);
         }
         if processed.is_multiple_of(CONTROL_INTERVAL) {
             control.report(context.now, processed);
             if control.interrupted() {
-                break End::Interrupted;
+                break RunEnd::Interrupted;
             }
             snapshot_wanted = snapshot_wanted || context.observer.wants_snapshot(context.now);
         }
@@ -112,9 +112,9 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         }
         let Some(event) = context.queue.pop_before(limit) else {
             break match () {
-                () if context.stop < settings.until => End::Stopped,
-                () if context.queue.next().is_none() => End::Drained,
-                () => End::Until,
+                () if context.stop < settings.until => RunEnd::Stopped,
+                () if context.queue.next().is_none() => RunEnd::Drained,
+                () => RunEnd::Until,
             };
         };
         context.now = event.time;
@@ -125,8 +125,8 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         processed += 1;
     };
     let time = match end {
-        End::Until => settings.until,
-        End::Stopped => context.stop,
+        RunEnd::Until => settings.until,
+        RunEnd::Stopped => context.stop,
         _ => context.now,
     };
     Ok(Finished {
@@ -154,7 +154,7 @@ fn in_slot<'a, M: Model>(
     lp: LpId,
     handler: impl FnOnce(&mut M::Lp, &mut Sequential<'a, M>),
 ) {
-    context.author.open(lp, slot);
+    context.signer.open(lp, slot);
     handler(&mut slot.lp, context);
-    context.author.close(slot);
+    context.signer.close(slot);
 }

@@ -58,7 +58,7 @@ impl SavedLp {
 
 /// One thread's share of a snapshot.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Share<P> {
+pub(crate) struct SnapshotPart<P> {
     pub(crate) first: u32,
     pub(crate) lps: Vec<SavedLp>,
     pub(crate) pending: Vec<Event<P>>,
@@ -66,17 +66,17 @@ pub(crate) struct Share<P> {
 
 impl<P> Snapshot<P> {
     /// Puts the shares of all threads together.
-    pub(crate) fn gather(time: Time, stop: Time, mut shares: Vec<Share<P>>) -> Snapshot<P> {
-        shares.sort_by_key(|share| share.first);
+    pub(crate) fn gather(time: Time, stop: Time, mut parts: Vec<SnapshotPart<P>>) -> Snapshot<P> {
+        parts.sort_by_key(|part| part.first);
         let mut snapshot = Snapshot {
             time,
             stop,
             lps: Vec::new(),
             pending: Vec::new(),
         };
-        for share in shares {
-            snapshot.lps.extend(share.lps);
-            snapshot.pending.extend(share.pending);
+        for part in parts {
+            snapshot.lps.extend(part.lps);
+            snapshot.pending.extend(part.pending);
         }
         snapshot
     }

@@ -14,13 +14,13 @@ use crate::barrier::Barrier;
 use crate::commit::Emitted;
 use crate::event::Key;
 use crate::run::Run;
-use crate::snapshot::Share;
+use crate::snapshot::SnapshotPart;
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::{Event, LpId, Model, Observer, Partition, Processes, Snapshot, Time};
 
 /// What a thread tells the others when they meet, and what all of them have agreed on after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub(crate) struct SyncState {
     /// No event before it is left, held or on its way.
     pub(crate) next: Time,
     /// Earliest stop that a model has asked for.
@@ -33,10 +33,10 @@ pub(crate) struct Notice {
     pub(crate) snapshot: bool,
 }
 
-impl Notice {
+impl SyncState {
     const VALUES: usize = 5;
 
-    pub(crate) const NOTHING: Notice = Notice {
+    pub(crate) const NOTHING: SyncState = SyncState {
         next: Time::MAX,
         stop: Time::MAX,
         failed: Time::MAX,
@@ -45,7 +45,7 @@ impl Notice {
     };
 
     /// As numbers of which the least holds for all.
-    fn to_numbers(self) -> [u64; Notice::VALUES] {
+    fn to_numbers(self) -> [u64; SyncState::VALUES] {
         let no = |yes: bool| u64::from(!yes);
         [
             self.next.0,
@@ -56,8 +56,8 @@ impl Notice {
         ]
     }
 
-    fn from_numbers([next, stop, failed, interrupted, snapshot]: [u64; Notice::VALUES]) -> Notice {
-        Notice {
+    fn from_numbers([next, stop, failed, interrupted, snapshot]: [u64; SyncState::VALUES]) -> SyncState {
+        SyncState {
             next: Time(next),
             stop: Time(stop),
             failed: Time(failed),
@@ -115,7 +115,7 @@ impl<T> Mailbox<T> {
 }
 
 /// Where the threads of one process put their shares of a snapshot.
-pub(crate) type Shares<M> = std::sync::Mutex<Vec<Share<<M as Model>::Payload>>>;
+pub(crate) type SnapshotParts<M> = std::sync::Mutex<Vec<SnapshotPart<<M as Model>::Payload>>>;
 
 /// What the threads of one process share.
 pub(crate) struct Team<'a, T, R> {
@@ -124,9 +124,9 @@ pub(crate) struct Team<'a, T, R> {
     barrier: Barrier,
     /// By thread. Two of each, used in turn: a fast thread may already be at the next meeting while a slow one
     /// still reads this one's notices, but cannot be two ahead.
-    notices: [Vec<[AtomicU64; Notice::VALUES]>; 2],
+    sync_states: [Vec<[AtomicU64; SyncState::VALUES]>; 2],
     /// What all processes have agreed on, if there are several.
-    agreed: [AtomicU64; Notice::VALUES],
+    agreed: [AtomicU64; SyncState::VALUES],
     mailboxes: Vec<Mailbox<T>>,
     /// Mail to other processes, by process.
     outgoing: Vec<Mutex<Vec<T>>>,
@@ -143,12 +143,12 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
             "all processes have equally many threads"
         );
         let zeros = || std::array::from_fn(|_| AtomicU64::new(0));
-        let notices = || (0..threads).map(|_| zeros()).collect();
+        let sync_states = || (0..threads).map(|_| zeros()).collect();
         Team {
             partition,
             processes,
             barrier: Barrier::new(threads),
-            notices: [notices(), notices()],
+            sync_states: [sync_states(), sync_states()],
             agreed: zeros(),
             mailboxes: (0..threads).map(|_| Mailbox::new()).collect(),
             outgoing: (0..processes.count()).map(|_| Mutex::new(Vec::new())).collect(),
@@ -213,21 +213,21 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
 
     /// Waits for all threads of all processes and returns what holds for all of them. `round` counts the
     /// meetings.
-    pub(crate) fn meet(&self, round: usize, thread: usize, notice: Notice) -> Notice {
-        let notices = &self.notices[round % 2];
-        for (place, number) in notices[thread].iter().zip(notice.to_numbers()) {
+    pub(crate) fn meet(&self, round: usize, thread: usize, sync_state: SyncState) -> SyncState {
+        let sync_states = &self.sync_states[round % 2];
+        for (place, number) in sync_states[thread].iter().zip(sync_state.to_numbers()) {
             place.store(number, Relaxed);
         }
         // The barrier orders these stores before the loads below.
         self.barrier.wait();
         let here = || {
             std::array::from_fn(|i| {
-                let given = notices.iter().map(|n| n[i].load(Relaxed));
+                let given = sync_states.iter().map(|n| n[i].load(Relaxed));
                 given.min().unwrap_or(u64::MAX)
             })
         };
         if self.processes.count() == 1 {
-            return Notice::from_numbers(here());
+            return SyncState::from_numbers(here());
         }
         if thread == 0 {
             let mut numbers = here();
@@ -238,7 +238,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
             self.exchange();
         }
         self.barrier.wait();
-        Notice::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
+        SyncState::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
     }
 
     /// Brings mail and records to the other processes, and theirs to the threads of this one.
@@ -285,14 +285,14 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         thread: usize,
         time: Time,
         stop: Time,
-        shares: &Shares<M>,
+        parts: &SnapshotParts<M>,
         observer: &mut Option<&mut dyn Observer<M>>,
     ) {
         self.barrier.wait();
         if thread != 0 {
             return;
         }
-        let mut all = take(&mut *shares.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut all = take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
         if self.processes.count() > 1 {
             all = give_to_first(self.processes, &all)
                 .into_iter()
@@ -310,20 +310,20 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
 pub(crate) fn in_threads<M: Model, T: Mail, V: Send>(
     run: &Run<'_, M>,
     observer: &mut dyn Observer<M>,
-    work: impl Fn(&Team<'_, T, M::Record>, &Shares<M>, usize, Option<&mut dyn Observer<M>>) -> V + Sync,
+    work: impl Fn(&Team<'_, T, M::Record>, &SnapshotParts<M>, usize, Option<&mut dyn Observer<M>>) -> V + Sync,
 ) -> Vec<V> {
     let team = Team::new(&run.settings.partition, run.processes);
-    let shares = Shares::<M>::default();
+    let parts = SnapshotParts::<M>::default();
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..team.threads())
             .map(|thread| {
-                let (team, shares, work) = (&team, &shares, &work);
-                scope.spawn(move || work(team, shares, thread, None))
+                let (team, parts, work) = (&team, &parts, &work);
+                scope.spawn(move || work(team, parts, thread, None))
             })
             .collect();
         // The first thread is the caller's, so that the observer need not be Send, and MPI is used by the
         // thread that initialised it.
-        let first = work(&team, &shares, 0, team.leads(0).then_some(observer));
+        let first = work(&team, &parts, 0, team.leads(0).then_some(observer));
         let others = others
             .into_iter()
             .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -382,7 +382,7 @@ fn from_bytes<V: DeserializeOwned>(bytes: &[u8]) -> V {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use crate::Alone;
+    use crate::SingleProcess;
     use loom::sync::Arc;
 
     /// Two senders and a receiver that looks now and then: nothing is lost, and each sender's order is kept.
@@ -421,7 +421,7 @@ mod loom_tests {
     fn all_agree_at_each_meeting() {
         loom::model(|| {
             let partition: &Partition = Box::leak(Box::new(Partition::new(vec![0, 1, 2])));
-            let team: Arc<Team<'_, Event<u64>, ()>> = Arc::new(Team::new(partition, &Alone));
+            let team: Arc<Team<'_, Event<u64>, ()>> = Arc::new(Team::new(partition, &SingleProcess));
             let meetings = |team: &Team<'_, Event<u64>, ()>, me: u64| {
                 let mut seen = Vec::new();
                 for round in 1..=3u64 {
@@ -433,12 +433,12 @@ mod loom_tests {
                         payload: round,
                     };
                     team.post(1 - me as usize, &mut vec![mail]);
-                    let notice = Notice {
+                    let sync_state = SyncState {
                         next: Time(round * 10 + me),
                         stop: Time(round * 10 + 1 - me),
-                        ..Notice::NOTHING
+                        ..SyncState::NOTHING
                     };
-                    let agreed = team.meet(round as usize, me as usize, notice);
+                    let agreed = team.meet(round as usize, me as usize, sync_state);
                     assert_eq!((agreed.next, agreed.stop), (Time(round * 10), Time(round * 10)));
                     let mut mail = Vec::new();
                     team.collect(me as usize, &mut mail);

@@ -29,6 +29,7 @@ pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
 pub use packet::Packet;
 pub use rate::Rate;
 pub use waits::{
-    InputQueuedDiary, InputQueuedDiaryUndo, Lane, NicDiary, NicDiaryUndo, Passage, Reason, RouterDiary,
-    RouterDiaryUndo, Span, SpansUndo, Turn, Wait, Waits,
+    InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker, NicWaitTrackerUndo,
+    PacketWaitTracker, PacketWaitTrackerUndo, Passage, Reason, Span, SpansUndo, Turn, VcQueue, Wait,
+    WaitOutputs,
 };

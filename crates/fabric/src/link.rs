@@ -34,7 +34,7 @@ pub struct Flow {
 
 /// Counters that every packet touches; small, so that they fit the cache line of their port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Carried {
+pub(crate) struct LinkCounters {
     packets: u64,
     bytes: u64,
     busy: Time,
@@ -42,13 +42,13 @@ pub(crate) struct Carried {
 
 /// Counters that packets seldom touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct StallCounters {
     /// Before the measured part.
     before: Flow,
     buffer_full: Time,
 }
 
-impl Carried {
+impl LinkCounters {
     /// A packet begins now and takes `serialization`; measuring begins at `warmup`, and `held` is asked for before.
     #[inline]
     pub(crate) fn depart<'a>(
@@ -57,7 +57,7 @@ impl Carried {
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut Held,
+        held: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets += 1;
@@ -73,14 +73,14 @@ impl Carried {
         }
     }
 
-    /// Takes back the latest [`Carried::depart`], which had the same arguments.
+    /// Takes back the latest [`LinkCounters::depart`], which had the same arguments.
     pub(crate) fn undo_depart<'a>(
         &mut self,
         now: Time,
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut Held,
+        held: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets -= 1;
@@ -97,7 +97,7 @@ impl Carried {
     }
 }
 
-impl Held {
+impl StallCounters {
     /// The link's packets had no room from `since` until now.
     #[inline]
     pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
@@ -105,7 +105,7 @@ impl Held {
         self.before.buffer_full += now.min(warmup).saturating_sub(since);
     }
 
-    /// Takes back the latest [`Held::unblock`], which had the same arguments.
+    /// Takes back the latest [`StallCounters::unblock`], which had the same arguments.
     pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full = self.buffer_full - now.saturating_sub(since.max(warmup));
         self.before.buffer_full = self.before.buffer_full - now.min(warmup).saturating_sub(since);
@@ -114,18 +114,18 @@ impl Held {
 
 impl LinkUse {
     /// All that was counted up to `end`, while the wire is busy until `busy_until`.
-    pub(crate) fn new(carried: Carried, held: Held, end: Time, busy_until: Time) -> LinkUse {
+    pub(crate) fn new(counters: LinkCounters, held: StallCounters, end: Time, busy_until: Time) -> LinkUse {
         let to_come = busy_until.saturating_sub(end);
         let before = held.before;
         LinkUse {
-            packets: carried.packets,
-            bytes: carried.bytes,
-            busy: carried.busy.saturating_sub(to_come),
+            packets: counters.packets,
+            bytes: counters.bytes,
+            busy: counters.busy.saturating_sub(to_come),
             buffer_full: held.buffer_full,
             total: Flow {
-                packets: before.packets + carried.packets,
-                bytes: before.bytes + carried.bytes,
-                busy: (before.busy + carried.busy).saturating_sub(to_come),
+                packets: before.packets + counters.packets,
+                bytes: before.bytes + counters.bytes,
+                busy: (before.busy + counters.busy).saturating_sub(to_come),
                 buffer_full: before.buffer_full + held.buffer_full,
             },
         }

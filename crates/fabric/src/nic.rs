@@ -9,7 +9,7 @@ use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-use crate::link::{Carried, Held};
+use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
 
 /// A message on its way into the network. `T` identifies it to the layer above.
@@ -23,8 +23,8 @@ pub struct Outgoing<T> {
     pub bytes: u64,
     /// Job.
     pub job: u16,
-    /// Whether nobody waits for it as a whole (see [`Packet::alone`]).
-    pub alone: bool,
+    /// Whether nobody waits for it as a whole (see [`Packet::standalone`]).
+    pub standalone: bool,
     /// If given, comes back when the last byte has left.
     pub report: Option<T>,
 }
@@ -35,9 +35,9 @@ struct Queued<T> {
     destination: HostId,
     number: u32,
     job: u16,
-    alone: bool,
+    standalone: bool,
     report: Option<T>,
-    born: Time,
+    created_at: Time,
     left: u64,
 }
 
@@ -80,11 +80,11 @@ pub enum NicUndo<T> {
         /// Job.
         job: u16,
         /// Whether it counts by its packets.
-        alone: bool,
+        standalone: bool,
         /// What was to come back.
         report: Option<T>,
         /// When it was taken.
-        born: Time,
+        created_at: Time,
     },
 }
 
@@ -96,8 +96,8 @@ pub struct NicState<T> {
     busy_until: Time,
     wake_pending: bool,
     blocked_since: Option<Time>,
-    carried: Carried,
-    held: Held,
+    counters: LinkCounters,
+    held: StallCounters,
 }
 
 /// What a NIC makes happen, and where it notes how to take that back.
@@ -107,7 +107,7 @@ pub trait NicOutputs<T>: Journal<NicUndo<T>> {
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool);
     /// Whether a turn on the wire that begins at this time may be given before. For those who do not look before then.
     #[inline]
-    fn foresees(&self, start: Time) -> bool {
+    fn sends_ahead(&self, start: Time) -> bool {
         let _ = start;
         false
     }
@@ -128,7 +128,7 @@ pub struct Nic<T> {
     rate: Rate,
     warmup: Time,
     busy_until: Time,
-    carried: Carried,
+    counters: LinkCounters,
     /// Room in the router's input buffer, in bytes.
     credits: u32,
     packet_bytes: u32,
@@ -138,7 +138,7 @@ pub struct Nic<T> {
     /// Bytes in the queue.
     backlog: u64,
     blocked_since: Option<Time>,
-    held: Held,
+    held: StallCounters,
 }
 
 impl<T: Copy> Nic<T> {
@@ -155,18 +155,23 @@ impl<T: Copy> Nic<T> {
             busy_until: Time::ZERO,
             wake_pending: false,
             blocked_since: None,
-            carried: Carried::default(),
-            held: Held::default(),
+            counters: LinkCounters::default(),
+            held: StallCounters::default(),
         }
     }
 
-    /// Takes a message that is made at `born`: now, or later if [`Nic::is_clear`].
-    pub fn send<O: NicOutputs<T>>(&mut self, (now, born): (Time, Time), message: &Outgoing<T>, out: &mut O) {
+    /// Takes a message that is made at `created_at`: now, or later if [`Nic::is_clear`].
+    pub fn send<O: NicOutputs<T>>(
+        &mut self,
+        (now, created_at): (Time, Time),
+        message: &Outgoing<T>,
+        out: &mut O,
+    ) {
         let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
         if !O::KEPT && has_room && self.is_clear() {
-            let start = born.max(self.busy_until);
-            if start == now || out.foresees(start) {
-                return self.send_alone((now, born, start), message, out);
+            let start = created_at.max(self.busy_until);
+            if start == now || out.sends_ahead(start) {
+                return self.send_alone((now, created_at, start), message, out);
             }
         }
         self.backlog += message.bytes;
@@ -174,16 +179,16 @@ impl<T: Copy> Nic<T> {
             destination: message.destination,
             number: message.number,
             job: message.job,
-            alone: message.alone,
+            standalone: message.standalone,
             report: message.report,
-            born,
+            created_at,
             left: message.bytes,
         });
         if O::KEPT {
             out.note(NicUndo::Taken);
         }
-        if born > now {
-            self.ask_wake(born.max(self.busy_until) - now, out);
+        if created_at > now {
+            self.ask_wake(created_at.max(self.busy_until) - now, out);
         } else {
             self.serve(now, out);
         }
@@ -199,20 +204,20 @@ impl<T: Copy> Nic<T> {
     #[inline]
     fn send_alone<O: NicOutputs<T>>(
         &mut self,
-        (now, born, start): (Time, Time, Time),
+        (now, created_at, start): (Time, Time, Time),
         message: &Outgoing<T>,
         out: &mut O,
     ) {
         let bytes = message.bytes as u32;
-        let serialization = self.take_turn(start, bytes);
+        let serialization = self.reserve_link(start, bytes);
         let Outgoing {
             destination,
             number,
             job,
-            alone,
+            standalone,
             ..
         } = *message;
-        let packet = self.packet((destination, number, job, alone), born, bytes);
+        let packet = self.packet((destination, number, job, standalone), created_at, bytes);
         let wait = start - now;
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
@@ -222,21 +227,21 @@ impl<T: Copy> Nic<T> {
 
     /// A packet of a message, on its first link.
     #[inline]
-    fn packet(&self, of: (HostId, u32, u16, bool), born: Time, bytes: u32) -> Packet {
-        let (destination, number, job, alone) = of;
-        let mut packet = Packet::new(self.end_point, destination, number, bytes, born, job);
-        packet.alone = alone;
+    fn packet(&self, of: (HostId, u32, u16, bool), created_at: Time, bytes: u32) -> Packet {
+        let (destination, number, job, standalone) = of;
+        let mut packet = Packet::new(self.end_point, destination, number, bytes, created_at, job);
+        packet.standalone = standalone;
         packet.hops = 1;
         packet
     }
 
     /// A packet takes its room and the wire from `start` on: for how long.
     #[inline]
-    fn take_turn(&mut self, start: Time, bytes: u32) -> Time {
+    fn reserve_link(&mut self, start: Time, bytes: u32) -> Time {
         let serialization = self.rate.serialization(bytes);
         self.credits -= bytes;
         self.busy_until = start + serialization;
-        self.carried
+        self.counters
             .depart(start, serialization, bytes, self.warmup, || &mut self.held);
         serialization
     }
@@ -289,18 +294,18 @@ impl<T: Copy> Nic<T> {
         if let Some(since) = self.blocked_since.take() {
             self.held.unblock(since, now, self.warmup);
         }
-        let serialization = self.take_turn(now, bytes);
+        let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
         front.left -= u64::from(bytes);
         let Queued {
             destination,
             number,
             job,
-            alone,
-            born,
+            standalone,
+            created_at,
             ..
         } = *front;
-        let packet = self.packet((destination, number, job, alone), born, bytes);
+        let packet = self.packet((destination, number, job, standalone), created_at, bytes);
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {
@@ -354,16 +359,16 @@ impl<T: Copy> Nic<T> {
                 destination,
                 number,
                 job,
-                alone,
+                standalone,
                 report,
-                born,
+                created_at,
             } => self.queue.push_front(Queued {
                 destination,
                 number,
                 job,
-                alone,
+                standalone,
                 report,
-                born,
+                created_at,
                 left: 0,
             }),
         }
@@ -372,7 +377,7 @@ impl<T: Copy> Nic<T> {
     fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
         let serialization = self.rate.serialization(bytes);
         let start = self.busy_until - serialization;
-        self.carried
+        self.counters
             .undo_depart(start, serialization, bytes, self.warmup, || &mut self.held);
         if let Some(since) = blocked_since {
             self.held.undo_unblock(since, start, self.warmup);
@@ -408,7 +413,7 @@ impl<T: Copy> Nic<T> {
         if let Some(since) = self.blocked_since {
             held.unblock(since, end, self.warmup);
         }
-        LinkUse::new(self.carried, held, end, self.busy_until)
+        LinkUse::new(self.counters, held, end, self.busy_until)
     }
 
     /// Whether its link goes on to be used, or to be held up, at `time`, if nothing happens.
@@ -424,7 +429,7 @@ impl<T: Copy> Nic<T> {
             busy_until: self.busy_until,
             wake_pending: self.wake_pending,
             blocked_since: self.blocked_since,
-            carried: self.carried,
+            counters: self.counters,
             held: self.held,
         }
     }
@@ -446,7 +451,7 @@ impl<T: Copy> Nic<T> {
         self.busy_until = state.busy_until;
         self.wake_pending = state.wake_pending;
         self.blocked_since = state.blocked_since;
-        self.carried = state.carried;
+        self.counters = state.counters;
         self.held = state.held;
         Ok(())
     }
@@ -462,9 +467,9 @@ impl<T: Copy> Queued<T> {
             destination: self.destination,
             number: self.number,
             job: self.job,
-            alone: self.alone,
+            standalone: self.standalone,
             report: self.report,
-            born: self.born,
+            created_at: self.created_at,
         }
     }
 }
@@ -505,7 +510,7 @@ mod tests {
             number,
             bytes,
             job: 0,
-            alone: false,
+            standalone: false,
             report: Some(report),
         }
     }
@@ -630,13 +635,13 @@ mod tests {
             any::<bool>(),
             any::<Option<Report>>(),
         );
-        let send = message.prop_map(|(destination, number, bytes, job, alone, report)| {
+        let send = message.prop_map(|(destination, number, bytes, job, standalone, report)| {
             Op::Send(Outgoing {
                 destination: HostId(destination),
                 number,
                 bytes,
                 job,
-                alone,
+                standalone,
                 report,
             })
         });

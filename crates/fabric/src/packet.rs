@@ -18,7 +18,7 @@ pub struct Packet {
     pub message: u32,
     /// Bytes on the wire, at least 1.
     pub bytes: u32,
-    born: [u32; 2],
+    created_at: [u32; 2],
     /// The routing algorithm's own.
     pub route: RouteState,
     /// Index of the job it belongs to.
@@ -26,7 +26,7 @@ pub struct Packet {
     /// Links begun so far; stays at 255 from there on.
     pub hops: u8,
     /// Whether it counts by itself: nobody waits for its message as a whole (synthetic traffic).
-    pub alone: bool,
+    pub standalone: bool,
 }
 
 impl Packet {
@@ -36,7 +36,7 @@ impl Packet {
         destination: HostId,
         message: u32,
         bytes: u32,
-        born: Time,
+        created_at: Time,
         job: u16,
     ) -> Packet {
         Packet {
@@ -44,18 +44,18 @@ impl Packet {
             destination,
             message,
             bytes,
-            born: halves(born),
+            created_at: halves(created_at),
             route: RouteState::default(),
             job,
             hops: 0,
-            alone: false,
+            standalone: false,
         }
     }
 
     /// When its message was handed to the NIC.
     #[inline]
-    pub fn born(&self) -> Time {
-        Time(u64::from(self.born[0]) | u64::from(self.born[1]) << 32)
+    pub fn created_at(&self) -> Time {
+        Time(u64::from(self.created_at[0]) | u64::from(self.created_at[1]) << 32)
     }
 
     /// The packet that begins one more link.
@@ -70,8 +70,8 @@ impl Packet {
     }
 
     /// Corrects when its message was handed to the NIC.
-    pub(crate) fn set_born(&mut self, born: Time) {
-        self.born = halves(born);
+    pub(crate) fn set_created_at(&mut self, created_at: Time) {
+        self.created_at = halves(created_at);
     }
 }
 
@@ -86,7 +86,10 @@ mod tests {
     #[test]
     fn fits_an_event_of_one_cache_line() {
         assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (36, 4));
-        let born = Time(0x0123_4567_89AB_CDEF);
-        assert_eq!(Packet::new(HostId(1), HostId(2), 3, 4, born, 5).born(), born);
+        let created_at = Time(0x0123_4567_89AB_CDEF);
+        assert_eq!(
+            Packet::new(HostId(1), HostId(2), 3, 4, created_at, 5).created_at(),
+            created_at
+        );
     }
 }

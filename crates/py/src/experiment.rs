@@ -127,13 +127,13 @@ fn run(
             // Dropped at the end, also of a panic: that is what the waiting thread notices.
             let _running = sender;
             let settings = experiment.settings.clone();
-            let tables = sim::tables_under_way();
+            let tables = sim::running_tables();
             let running =
                 results::RunningFolder::begin(out, settings, now(), tables, false).map_err(Failure::Write)?;
             let parts = running.parts();
-            let way = sim::Way {
+            let way = sim::RunContext {
                 parts: Some(&parts),
-                ..sim::Way::default()
+                ..sim::RunContext::default()
             };
             let result = match interference {
                 true => sim::run_with_interference(experiment, &control, &way),

@@ -2,7 +2,7 @@
 
 use topology::{Port, RouterId, Topology};
 
-use crate::{Entry, Hop, Random};
+use crate::{BufferClaim, Hop, Random};
 
 /// The cheapest hop so far. Of equally cheap ones the first wins, looking at the ports in a circle from a
 /// random one.
@@ -51,6 +51,6 @@ pub(crate) fn kept(port: Port, vc: u8) -> Hop {
     Hop {
         port,
         vc,
-        entry: Entry::Kept,
+        claim: BufferClaim::Reserved,
     }
 }

@@ -9,7 +9,7 @@
 //! many VCs as links (2 D), or adaptive VCs with an escape, this is the second: two VCs whatever the number
 //! of dimensions, and with virtual cut-through the proof of J. Duato (IEEE Trans. Parallel and Distributed
 //! Systems 7(8), 1996) holds without more ado. The last VCs are adaptive: links of any dimension that is left,
-//! straight or by a detour, if there is room at once ([`Entry::Kept`]). VC 0 is the escape: straight in the
+//! straight or by a detour, if there is room at once ([`BufferClaim::Reserved`]). VC 0 is the escape: straight in the
 //! first dimension that is left. A packet in an escape channel has no dimension left before that of the
 //! channel, and the next escape channel is one of a later dimension: no cycle. It is taken if no straight link
 //! has room and no detour that has is cheaper; at the next router a packet may leave it again.
@@ -17,7 +17,7 @@
 //! A straight link settles a dimension for good, and there is one detour in each: at most two links in each
 //! dimension. State: bit d of `flags` says that the detour in dimension d is under way.
 //!
-//! [`Entry::Kept`]: crate::Entry::Kept
+//! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
 use std::sync::Arc;
 

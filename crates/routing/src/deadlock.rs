@@ -7,7 +7,7 @@
 //! links are left out: hosts take what arrives, and nothing waits for an injection link.
 //!
 //! A packet sits in one buffer as a whole (virtual cut-through) and waits for one, so that these are all
-//! dependencies there are. Two things take dependencies away ([`Entry`]):
+//! dependencies there are. Two things take dependencies away ([`BufferClaim`]):
 //!
 //! *Kept.* A packet takes such a hop only if its room is there when it is routed, and has it from then on. It
 //! never waits for the buffer behind, which so depends on nothing, but what it does from there counts. Where
@@ -20,8 +20,8 @@
 //! let nobody take kept room past one who waits for it, so that waiting ends.
 //!
 //! *Bubble.* A cycle is harmless if it is a *bubble ring*: each of its channels depends on no other of its
-//! strongly connected component than the next; packets go on inside it with [`Entry::Room`], and whoever comes
-//! from elsewhere, hosts included, enters by [`Entry::Bubble`] (C. Carrion, R. Beivide, J. A. Gregorio, F.
+//! strongly connected component than the next; packets go on inside it with [`BufferClaim::Credit`], and whoever comes
+//! from elsewhere, hosts included, enters by [`BufferClaim::Bubble`] (C. Carrion, R. Beivide, J. A. Gregorio, F.
 //! Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997; V. Puente
 //! et al., "The adaptive bubble router", J. Parallel and Distributed Computing 61(9), 2001; in the torus of
 //! Blue Gene/L: N. R. Adiga et al., IBM J. Research and Development 49(2/3), 2005). For its buffers consist of
@@ -46,7 +46,7 @@ use std::fmt;
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
 use crate::rings::{BUBBLE, ROOM, Waits, bubble_rings};
-use crate::{At, Entry, Hop, RouteState, Routing};
+use crate::{At, BufferClaim, Hop, RouteState, Routing};
 
 /// What a completed proof has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -388,7 +388,7 @@ impl<'a> Walk<'a> {
         if options.is_empty() {
             return Err(self.misroute(here, destination, Fault::NoHop));
         }
-        if options.iter().all(|(hop, _)| hop.entry == Entry::Kept) {
+        if options.iter().all(|(hop, _)| hop.claim == BufferClaim::Reserved) {
             return Err(self.misroute(here, destination, Fault::NoEscape));
         }
         Ok(Frame {
@@ -454,15 +454,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes that a packet may come to a channel from another, or from a host.
-    fn note(&mut self, held: Option<u32>, asked: u32, entry: Entry) {
+    fn note(&mut self, held: Option<u32>, asked: u32, claim: BufferClaim) {
         let uses = &mut self.uses[asked as usize];
-        let how = match entry {
-            Entry::Kept => {
+        let how = match claim {
+            BufferClaim::Reserved => {
                 *uses |= KEPT;
                 return;
             }
-            Entry::Room => ROOM,
-            Entry::Bubble => BUBBLE,
+            BufferClaim::Credit => ROOM,
+            BufferClaim::Bubble => BUBBLE,
         };
         *uses |= WAITED;
         let Some(held) = held else {
@@ -517,11 +517,11 @@ impl<'a> Walk<'a> {
             Peer::Host(_) => Ok(None),
             Peer::Router(..) if hop.vc >= self.routing.vcs() => fail(self, Fault::NoSuchVc(hop.vc)),
             Peer::Router(next, input) => {
-                if hop.entry == Entry::Bubble && self.routing.packets_per_vc() < 2 {
+                if hop.claim == BufferClaim::Bubble && self.routing.packets_per_vc() < 2 {
                     return fail(self, Fault::NoRoomForBubbles);
                 }
                 let asked = self.index(router, hop);
-                self.note(frame.held, asked, hop.entry);
+                self.note(frame.held, asked, hop.claim);
                 let next = Situation {
                     router: next,
                     input,
@@ -695,22 +695,25 @@ mod tests {
 
     const DOWN: Port = Port(2);
 
-    fn by(entry: Entry, port: Port, vc: u8) -> Hop {
-        Hop { port, vc, entry }
+    fn by(claim: BufferClaim, port: Port, vc: u8) -> Hop {
+        Hop { port, vc, claim }
     }
 
     /// Upwards round the ring, entering by bubble.
-    fn round(topology: &dyn Topology, at: At, entrance: Entry, inside: Entry) -> Vec<Hop> {
-        let entry = if at.input == DOWN { inside } else { entrance };
+    fn round(topology: &dyn Topology, at: At, entrance: BufferClaim, inside: BufferClaim) -> Vec<Hop> {
+        let claim = if at.input == DOWN { inside } else { entrance };
         match deliver_or(topology, at, UP)[0] {
-            hop if hop.port == UP => vec![by(entry, UP, 0)],
+            hop if hop.port == UP => vec![by(claim, UP, 0)],
             delivery => vec![delivery],
         }
     }
 
     #[test]
     fn a_ring_that_is_entered_by_bubbles_is_free_of_deadlock() {
-        let proof = prove_with_slots("torus", |t, at| round(t, at, Entry::Bubble, Entry::Room)).unwrap();
+        let proof = prove_with_slots("torus", |t, at| {
+            round(t, at, BufferClaim::Bubble, BufferClaim::Credit)
+        })
+        .unwrap();
         assert_eq!((proof.channels, proof.dependencies, proof.rings), (4, 4, 1));
         assert_eq!(
             proof.to_string(),
@@ -724,36 +727,46 @@ mod tests {
             Err(NotProven::Cycle(cycle)) => cycle.channels.len(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(cycle(|t, at| round(t, at, Entry::Room, Entry::Room)), 4);
-        assert_eq!(cycle(|t, at| round(t, at, Entry::Bubble, Entry::Bubble)), 4);
+        assert_eq!(
+            cycle(|t, at| round(t, at, BufferClaim::Credit, BufferClaim::Credit)),
+            4
+        );
+        assert_eq!(
+            cycle(|t, at| round(t, at, BufferClaim::Bubble, BufferClaim::Bubble)),
+            4
+        );
         // One host of four does not leave a bubble.
         let careless: Rule = |t, at| {
             let careful = at.router != RouterId(2);
-            let entrance = if careful { Entry::Bubble } else { Entry::Room };
-            round(t, at, entrance, Entry::Room)
+            let entrance = if careful {
+                BufferClaim::Bubble
+            } else {
+                BufferClaim::Credit
+            };
+            round(t, at, entrance, BufferClaim::Credit)
         };
         assert_eq!(cycle(careless), 4);
         // One takes what room there is.
         let greedy: Rule = |t, at| {
-            let mut hops = round(t, at, Entry::Bubble, Entry::Room);
+            let mut hops = round(t, at, BufferClaim::Bubble, BufferClaim::Credit);
             if at.input == Port(0) && hops[0].port == UP {
-                hops.push(by(Entry::Kept, UP, 0));
+                hops.push(by(BufferClaim::Reserved, UP, 0));
             }
             hops
         };
         assert_eq!(cycle(greedy), 4);
         // Another way in, from VC 1.
-        let second_way: Rule = |t, at| match round(t, at, Entry::Room, Entry::Room)[0] {
+        let second_way: Rule = |t, at| match round(t, at, BufferClaim::Credit, BufferClaim::Credit)[0] {
             hop if hop.port != UP => vec![hop],
-            _ if at.input == Port(0) => vec![by(Entry::Bubble, UP, 0), by(Entry::Room, UP, 1)],
-            _ => vec![by(Entry::Room, UP, 0)],
+            _ if at.input == Port(0) => vec![by(BufferClaim::Bubble, UP, 0), by(BufferClaim::Credit, UP, 1)],
+            _ => vec![by(BufferClaim::Credit, UP, 0)],
         };
         assert_eq!(cycle(second_way), 4);
     }
 
     #[test]
     fn bubbles_need_buffers_that_can_have_them() {
-        let rule: Rule = |t, at| round(t, at, Entry::Bubble, Entry::Room);
+        let rule: Rule = |t, at| round(t, at, BufferClaim::Bubble, BufferClaim::Credit);
         assert_eq!(fault("torus", rule), Fault::NoRoomForBubbles);
     }
 
@@ -764,8 +777,13 @@ mod tests {
         let target = topology.attachment(at.destination).0;
         match target.0.cmp(&at.router.0) {
             std::cmp::Ordering::Equal => hops,
-            std::cmp::Ordering::Greater => vec![by(Entry::Kept, UP, 1), by(Entry::Room, UP, 0)],
-            std::cmp::Ordering::Less => vec![by(Entry::Kept, DOWN, 1), by(Entry::Room, DOWN, 0)],
+            std::cmp::Ordering::Greater => {
+                vec![by(BufferClaim::Reserved, UP, 1), by(BufferClaim::Credit, UP, 0)]
+            }
+            std::cmp::Ordering::Less => vec![
+                by(BufferClaim::Reserved, DOWN, 1),
+                by(BufferClaim::Credit, DOWN, 0),
+            ],
         }
     }
 
@@ -778,20 +796,23 @@ mod tests {
             "deadlock free: escape subnetwork of 6 channels, 4 dependencies, acyclic (Duato); 6 adaptive channels"
         );
         // Adaptive channels may form cycles, if only nobody waits for them.
-        let with_cycle = |round: Entry| -> Result<DeadlockFree, NotProven> {
+        let with_cycle = |round: BufferClaim| -> Result<DeadlockFree, NotProven> {
             let rules: [Rule; 2] = [
-                |t, at| round_or_home(t, at, Entry::Kept),
-                |t, at| round_or_home(t, at, Entry::Room),
+                |t, at| round_or_home(t, at, BufferClaim::Reserved),
+                |t, at| round_or_home(t, at, BufferClaim::Credit),
             ];
-            prove("torus", rules[usize::from(round == Entry::Room)])
+            prove("torus", rules[usize::from(round == BufferClaim::Credit)])
         };
-        let proof = with_cycle(Entry::Kept).unwrap();
+        let proof = with_cycle(BufferClaim::Reserved).unwrap();
         assert_eq!((proof.channels, proof.adaptive), (10, 4));
-        assert!(matches!(with_cycle(Entry::Room), Err(NotProven::Cycle(_))));
+        assert!(matches!(
+            with_cycle(BufferClaim::Credit),
+            Err(NotProven::Cycle(_))
+        ));
     }
 
     /// Upwards round the ring on VC 1, or along the line on VC 0 for good.
-    fn round_or_home(topology: &dyn Topology, at: At, round: Entry) -> Vec<Hop> {
+    fn round_or_home(topology: &dyn Topology, at: At, round: BufferClaim) -> Vec<Hop> {
         let line = adaptive(topology, at).pop().expect("a hop");
         if line.port.0 == 0 || (at.vc == 0 && at.input.0 != 0) {
             return vec![line];
@@ -802,13 +823,13 @@ mod tests {
     #[test]
     fn kept_room_needs_an_escape() {
         let none: Rule = |t, at| match deliver_or(t, at, UP)[0] {
-            hop if hop.port == UP => vec![by(Entry::Kept, UP, 1)],
+            hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1)],
             delivery => vec![delivery],
         };
         assert_eq!(fault("torus", none), Fault::NoEscape);
         // Nor is a cycle an escape.
         let round: Rule = |t, at| match deliver_or(t, at, UP)[0] {
-            hop if hop.port == UP => vec![by(Entry::Kept, UP, 1), by(Entry::Room, UP, 0)],
+            hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1), by(BufferClaim::Credit, UP, 0)],
             delivery => vec![delivery],
         };
         assert!(matches!(prove("torus", round), Err(NotProven::Cycle(_))));

@@ -9,7 +9,7 @@
 //! Two ways to keep the rings of a torus moving. With `deadlock = "dateline"` a packet uses VC 0 in a dimension as long as the wrap-around link is ahead of it, that link
 //! included, and VC 1 behind it or if its way does not wrap around: VC 0 of one ring so never closes, and
 //! VC 1 never contains the wrap-around link. With `"bubble"` there is one VC: a packet enters a ring, from its
-//! host or from another dimension, only where it leaves a bubble ([`Entry::Bubble`]). A mesh needs one VC and no
+//! host or from another dimension, only where it leaves a bubble ([`BufferClaim::Bubble`]). A mesh needs one VC and no
 //! bubbles. Where both ways round are equally long,
 //! source and destination decide, so that half of such pairs go either way.
 //!
@@ -32,7 +32,7 @@ use config::{Error, Section};
 use topology::{Cartesian, HostId, HyperX, RouterId, Shape, Topology, pick};
 
 use crate::fixed::Fixed;
-use crate::{Algorithm, At, Chance, Entry, Hop, Oblivious, RouteState, spread};
+use crate::{Algorithm, At, BufferClaim, Chance, Hop, Oblivious, RouteState, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
@@ -176,8 +176,12 @@ impl Ways {
         let port = grid.step_port(at.router, dimension, up, cable);
         if self.rings == Rings::Bubble {
             let goes_round = at.vc == 0 && at.input == grid.step_port(at.router, dimension, !up, cable);
-            let entry = if goes_round { Entry::Room } else { Entry::Bubble };
-            return Hop { port, vc: 0, entry };
+            let claim = if goes_round {
+                BufferClaim::Credit
+            } else {
+                BufferClaim::Bubble
+            };
+            return Hop { port, vc: 0, claim };
         }
         let wraps_ahead = up != (there > here);
         Hop::new(port, u8::from(!wraps_ahead))

@@ -39,7 +39,7 @@ impl<F: Fixed> Routing for F {
         self.hop(at, state)
     }
 
-    fn foreseen(&self, at: At, mut state: RouteState) -> Option<Port> {
+    fn predicted_port(&self, at: At, mut state: RouteState) -> Option<Port> {
         Some(self.hop(at, &mut state).port)
     }
 

@@ -12,7 +12,6 @@ mod dimension_order;
 mod doal;
 mod fixed;
 mod groups;
-mod legs;
 mod minimal;
 mod minimal_adaptive;
 mod par;
@@ -22,6 +21,7 @@ mod registry;
 mod reports;
 mod rings;
 mod scatter;
+mod segments;
 mod source_destination_hashed;
 mod ugal;
 mod valiant;
@@ -56,19 +56,19 @@ pub struct Hop {
     /// Virtual channel; always 0 on the way to a host.
     pub vc: u8,
     /// What the packet needs at the far end.
-    pub entry: Entry,
+    pub claim: BufferClaim,
 }
 
 /// What a packet needs to enter the buffer at the far end of a hop.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Entry {
+pub enum BufferClaim {
     /// Room for itself; it waits for that in line.
     #[default]
-    Room,
+    Credit,
     /// The room that was there when the hop was chosen ([`Congestion::room`]), and is kept for it: it never
     /// waits for others to move on.
-    Kept,
+    Reserved,
     /// Room for itself and one more packet of the largest size; it waits for that in line (bubble flow
     /// control).
     Bubble,
@@ -81,7 +81,7 @@ impl Hop {
         Hop {
             port,
             vc,
-            entry: Entry::Room,
+            claim: BufferClaim::Credit,
         }
     }
 }
@@ -121,13 +121,13 @@ pub trait Congestion {
     fn load(&self, port: Port) -> u64;
 
     /// Bytes of room on a VC of the buffer behind this port that no packet has taken, been promised or waits
-    /// for: what a packet with [`Entry::Kept`] can have. 0 if that is too little for the packet that asks, so
+    /// for: what a packet with [`BufferClaim::Reserved`] can have. 0 if that is too little for the packet that asks, so
     /// that any room will do.
     fn room(&self, port: Port, vc: u8) -> u64;
 
     /// A load as the router has been told it, in bytes, rounded up to units of [`Reports::UNIT`]; see
     /// [`Routing::reports`]. 0 for what nobody has told.
-    fn told(&self, slot: usize) -> u64 {
+    fn reported_load(&self, slot: usize) -> u64 {
         let _ = slot;
         0
     }
@@ -150,7 +150,7 @@ pub trait Routing: Send + Sync {
     }
 
     /// Packets of the largest size for which every VC must have room: 2 if hops need bubbles
-    /// ([`Entry::Bubble`]). Buffers between routers are then divided into slots of that size.
+    /// ([`BufferClaim::Bubble`]). Buffers between routers are then divided into slots of that size.
     fn packets_per_vc(&self) -> u32 {
         1
     }
@@ -167,7 +167,7 @@ pub trait Routing: Send + Sync {
     /// The port that [`Routing::route`] will choose in this situation, whatever the congestion and the random
     /// numbers; none where they decide, or where it is not worth finding out twice. A hint: whoever asks wants
     /// the port's memory to be near when its packet comes.
-    fn foreseen(&self, at: At, state: RouteState) -> Option<Port> {
+    fn predicted_port(&self, at: At, state: RouteState) -> Option<Port> {
         let _ = (at, state);
         None
     }

@@ -28,11 +28,13 @@ use topology::{Graph, Groups, HostId, Onward, Port, RouterId, Topology};
 use crate::fixed::Fixed;
 use crate::groups::{GroupNetwork, PerTopology, add, compiled};
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, legs, spread};
+use crate::{
+    Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, segments, spread,
+};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
-    works_on: legs::WORKS_ON,
+    works_on: segments::WORKS_ON,
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
     parameters: &[(
         "paths",

@@ -6,7 +6,7 @@
 //! escape, this is the routing of the torus of Blue Gene/L (N. R. Adiga et al., "Blue Gene/L torus
 //! interconnection network", IBM J. Research and Development 49(2/3), 2005), there with two adaptive VCs.
 //!
-//! The last VCs are adaptive: a packet takes one of them only if there is room at once ([`Entry::Kept`]). Of
+//! The last VCs are adaptive: a packet takes one of them only if there is room at once ([`BufferClaim::Reserved`]). Of
 //! the ports of shortest paths that have such a VC the least loaded wins, and on it the VC with the most room.
 //! If there is none, the packet waits for the first VCs, which dimension order uses as its own file says:
 //! with dateline or bubbles in a torus, one VC in a mesh or HyperX. At the next router it may leave the escape.
@@ -19,7 +19,7 @@
 //! In a HyperX the escape takes the least loaded of parallel links, and no state is needed; elsewhere state
 //! is that of dimension order.
 //!
-//! [`Entry::Kept`]: crate::Entry::Kept
+//! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
 use std::sync::Arc;
 

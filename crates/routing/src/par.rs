@@ -10,17 +10,17 @@
 //! those of the others as long as they can be left; how many that takes is said in the legs.
 
 use crate::Algorithm;
-use crate::legs::{self, ROUTER_OR_GROUP};
+use crate::segments::{self, ROUTER_OR_GROUP};
 use crate::ugal::{PARAMETERS, Rule};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "par",
-    works_on: legs::WORKS_ON,
+    works_on: segments::WORKS_ON,
     summary: "as ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009)",
     parameters: PARAMETERS,
-    routes: legs::routes,
+    routes: segments::routes,
     build: |section, topology| {
         let rule = Rule::read(section, &*topology)?;
-        legs::build::<true>(section, topology, ROUTER_OR_GROUP, rule)
+        segments::build::<true>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

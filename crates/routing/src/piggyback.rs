@@ -17,9 +17,9 @@
 use config::Bytes;
 
 use crate::Algorithm;
-use crate::legs::{self, ROUTER_OR_GROUP};
 use crate::registry::is_groups;
-use crate::ugal::{PARAMETERS, PERIOD, Rule, Told, read_period};
+use crate::segments::{self, ROUTER_OR_GROUP};
+use crate::ugal::{PARAMETERS, PERIOD, Remote, Rule, read_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
@@ -42,7 +42,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     build: |section, topology| {
         let rule = Rule::read(section, &*topology)?;
         let threshold = section.or("threshold", Bytes { bytes: 1280 })?.bytes;
-        let rule = rule.informed(Told::Congestion(threshold), read_period(section)?);
-        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
+        let rule = rule.informed(Remote::Congestion(threshold), read_period(section)?);
+        segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

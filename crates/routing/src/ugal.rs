@@ -27,16 +27,16 @@
 use config::{Bytes, Duration, Error, Section};
 use topology::{Port, RouterId, Topology};
 
-use crate::legs::{self, INTERMEDIATE, Legs, OverLegs, ROUTER_OR_GROUP, Start, is_decided};
 use crate::registry::is_groups;
+use crate::segments::{self, INTERMEDIATE, OverSegments, PathSegments, ROUTER_OR_GROUP, Start, is_decided};
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "ugal",
-    works_on: legs::WORKS_ON,
+    works_on: segments::WORKS_ON,
     summary: "minimal, or through a random router or group if that is less congested (UGAL-L)",
     parameters: PARAMETERS_AND_INFORMATION,
-    routes: legs::routes,
+    routes: segments::routes,
     build: |section, topology| {
         let mut rule = Rule::read(section, &*topology)?;
         let information = section.choice("information", "router", &["router", "group"])?;
@@ -46,9 +46,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(Told::Loads, period);
+            rule = rule.informed(Remote::Loads, period);
         }
-        legs::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
+        segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };
 
@@ -116,12 +116,12 @@ pub(crate) struct Rule {
     /// Whether one random path is compared by load alone.
     simple: bool,
     /// What is told, and how often, in ps.
-    told: Option<(Told, u64)>,
+    reported: Option<(Remote, u64)>,
 }
 
 /// How a decision uses loads that other routers have told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Remote {
     /// The load of a path is that of its link to another group, if it is greater than that of its first port.
     Loads,
     /// A path whose link to another group is congested gives way to one whose link is not. So many bytes
@@ -162,25 +162,27 @@ impl Rule {
             cost,
             candidates,
             simple: cost == Cost::Load && candidates == 1,
-            told: None,
+            reported: None,
         })
     }
 
     /// The same rule with loads told so often.
-    pub(crate) fn informed(self, told: Told, period_ps: u64) -> Rule {
+    pub(crate) fn informed(self, reported: Remote, period_ps: u64) -> Rule {
         Rule {
             simple: false,
-            told: Some((told, period_ps)),
+            reported: Some((reported, period_ps)),
             ..self
         }
     }
 }
 
-impl OverLegs for Rule {
-    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing> {
-        let reports = self.told.and_then(|(_, period_ps)| legs.reports(period_ps));
+impl OverSegments for Rule {
+    fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
+        let reports = self
+            .reported
+            .and_then(|(_, period_ps)| segments.reports(period_ps));
         Box::new(Ugal {
-            legs,
+            segments,
             rule: self,
             reports,
         })
@@ -189,7 +191,7 @@ impl OverLegs for Rule {
 
 /// UGAL, and on legs that can be left progressive adaptive routing: it decides as long as nothing is decided.
 struct Ugal<L> {
-    legs: L,
+    segments: L,
     rule: Rule,
     /// What routers are to tell each other.
     reports: Option<Reports>,
@@ -204,7 +206,7 @@ fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
 /// Where a packet is, the router it goes to, and the ends between which it may take a detour.
 type Between<E> = (At, RouterId, E);
 
-impl<L: Legs> Ugal<L> {
+impl<L: PathSegments> Ugal<L> {
     /// A random intermediate place, and the path through it; no path if it cannot begin here.
     #[inline(always)]
     fn draw(
@@ -213,8 +215,10 @@ impl<L: Legs> Ugal<L> {
         state: RouteState,
         random: &mut dyn Random,
     ) -> (u32, Option<Start>) {
-        let via = self.legs.place(random.below(self.legs.places(ends)), ends);
-        (via, self.legs.through(at, via, state))
+        let via = self
+            .segments
+            .place(random.below(self.segments.places(ends)), ends);
+        (via, self.segments.through(at, via, state))
     }
 
     /// The better one of the minimal path and one random path, by load alone: [`Ugal::weigh`] where there is
@@ -245,10 +249,10 @@ impl<L: Legs> Ugal<L> {
     /// How loaded a path is, as far as its first router can tell and has been told.
     fn load(&self, at: At, target: RouterId, start: &Start, congestion: &dyn Congestion) -> u64 {
         let first = load(start, congestion);
-        match (&self.reports, self.rule.told) {
-            (Some(reports), Some((Told::Loads, _))) => match self.legs.way_out(at, target, start) {
+        match (&self.reports, self.rule.reported) {
+            (Some(reports), Some((Remote::Loads, _))) => match self.segments.global_link(at, target, start) {
                 Some((gateway, port)) if gateway != at.router => {
-                    first.max(congestion.told(reports.slot(gateway, port)))
+                    first.max(congestion.reported_load(reports.slot(gateway, port)))
                 }
                 _ => first,
             },
@@ -263,14 +267,15 @@ impl<L: Legs> Ugal<L> {
         threshold: u64,
         congestion: &dyn Congestion,
     ) -> bool {
-        let (Some(reports), Some((gateway, port))) = (&self.reports, self.legs.way_out(at, target, start))
+        let (Some(reports), Some((gateway, port))) =
+            (&self.reports, self.segments.global_link(at, target, start))
         else {
             return false;
         };
         // A router sees its own ports as they are.
         let load = |port: Port| match gateway == at.router {
             true => congestion.load(port),
-            false => congestion.told(reports.slot(gateway, port)),
+            false => congestion.reported_load(reports.slot(gateway, port)),
         };
         let ports = reports.ports(gateway);
         let count = ports.len() as u64;
@@ -301,7 +306,7 @@ impl<L: Legs> Ugal<L> {
             };
             let links = match self.rule.cost {
                 Cost::Load => 1,
-                Cost::LoadHops => self.legs.links_through(at, target, via, &other),
+                Cost::LoadHops => self.segments.links_through(at, target, via, &other),
             };
             let cost = self
                 .load(at, target, &other, congestion)
@@ -315,9 +320,9 @@ impl<L: Legs> Ugal<L> {
         };
         let links = match self.rule.cost {
             Cost::Load => 1,
-            Cost::LoadHops => self.legs.minimal_links(at, target, &minimal),
+            Cost::LoadHops => self.segments.minimal_links(at, target, &minimal),
         };
-        if let Some((Told::Congestion(threshold), _)) = self.rule.told {
+        if let Some((Remote::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
             match (congested(&minimal), congested(&other)) {
                 (true, false) => return other,
@@ -334,9 +339,9 @@ impl<L: Legs> Ugal<L> {
     }
 }
 
-impl<L: Legs> Routing for Ugal<L> {
+impl<L: PathSegments> Routing for Ugal<L> {
     fn vcs(&self) -> u8 {
-        self.legs.vcs()
+        self.segments.vcs()
     }
 
     fn reports(&self) -> Option<&Reports> {
@@ -350,15 +355,15 @@ impl<L: Legs> Routing for Ugal<L> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let (target, port) = self.legs.attachment(at.destination);
+        let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
         }
         if is_decided(state) {
-            return self.legs.go_on(at, target, state);
+            return self.segments.go_on(at, target, state);
         }
-        let minimal = self.legs.minimal(at, target, *state);
-        let best = match self.legs.ends(at.router, target) {
+        let minimal = self.segments.minimal(at, target, *state);
+        let best = match self.segments.ends(at.router, target) {
             Some(ends) if self.rule.simple => {
                 self.compare((at, target, ends), *state, minimal, congestion, random)
             }
@@ -370,19 +375,19 @@ impl<L: Legs> Routing for Ugal<L> {
     }
 
     fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        let (target, port) = self.legs.attachment(at.destination);
+        let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             out.push((Hop::new(port, 0), state));
             return;
         }
         if is_decided(&state) {
-            out.push((self.legs.go_on(at, target, &mut state), state));
+            out.push((self.segments.go_on(at, target, &mut state), state));
             return;
         }
-        out.push(self.legs.minimal(at, target, state));
-        if let Some(ends) = self.legs.ends(at.router, target) {
-            let places = (0..self.legs.places(ends)).map(|index| self.legs.place(index, ends));
-            out.extend(places.filter_map(|via| self.legs.through(at, via, state)));
+        out.push(self.segments.minimal(at, target, state));
+        if let Some(ends) = self.segments.ends(at.router, target) {
+            let places = (0..self.segments.places(ends)).map(|index| self.segments.place(index, ends));
+            out.extend(places.filter_map(|via| self.segments.through(at, via, state)));
         }
     }
 }

@@ -13,49 +13,49 @@
 
 use topology::{HostId, Port, RouterId};
 
-use crate::legs::{self, Legs, OverLegs, Start, is_decided};
+use crate::segments::{self, OverSegments, PathSegments, Start, is_decided};
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "valiant",
-    works_on: legs::WORKS_ON,
+    works_on: segments::WORKS_ON,
     summary: "every packet through a random router or group (Valiant 1982)",
     parameters: &[(
         "intermediate",
         "what a path goes through: router or, in networks of groups, group; there router is one in a group that is \
          neither the source's nor the destination's, and any-router any one (default: router)",
     )],
-    routes: legs::routes,
-    build: |section, topology| legs::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
+    routes: segments::routes,
+    build: |section, topology| segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
 };
 
 const INTERMEDIATES: &[&str] = &["router", "group", "any-router"];
 
 struct AnyValiant;
 
-impl OverLegs for AnyValiant {
-    fn over<L: Legs + 'static>(self, legs: L) -> Box<dyn Routing> {
-        Box::new(Valiant { legs })
+impl OverSegments for AnyValiant {
+    fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
+        Box::new(Valiant { segments })
     }
 }
 
 struct Valiant<L> {
-    legs: L,
+    segments: L,
 }
 
-impl<L: Legs> Valiant<L> {
+impl<L: PathSegments> Valiant<L> {
     fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> Start {
-        let via = self.legs.place(index, ends);
-        let start = self.legs.through(at, via, state);
-        start.unwrap_or_else(|| self.legs.minimal(at, target, state))
+        let via = self.segments.place(index, ends);
+        let start = self.segments.through(at, via, state);
+        start.unwrap_or_else(|| self.segments.minimal(at, target, state))
     }
 
     /// The path of a packet that has nothing left to draw.
     fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
         if is_decided(&state) {
-            (self.legs.go_on(at, target, &mut state), state)
+            (self.segments.go_on(at, target, &mut state), state)
         } else {
-            self.legs.minimal(at, target, state)
+            self.segments.minimal(at, target, state)
         }
     }
 
@@ -64,24 +64,24 @@ impl<L: Legs> Valiant<L> {
         if is_decided(&state) {
             return None;
         }
-        self.legs.ends(router, target)
+        self.segments.ends(router, target)
     }
 }
 
-impl<L: Legs> Routing for Valiant<L> {
+impl<L: PathSegments> Routing for Valiant<L> {
     fn vcs(&self) -> u8 {
-        self.legs.vcs()
+        self.segments.vcs()
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
-        let (target, port) = self.legs.attachment(at.destination);
+        let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
         }
         let hop;
         (hop, *state) = match self.ends(at.router, target, *state) {
             Some(ends) => {
-                let index = random.below(self.legs.places(ends));
+                let index = random.below(self.segments.places(ends));
                 self.through(at, target, index, ends, *state)
             }
             None => self.go_on(at, target, *state),
@@ -90,14 +90,14 @@ impl<L: Legs> Routing for Valiant<L> {
     }
 
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
-        let (target, port) = self.legs.attachment(at.destination);
+        let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             out.push((Hop::new(port, 0), state));
             return;
         }
         match self.ends(at.router, target, state) {
             Some(ends) => {
-                let places = 0..self.legs.places(ends);
+                let places = 0..self.segments.places(ends);
                 out.extend(places.map(|index| self.through(at, target, index, ends, state)));
             }
             None => out.push(self.go_on(at, target, state)),
@@ -115,19 +115,19 @@ impl<L: Legs> Routing for Valiant<L> {
         state: RouteState,
         out: &mut Vec<(Port, RouteState, f64)>,
     ) {
-        let (target, port) = self.legs.attachment(destination);
+        let (target, port) = self.segments.attachment(destination);
         if target == router {
             out.push((port, state, 1.0));
             return;
         }
         let Some(ends) = self.ends(router, target, state) else {
-            return self.legs.chances(router, target, state, 1.0, out);
+            return self.segments.chances(router, target, state, 1.0, out);
         };
-        let places = self.legs.places(ends);
+        let places = self.segments.places(ends);
         let share = 1.0 / f64::from(places);
         for index in 0..places {
-            let via = self.legs.place(index, ends);
-            self.legs.chances_through(router, target, via, share, out);
+            let via = self.segments.place(index, ends);
+            self.segments.chances_through(router, target, via, share, out);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! disk; a result's other tables and its page are not in it.
 
 use cpu_time::ProcessTime;
-use fabricsim_sim::{Control, Experiment, Way, run_in};
+use fabricsim_sim::{Control, Experiment, RunContext, run_in};
 
 /// Repetitions of each case.
 const ROUNDS: usize = 9;
@@ -67,9 +67,9 @@ fn measure(load: f64, microseconds: u32) {
         for turn in 0..SERIES.len() {
             let index = (turn + round) % SERIES.len();
             let folder = tempfile::tempdir().expect("a folder");
-            let way = Way {
+            let way = RunContext {
                 parts: Some(folder.path()),
-                ..Way::default()
+                ..RunContext::default()
             };
             let begin = ProcessTime::now();
             let result = run_in(&experiments[index], &Control::new(), &way).expect("the case runs");

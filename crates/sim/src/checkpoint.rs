@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
 use crate::collect::CollectorState;
-use crate::experiment::Source;
-use crate::fact::Fact;
+use crate::lp::net_event::NetEvent;
+use crate::setup::experiment::Source;
 use crate::{Error, Experiment};
 
 /// What every file begins with; the version is that of the layout.
@@ -64,7 +64,7 @@ struct Head {
 pub(crate) struct Body {
     /// What has been collected so far.
     pub(crate) collected: CollectorState,
-    pub(crate) snapshot: Snapshot<Fact>,
+    pub(crate) snapshot: Snapshot<NetEvent>,
 }
 
 impl Checkpoint {
@@ -204,7 +204,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes one.
-    pub(crate) fn write(&mut self, collected: CollectorState, snapshot: Snapshot<Fact>) -> Result<(), Error> {
+    pub(crate) fn write(
+        &mut self,
+        collected: CollectorState,
+        snapshot: Snapshot<NetEvent>,
+    ) -> Result<(), Error> {
         let time = snapshot.time;
         let body = Body { collected, snapshot };
         let body = postcard::to_stdvec(&body).expect("what is in memory can be written there");

@@ -7,23 +7,23 @@ use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
 use crate::collect::{CollectSetting, Series};
-use crate::experiment::Experiment;
-use crate::job::{Job, JobKind};
-use crate::run::{Control, Way, run_in};
+use crate::run::{Control, RunContext, run_in};
+use crate::setup::experiment::Experiment;
+use crate::setup::job::{Job, JobKind};
 
 /// Runs an experiment, and then each of its jobs of ranks alone. The result is that of the whole experiment,
 /// and says how much slower each job was in company.
 ///
-/// `control` is that of all these runs. They cannot be continued from a checkpoint, so `way` has none.
+/// `control` is that of all these runs. They cannot be continued from a checkpoint, so `context` has none.
 ///
 /// # Errors
-/// As [`run_in`], of any of the runs; no job has ranks; `way` has checkpoints.
+/// As [`run_in`], of any of the runs; no job has ranks; `context` has checkpoints.
 pub fn run_with_interference(
     experiment: &Experiment,
     control: &Control,
-    way: &Way<'_>,
+    context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
-    if way.checkpoints.is_some() || way.from.is_some() {
+    if context.checkpoints.is_some() || context.from.is_some() {
         let message = "runs for the interference of jobs have no checkpoints".to_string();
         return Err(Error::Interference(message));
     }
@@ -41,19 +41,19 @@ pub fn run_with_interference(
                        [[job]] with a workload";
         return Err(Error::Interference(message.into()));
     }
-    let mut result = together(experiment, control, way)?;
+    let mut result = together(experiment, control, context)?;
     let mut jobs = Vec::new();
     for index in with_ranks {
         // Nothing would be left out.
         let alone = match experiment.jobs.len() {
             1 => None,
             _ => {
-                let way = Way {
-                    processes: way.processes,
-                    partition: way.partition.clone(),
-                    ..Way::default()
+                let context = RunContext {
+                    processes: context.processes,
+                    partition: context.partition.clone(),
+                    ..RunContext::default()
                 };
-                together(&experiment.alone(index), control, &way)?
+                together(&experiment.alone(index), control, &context)?
             }
         };
         if let Some(result) = &result {
@@ -68,10 +68,14 @@ pub fn run_with_interference(
 }
 
 /// Runs, with all processes: where one fails, the others do not go on to the next run without it.
-fn together(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
-    let result = run_in(experiment, control, way);
+fn together(
+    experiment: &Experiment,
+    control: &Control,
+    context: &RunContext<'_>,
+) -> Result<Option<RunResult>, Error> {
+    let result = run_in(experiment, control, context);
     let mut all_are_well = [u64::from(result.is_ok())];
-    way.processes.least(&mut all_are_well);
+    context.processes.least(&mut all_are_well);
     match result {
         Ok(_) if all_are_well == [0] => Err(Error::Elsewhere),
         result => result,

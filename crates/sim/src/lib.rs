@@ -4,54 +4,32 @@
 //! kernel, checks that nothing was lost, and gathers a [`results::RunResult`]. [`run_in`] does so with other
 //! processes, writes checkpoints and goes on from them. [`run_with_interference`] also runs each job alone.
 
-mod audit;
 mod bounds;
-mod check;
 mod checkpoint;
 mod collect;
-mod counts;
-mod credits;
 mod error;
-mod experiment;
-mod fact;
-mod geometry;
-mod hearsay;
-mod horizon;
-mod host;
 mod interference;
-mod inventory;
-mod job;
-mod listing;
-mod lives;
-mod mapping;
-mod model;
-mod named;
+mod lp;
 mod outcome;
-mod overseer;
-mod placement;
-mod process;
-mod rails;
 mod run;
-mod told;
-mod waiting;
-mod wiring;
+mod setup;
 
 pub use bounds::{Effort, bounds};
-pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::{COLLECTED, CollectSetting, Series};
-pub use credits::CreditSetting;
 pub use error::Error;
-pub use experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
 pub use interference::run_with_interference;
-pub use job::{Job, JobKind, RankJob, TrafficJob};
-pub use listing::{Listing, PART_KINDS, listing};
-pub use rails::{EndPoint, Rails};
-pub use run::{Control, Way, run, run_in};
+pub use lp::credits::CreditSetting;
+pub use run::{Control, RunContext, run, run_in};
+pub use setup::check::{CheckReport, check};
+pub use setup::experiment::{Experiment, LinkSetting, Network, Plane, RouterModel, RunSetting};
+pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
+pub use setup::listing::{Listing, PART_KINDS, listing};
+pub use setup::rails::{EndPoint, Rails};
 pub use workload::{Interpreter, Interpreters};
 
 /// Names of the tables that the folder of a run under way may hold: what is known of the network from the beginning,
 /// and what is collected.
-pub fn tables_under_way() -> impl Iterator<Item = &'static str> {
-    inventory::KNOWN_BEFORE.iter().chain(COLLECTED).copied()
+pub fn running_tables() -> impl Iterator<Item = &'static str> {
+    outcome::inventory::KNOWN_BEFORE.iter().chain(COLLECTED).copied()
 }

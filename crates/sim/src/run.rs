@@ -4,25 +4,27 @@ use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use des::{Alone, Anatomy, End, LpId, Lps, Observer, Partition, Processes, Settings, Snapshot, Time};
+use des::{
+    Anatomy, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot, Time,
+};
 use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
 
 use crate::Error;
-use crate::audit::audit;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::collect::Collector;
-use crate::credits::Credits;
-use crate::experiment::Experiment;
-use crate::fact::{Fact, Record};
-use crate::horizon::Horizon;
-use crate::inventory;
-use crate::job::JobKind;
-use crate::model::{Process, Simulation};
-use crate::outcome::Remains;
-use crate::waiting;
-use crate::wiring::Identity;
+use crate::lp::credits::Credits;
+use crate::lp::early_commit::EarlyCommit;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::wiring::Identity;
+use crate::outcome::audit::audit;
+use crate::outcome::final_state::FinalState;
+use crate::outcome::inventory;
+use crate::outcome::wait_cycles;
+use crate::setup::experiment::Experiment;
+use crate::setup::job::JobKind;
 
 /// Ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;
@@ -51,7 +53,7 @@ impl Control {
 }
 
 /// The circumstances of a run, which do not change its result.
-pub struct Way<'a> {
+pub struct RunContext<'a> {
     /// Who takes part.
     pub processes: &'a dyn Processes,
     /// Whether and how checkpoints are written.
@@ -65,10 +67,10 @@ pub struct Way<'a> {
     pub parts: Option<&'a Path>,
 }
 
-impl Default for Way<'_> {
+impl Default for RunContext<'_> {
     fn default() -> Self {
-        Way {
-            processes: &Alone,
+        RunContext {
+            processes: &SingleProcess,
             checkpoints: None,
             from: None,
             partition: None,
@@ -83,7 +85,7 @@ impl Default for Way<'_> {
 /// # Errors
 /// A trace that is broken, ranks that wait for ever, an interruption through `control`.
 pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Error> {
-    let result = run_in(experiment, control, &Way::default())?;
+    let result = run_in(experiment, control, &RunContext::default())?;
     Ok(result.expect("a process that is alone has the result"))
 }
 
@@ -93,11 +95,23 @@ pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Erro
 /// # Errors
 /// As [`run`]; checkpoints that cannot be written, or one that is not of this experiment. What has failed
 /// in another process is [`Error::Elsewhere`].
-pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Result<Option<RunResult>, Error> {
+pub fn run_in(
+    experiment: &Experiment,
+    control: &Control,
+    context: &RunContext<'_>,
+) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
-    let (credits, horizon) = (Credits::choose(experiment, way), Horizon::choose(experiment, way));
-    match attempt(experiment, control, way, (&begin, credits, horizon)) {
-        Err(Error::ShortOfCredits) => attempt(experiment, control, way, (&begin, Credits::EACH, horizon)),
+    let (credits, early_commit) = (
+        Credits::choose(experiment, context),
+        EarlyCommit::choose(experiment, context),
+    );
+    match attempt(experiment, control, context, (&begin, credits, early_commit)) {
+        Err(Error::ShortOfCredits) => attempt(
+            experiment,
+            control,
+            context,
+            (&begin, Credits::EACH, early_commit),
+        ),
         done => done,
     }
 }
@@ -109,8 +123,8 @@ pub fn run_in(experiment: &Experiment, control: &Control, way: &Way<'_>) -> Resu
 fn attempt(
     experiment: &Experiment,
     control: &Control,
-    way: &Way<'_>,
-    (begin, credits, horizon): (&Meter, Credits, Horizon),
+    context: &RunContext<'_>,
+    (begin, credits, early_commit): (&Meter, Credits, EarlyCommit),
 ) -> Result<Option<RunResult>, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
@@ -118,16 +132,16 @@ fn attempt(
     } else {
         1
     };
-    let count = way.processes.count();
+    let count = context.processes.count();
     if count > 1 && !executor.is_parallel() {
         return Err(Error::Processes(format!(
             "the executor {} runs in one process, not in {count}; use conservative or optimistic",
             executor.name()
         )));
     }
-    same_experiment(experiment, way.processes)?;
-    let simulation = Simulation::new(experiment, credits, horizon);
-    let partition = way.partition.clone();
+    same_experiment(experiment, context.processes)?;
+    let simulation = Simulation::new(experiment, credits, early_commit);
+    let partition = context.partition.clone();
     let partition = partition.unwrap_or_else(|| {
         simulation
             .numbering
@@ -141,16 +155,16 @@ fn attempt(
         until: experiment.run.until.unwrap_or(Time::MAX),
         optimism: experiment.run.optimism,
     };
-    let from = way.from.map(|checkpoint| &checkpoint.body);
+    let from = context.from.map(|checkpoint| &checkpoint.body);
     let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
-    let writer = way
+    let writer = context
         .checkpoints
         .map(|checkpoints| Writer::new(checkpoints, experiment, start));
-    let shelf = match way.parts {
+    let shelf = match context.parts {
         Some(folder) => Shelf::Folder(folder.into()),
         None => Shelf::Memory,
     };
-    let first = way.processes.index() == 0;
+    let first = context.processes.index() == 0;
     let drawing = first.then(|| inventory::drawing(&simulation.network));
     let written = drawing.as_ref().map_or(Ok(()), |drawing| {
         inventory::write(&simulation.network, drawing, &shelf)
@@ -176,36 +190,36 @@ fn attempt(
         model: &simulation,
         settings: &settings,
         control: &control.kernel,
-        processes: way.processes,
+        processes: context.processes,
         from: from.map(|body| &body.snapshot),
     };
-    let finished = run.carry_out(&mut watcher);
-    let (cpu_s, peak_rss_bytes) = sums(way.processes, begin.cpu(), peak_rss_bytes());
-    let finished = finished.map_err(|why| match way.from {
+    let finished = run.execute(&mut watcher);
+    let (cpu_s, peak_rss_bytes) = sums(context.processes, begin.cpu(), peak_rss_bytes());
+    let finished = finished.map_err(|why| match context.from {
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
     })?;
-    if credits != Credits::EACH && was_short(way.processes, &finished.end) {
+    if credits != Credits::EACH && was_short(context.processes, &finished.end) {
         return Err(Error::ShortOfCredits);
     }
     match finished.end {
-        End::Failed(error) => return Err(error),
-        End::FailedElsewhere => return Err(Error::Elsewhere),
-        End::Irreversible(what) => return Err(Error::Audit(what)),
+        RunEnd::Failed(error) => return Err(error),
+        RunEnd::FailedElsewhere => return Err(Error::Elsewhere),
+        RunEnd::Irreversible(what) => return Err(Error::Audit(what)),
         _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
-        End::Interrupted => return Err(Error::Interrupted),
-        End::Drained | End::Stopped | End::Until if !first => return Ok(None),
-        End::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
-        End::Stopped => {
+        RunEnd::Interrupted => return Err(Error::Interrupted),
+        RunEnd::Drained | RunEnd::Stopped | RunEnd::Until if !first => return Ok(None),
+        RunEnd::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
+        RunEnd::Stopped => {
             if let Some(time) = stuck(&finished.lps) {
                 waiting_ranks(&simulation, &finished.lps, time)?;
             }
         }
-        End::Until => {}
+        RunEnd::Until => {}
     }
     audit(&simulation, &finished.lps, &finished.pending)?;
     let Watcher { collector, .. } = watcher;
-    let remains = Remains {
+    let final_state = FinalState {
         simulation: &simulation,
         processes: &finished.lps,
         pending: &finished.pending,
@@ -214,9 +228,14 @@ fn attempt(
         drawing: drawing.expect("the first process has made it"),
     };
     let collected = collector
-        .finish(&simulation, &finished.lps, finished.time, &remains.not_begun())
+        .finish(
+            &simulation,
+            &finished.lps,
+            finished.time,
+            &final_state.not_begun(),
+        )
         .map_err(Error::Collect)?;
-    let outcome = remains.outcome();
+    let outcome = final_state.outcome();
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
@@ -227,7 +246,7 @@ fn attempt(
         cpu_s,
         peak_rss_bytes,
         simulated_ns: finished.time.as_ns(),
-        resumed_at_ns: way.from.map(|_| start.as_ns()),
+        resumed_at_ns: context.from.map(|_| start.as_ns()),
         parts,
         ..cost(&simulation, &finished.anatomy)
     };
@@ -239,8 +258,8 @@ fn attempt(
 
 /// Whether a run in which credits came in batches has to begin anew, in any process: a packet found too little room,
 /// or nothing is left to happen, and the last credit would have set the end.
-fn was_short(processes: &dyn Processes, end: &End<Error>) -> bool {
-    let short = matches!(end, End::Failed(Error::ShortOfCredits) | End::Drained);
+fn was_short(processes: &dyn Processes, end: &RunEnd<Error>) -> bool {
+    let short = matches!(end, RunEnd::Failed(Error::ShortOfCredits) | RunEnd::Drained);
     let mut values = [u64::from(!short)];
     processes.least(&mut values);
     values[0] == 0
@@ -262,7 +281,7 @@ fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result
     Ok(())
 }
 
-/// Told by the kernel as the run goes on.
+/// TraceRecord by the kernel as the run goes on.
 struct Watcher<'a> {
     collector: Collector,
     writer: Option<Writer<'a>>,
@@ -291,7 +310,7 @@ impl Observer<Simulation> for Watcher<'_> {
         self.writer.as_ref().is_some_and(|writer| writer.is_due(now))
     }
 
-    fn snapshot(&mut self, snapshot: Snapshot<Fact>) {
+    fn snapshot(&mut self, snapshot: Snapshot<NetEvent>) {
         let Some(writer) = &mut self.writer else { return };
         if let Err(error) = writer.write(self.collector.state(), snapshot) {
             self.writer = None;
@@ -307,7 +326,7 @@ fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
             Identity::Router(_) => &mut rollbacks.router,
             Identity::Host(_) => &mut rollbacks.host,
-            Identity::Overseer => &mut rollbacks.overseer,
+            Identity::TerminationDetector => &mut rollbacks.overseer,
         };
         *of += u64::from(*count);
     }
@@ -357,7 +376,7 @@ fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<
                     part.routers += 1;
                 }
                 Identity::Host(_) => part.hosts += 1,
-                Identity::Overseer => {}
+                Identity::TerminationDetector => {}
             }
         }
         part
@@ -384,21 +403,21 @@ fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
 }
 
 /// When the overseer found that no rank can go on.
-fn stuck(processes: &Lps<Process>) -> Option<Time> {
+fn stuck(processes: &Lps<NetworkLp>) -> Option<Time> {
     processes.iter().find_map(|process| match process {
-        Process::Overseer(overseer) => overseer.stuck(),
+        NetworkLp::TerminationDetector(termination_detector) => termination_detector.stuck(),
         _ => None,
     })
 }
 
 /// Nothing is left to happen to ranks: all of them must have finished.
-fn waiting_ranks(simulation: &Simulation, processes: &Lps<Process>, time: Time) -> Result<(), Error> {
+fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time) -> Result<(), Error> {
     let mut lines = Vec::new();
     let mut count = 0u64;
-    let mut awaited: Vec<waiting::Awaited> = Vec::new();
+    let mut awaited: Vec<wait_cycles::Awaited> = Vec::new();
     awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
-        let Process::Host(host) = &processes[simulation.numbering.host(host)] else {
+        let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
             continue;
         };
         let Some(seat) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {
@@ -427,8 +446,8 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<Process>, time: Time) 
         lines.push(format!("  and {more} more"));
     }
     for (job, awaited) in simulation.jobs.iter().zip(&awaited) {
-        let knots = waiting::knots(awaited).into_iter();
-        lines.extend(knots.map(|knot| format!("  job '{}': {knot}", job.name)));
+        let wait_cycles = wait_cycles::wait_cycles(awaited).into_iter();
+        lines.extend(wait_cycles.map(|cycle| format!("  job '{}': {cycle}", job.name)));
     }
     Err(Error::Deadlock(format!(
         "the application waits for ever: at {time} nothing of it is under way any more, and {count} ranks have not finished\n{}",

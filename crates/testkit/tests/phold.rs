@@ -1,8 +1,8 @@
 //! All executors give the same result for PHOLD, whatever the number of threads.
 
 use des::{
-    Alone, Anatomy, Context, Control, End, Event, Executor, Finished, LpId, Model, Observer, Optimism,
-    Partition, Processes, Purpose, Run, Settings, Snapshot, Time, run,
+    Anatomy, Context, Control, Event, Executor, Finished, LpId, Model, Observer, Optimism, Partition,
+    Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
 };
 use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
 use fabricsim_testkit::phold::{Ball, Phold};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 struct Outcome {
     balls: Vec<Ball>,
     records: Vec<(Time, (u32, u64))>,
-    end: End<String>,
+    end: RunEnd<String>,
     time: Time,
     committed: u64,
     pending: Vec<(Time, u32, u32, u32, u64)>,
@@ -40,7 +40,7 @@ fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64
 }
 
 fn outcome(model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
-    outcome_in(&Alone, model, settings)
+    outcome_in(&SingleProcess, model, settings)
 }
 
 /// What this process knows: of several, all of it is known to the first.
@@ -54,7 +54,7 @@ fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> 
         from: None,
     };
     let finished = run
-        .carry_out(&mut |time, record| records.push((time, record)))
+        .execute(&mut |time, record| records.push((time, record)))
         .expect("there is no snapshot that could be wrong");
     let mut pending: Vec<_> = finished
         .pending
@@ -238,10 +238,10 @@ proptest! {
                 ..settings(executor, lps, threads, until, seed)
             },
             control: &Control::default(),
-            processes: &Alone,
+            processes: &SingleProcess,
             from: None,
         };
-        let finished = first.carry_out(&mut keeper).unwrap();
+        let finished = first.execute(&mut keeper).unwrap();
         prop_assert_eq!(&balls(&finished), &reference.balls, "a snapshot does not disturb the run");
         prop_assert_eq!(&keeper.records, &reference.records);
         // The sequential executor looks every some thousand events only.
@@ -255,10 +255,10 @@ proptest! {
                 model: &model,
                 settings: &settings(executor, lps, threads, until, seed),
                 control: &Control::default(),
-                processes: &Alone,
+                processes: &SingleProcess,
                 from: Some(&snapshot),
             };
-            let finished = rest.carry_out(&mut |time, record| records.push((time, record))).unwrap();
+            let finished = rest.execute(&mut |time, record| records.push((time, record))).unwrap();
             // Records at the snapshot's own time and later come again.
             prop_assert_eq!(&records, &reference.records, "{:?} with {} threads", executor, threads);
             prop_assert_eq!(&balls(&finished), &reference.balls);
@@ -278,7 +278,7 @@ proptest! {
                     processes: process,
                     from: Some(&snapshot),
                 };
-                let finished = rest.carry_out(&mut |time, record| records.push((time, record))).unwrap();
+                let finished = rest.execute(&mut |time, record| records.push((time, record))).unwrap();
                 (finished, records)
             });
             let (finished, records) = &ends[0];
@@ -304,24 +304,24 @@ fn a_snapshot_of_another_model_is_refused() {
         wanted: Time(0),
         snapshot: None,
     };
-    let carry_out = |lps, from, observer: &mut dyn Observer<Phold>| {
+    let execute = |lps, from, observer: &mut dyn Observer<Phold>| {
         let run = Run {
             model: &phold(lps),
             settings: &settings(Executor::Conservative, lps, 2, Time(10_000), 1),
             control: &Control::default(),
-            processes: &Alone,
+            processes: &SingleProcess,
             from,
         };
-        run.carry_out(observer).map(|finished| finished.time)
+        run.execute(observer).map(|finished| finished.time)
     };
-    carry_out(5, None, &mut keeper).unwrap();
+    execute(5, None, &mut keeper).unwrap();
     let (snapshot, _) = keeper.snapshot.take().unwrap();
     let mut ignore = |_, _| ();
-    let why = carry_out(6, Some(&snapshot), &mut ignore).unwrap_err();
+    let why = execute(6, Some(&snapshot), &mut ignore).unwrap_err();
     assert_eq!(why, "it has 5 logical processes, the model has 6");
     let bytes = postcard::to_stdvec(&snapshot).unwrap();
     let again = postcard::from_bytes(&bytes).unwrap();
-    assert_eq!(carry_out(5, Some(&again), &mut ignore), Ok(Time(10_000)));
+    assert_eq!(execute(5, Some(&again), &mut ignore), Ok(Time(10_000)));
 }
 
 /// Every thread may be the one that finds it out, and none goes on.
@@ -348,10 +348,10 @@ fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
         model: &chain,
         settings: &settings(Executor::Conservative, 4, 1, Time::MAX, 1),
         control: &Control::default(),
-        processes: &Alone,
+        processes: &SingleProcess,
         from: None,
     };
-    run.carry_out(&mut first).unwrap();
+    run.execute(&mut first).unwrap();
     let phold = Phold {
         lps: 4,
         population: 3,
@@ -365,10 +365,10 @@ fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
             model: &phold,
             settings: &settings(executor, 4, threads, Time(10_000), 1),
             control: &Control::default(),
-            processes: &Alone,
+            processes: &SingleProcess,
             from: first.0.as_ref(),
         };
-        let why = run.carry_out(&mut |_, _| ()).err().expect("it is refused");
+        let why = run.execute(&mut |_, _| ()).err().expect("it is refused");
         assert!(why.contains("a ball has 16 bytes"), "{executor:?}: {why}");
     }
 }
@@ -410,7 +410,8 @@ fn the_reverse_check_finds_a_wrong_undo() {
         }
     }
     let settings = settings(Executor::ReverseCheck, 1, 1, Time::MAX, 1);
-    let End::Irreversible(what) = run(&Forgetful, &settings, &Control::default(), &mut |_, ()| ()).end else {
+    let RunEnd::Irreversible(what) = run(&Forgetful, &settings, &Control::default(), &mut |_, ()| ()).end
+    else {
         panic!("it is not found")
     };
     assert!(what.contains("byte 8 of the saved state"), "{what}");
@@ -467,7 +468,7 @@ impl Model for Chain {
     }
 }
 
-fn chain(model: &Chain, executor: Executor, threads: usize) -> (End<String>, Time, Vec<u64>, usize) {
+fn chain(model: &Chain, executor: Executor, threads: usize) -> (RunEnd<String>, Time, Vec<u64>, usize) {
     let settings = settings(executor, 4, threads, Time::MAX, 1);
     let mut records = 0;
     let finished = run(model, &settings, &Control::default(), &mut |_, _| records += 1);
@@ -490,7 +491,7 @@ fn a_stop_takes_effect_one_lookahead_later_everywhere() {
         // The event of 210 ps stops at 310 ps: 0, 30, ..., 300 are carried out on every LP.
         assert_eq!(
             chain(&model, executor, threads),
-            (End::Stopped, Time(310), vec![11; 4], 44)
+            (RunEnd::Stopped, Time(310), vec![11; 4], 44)
         );
     }
 }
@@ -505,7 +506,7 @@ fn an_empty_queue_ends_the_run() {
     for (executor, threads) in executors() {
         assert_eq!(
             chain(&model, executor, threads),
-            (End::Drained, Time(150), vec![6; 4], 24)
+            (RunEnd::Drained, Time(150), vec![6; 4], 24)
         );
     }
 }
@@ -520,7 +521,7 @@ fn the_first_failure_in_the_total_order_counts() {
     for (executor, threads) in executors() {
         assert_eq!(
             chain(&model, executor, threads).0,
-            End::Failed("LP 1 failed".into())
+            RunEnd::Failed("LP 1 failed".into())
         );
     }
 }
@@ -558,13 +559,13 @@ fn a_failure_in_one_process_ends_the_others() {
                     processes: process,
                     from: None,
                 };
-                run.carry_out(&mut |_, _| ()).unwrap().end
+                run.execute(&mut |_, _| ()).unwrap().end
             });
             for (process, end) in ends.into_iter().enumerate() {
                 let expected = if process == owner {
-                    End::Failed("LP 1 failed".to_string())
+                    RunEnd::Failed("LP 1 failed".to_string())
                 } else {
-                    End::FailedElsewhere
+                    RunEnd::FailedElsewhere
                 };
                 assert_eq!(end, expected, "process {process} with {settings:?}");
             }
@@ -636,7 +637,7 @@ fn a_panic_in_one_process_ends_the_others() {
                             processes: &process,
                             from: None,
                         };
-                        run.carry_out(&mut |_, ()| ()).map(|finished| finished.time)
+                        run.execute(&mut |_, ()| ()).map(|finished| finished.time)
                     })
                 })
                 .collect();
@@ -665,7 +666,7 @@ fn an_interrupted_run_says_so() {
             control.interrupt();
             run.join().unwrap()
         });
-        assert_eq!(finished, End::Interrupted);
+        assert_eq!(finished, RunEnd::Interrupted);
     }
 }
 

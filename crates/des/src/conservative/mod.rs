@@ -5,8 +5,8 @@
 //! loaded once; threads meet only between windows. An LP sees its own events in the total order, which is
 //! all that its state can depend on; records are sorted into the total order before they are committed.
 
-mod agenda;
 mod calendar;
+mod lp_schedule;
 mod worker;
 
 use crate::gather::gather;
@@ -20,8 +20,8 @@ use worker::Worker;
 type Windows<'a, M> = Team<'a, Event<<M as Model>::Payload>, <M as Model>::Record>;
 
 pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
-    let work = |team: &Windows<'_, M>, shares: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, team, shares, thread).run(observer)
+    let work = |team: &Windows<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
+        Worker::new(run, team, parts, thread).run(observer)
     };
     gather(run, in_threads(run, observer, work))
 }

@@ -4,17 +4,17 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::Windows;
-use super::agenda::{self, Agenda, Sorter, Turn};
 use super::calendar::Calendar;
-use crate::author::Author;
+use super::lp_schedule::{self, LpSchedule, ScheduleSorter, ScheduledLp};
 use crate::commit::{Committer, Emitted};
 use crate::event::{Indexed, Key};
+use crate::event_signer::EventSigner;
 use crate::gather::Report;
 use crate::prefetch::{prefetch_begin, prefetch_front};
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::{Lps, Slot};
-use crate::snapshot::{SavedLp, Share};
-use crate::team::{Notice, PanicGuard, Shares};
+use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{Context, Event, LpId, Model, Partition, Time};
 
 /// From so many LPs of a thread on, an LP's memory has left the caches by its next turn, so that it pays to
@@ -32,10 +32,10 @@ const FAR: [usize; 3] = [6, 4, 2];
 const FRONT: usize = 4;
 
 /// The part of a worker that handlers reach through [`Context`].
-struct Desk<'a, M: Model> {
+struct WorkerContext<'a, M: Model> {
     range: Range<u32>,
     partition: &'a Partition,
-    author: Author,
+    signer: EventSigner,
     calendar: Calendar<M::Payload>,
     /// Events that the LP at work sent itself within the current window.
     soon: BinaryHeap<Indexed>,
@@ -55,11 +55,11 @@ struct Desk<'a, M: Model> {
     emitted: u32,
 }
 
-impl<M: Model> Desk<'_, M> {
+impl<M: Model> WorkerContext<'_, M> {
     /// An event of the window at work: only the LP itself can be reached so soon, before the end of the run.
     #[inline(never)]
     fn send_soon(&mut self, event: Event<M::Payload>) {
-        if event.target != self.author.lp() {
+        if event.target != self.signer.lp() {
             return self.leftover.push(event);
         }
         self.soon.push(Indexed {
@@ -78,7 +78,7 @@ impl<M: Model> Desk<'_, M> {
     }
 }
 
-impl<M: Model> Context<M> for Desk<'_, M> {
+impl<M: Model> Context<M> for WorkerContext<'_, M> {
     const REVERSIBLE: bool = false;
 
     #[inline]
@@ -87,11 +87,11 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn lp(&self) -> LpId {
-        self.author.lp()
+        self.signer.lp()
     }
     #[inline(always)]
     fn send(&mut self, target: LpId, delay: Time, payload: M::Payload) {
-        let head = self.author.sign(self.key.time, target, delay);
+        let head = self.signer.sign(self.key.time, target, delay);
         if head.time < self.window_end {
             self.send_soon(head.event(payload));
         } else if self.range.contains(&target.0) {
@@ -102,10 +102,10 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     }
     #[inline]
     fn random(&mut self) -> u64 {
-        self.author.draw()
+        self.signer.draw()
     }
     fn emit(&mut self, record: M::Record) {
-        self.author.may_emit();
+        self.signer.may_emit();
         self.records.push(Emitted {
             key: self.key,
             index: self.emitted,
@@ -116,7 +116,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
     #[inline]
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
-        self.stop = self.stop.min(self.author.stop(self.key.time));
+        self.stop = self.stop.min(self.signer.stop(self.key.time));
     }
     fn fail(&mut self, error: M::Error) {
         if self.failure.as_ref().is_none_or(|(first, _)| self.key < *first) {
@@ -126,7 +126,7 @@ impl<M: Model> Context<M> for Desk<'_, M> {
 }
 
 /// Events that turns will carry out.
-struct Ahead<'a, P> {
+struct UpcomingEvents<'a, P> {
     /// Of the block at work.
     events: &'a [Event<P>],
     /// Of the block after it.
@@ -137,15 +137,15 @@ pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
     team: &'a Windows<'a, M>,
-    shares: &'a Shares<M>,
+    parts: &'a SnapshotParts<M>,
     thread: usize,
-    desk: Desk<'a, M>,
+    context: WorkerContext<'a, M>,
     slots: Vec<Slot<M::Lp>>,
-    sorter: Sorter,
+    sorter: ScheduleSorter,
     /// Turns of the block at work.
-    agenda: Agenda,
+    schedule: LpSchedule,
     /// Those of the block after it.
-    following: Agenda,
+    following: LpSchedule,
     /// Mail that has just come.
     mail: Vec<Event<M::Payload>>,
     /// Meetings so far.
@@ -158,7 +158,7 @@ impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         team: &'a Windows<'a, M>,
-        shares: &'a Shares<M>,
+        parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
@@ -169,13 +169,13 @@ impl<'a, M: Model> Worker<'a, M> {
             run,
             model,
             team,
-            shares,
+            parts,
             thread,
             slots: Vec::new(),
-            desk: Desk {
+            context: WorkerContext {
                 range,
                 partition,
-                author: Author::new(model.lookahead(), run.settings),
+                signer: EventSigner::new(model.lookahead(), run.settings),
                 calendar,
                 soon: BinaryHeap::new(),
                 soon_events: Vec::new(),
@@ -191,9 +191,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 key: Key::FIRST,
                 emitted: 0,
             },
-            sorter: Sorter::new(block, model.lookahead()),
-            agenda: Agenda::default(),
-            following: Agenda::default(),
+            sorter: ScheduleSorter::new(block, model.lookahead()),
+            schedule: LpSchedule::default(),
+            following: LpSchedule::default(),
             mail: Vec::new(),
             meetings: 0,
             processed: 0,
@@ -212,17 +212,21 @@ impl<'a, M: Model> Worker<'a, M> {
         let (mut windows, mut now) = (0, Time::ZERO);
         let interrupted = loop {
             self.post();
-            let notice = Notice {
-                next: self.desk.calendar.next().min(self.desk.sent),
-                stop: self.desk.stop,
-                failed: self.desk.failure.as_ref().map_or(Time::MAX, |(key, _)| key.time),
+            let sync_state = SyncState {
+                next: self.context.calendar.next().min(self.context.sent),
+                stop: self.context.stop,
+                failed: self
+                    .context
+                    .failure
+                    .as_ref()
+                    .map_or(Time::MAX, |(key, _)| key.time),
                 interrupted: broken.is_some() || (self.thread == 0 && self.run.control.interrupted()),
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
             };
             clock.lap(|s| &mut s.queue);
-            let agreed = self.meet(notice);
+            let agreed = self.meet(sync_state);
             clock.lap(|s| &mut s.synchronisation);
-            self.desk.stop = agreed.stop;
+            self.context.stop = agreed.stop;
             self.collect();
             now = agreed.next;
             let limit = until.min(agreed.stop);
@@ -236,7 +240,7 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             if agreed.snapshot {
                 self.share_snapshot();
-                team.gather_snapshot(self.thread, now, agreed.stop, self.shares, &mut observer);
+                team.gather_snapshot(self.thread, now, agreed.stop, self.parts, &mut observer);
                 clock.lap(|s| &mut s.synchronisation);
             }
             windows += 1;
@@ -245,20 +249,20 @@ impl<'a, M: Model> Worker<'a, M> {
         Report {
             lps: Lps::new(self.slots),
             pending: self
-                .desk
+                .context
                 .calendar
                 .into_events()
-                .chain(self.desk.leftover)
+                .chain(self.context.leftover)
                 .collect(),
-            failure: self.desk.failure,
+            failure: self.context.failure,
             broken,
             interrupted,
-            stop: self.desk.stop,
+            stop: self.context.stop,
             last: self.last,
             anatomy: Anatomy {
                 processed: self.processed,
                 committed: self.processed,
-                remote: self.desk.remote,
+                remote: self.context.remote,
                 windows,
                 threads: vec![clock.seconds],
                 ..Anatomy::default()
@@ -268,68 +272,68 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// LPs and first events: those of the model's start, or of the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        self.slots = Slot::create(self.run, self.desk.range.clone())?;
+        self.slots = Slot::create(self.run, self.context.range.clone())?;
         match self.run.from {
             Some(snapshot) => {
-                let range = &self.desk.range;
+                let range = &self.context.range;
                 let mine = snapshot.pending.iter().filter(|e| range.contains(&e.target.0));
-                mine.for_each(|event| self.desk.calendar.add(*event));
+                mine.for_each(|event| self.context.calendar.add(*event));
             }
             None => {
-                for lp in self.desk.range.clone() {
-                    let slot = &mut self.slots[(lp - self.desk.range.start) as usize];
-                    self.desk.author.open(LpId(lp), slot);
-                    self.model.start(&mut slot.lp, &mut self.desk);
-                    self.desk.author.close(slot);
+                for lp in self.context.range.clone() {
+                    let slot = &mut self.slots[(lp - self.context.range.start) as usize];
+                    self.context.signer.open(LpId(lp), slot);
+                    self.model.start(&mut slot.lp, &mut self.context);
+                    self.context.signer.close(slot);
                 }
             }
         }
-        self.desk.author.begin_events();
+        self.context.signer.begin_events();
         Ok(())
     }
 
-    fn meet(&mut self, notice: Notice) -> Notice {
+    fn meet(&mut self, sync_state: SyncState) -> SyncState {
         self.meetings += 1;
-        self.team.meet(self.meetings, self.thread, notice)
+        self.team.meet(self.meetings, self.thread, sync_state)
     }
 
     /// Gives events and records to whom they go to.
     fn post(&mut self) {
-        for (part, outbox) in self.desk.outboxes.iter_mut().enumerate() {
+        for (part, outbox) in self.context.outboxes.iter_mut().enumerate() {
             self.team.post(part, outbox);
         }
-        self.team.post_records(&mut self.desk.records);
+        self.team.post_records(&mut self.context.records);
     }
 
     fn collect(&mut self) {
-        self.desk.sent = Time::MAX;
+        self.context.sent = Time::MAX;
         self.team.collect(self.thread, &mut self.mail);
         for event in self.mail.drain(..) {
-            self.desk.calendar.add(event);
+            self.context.calendar.add(event);
         }
     }
 
     /// This thread's share of a snapshot of now.
     fn share_snapshot(&self) {
-        let share = Share {
-            first: self.desk.range.start,
+        let part = SnapshotPart {
+            first: self.context.range.start,
             lps: self
                 .slots
                 .iter()
                 .map(|slot| SavedLp::new(self.model, slot))
                 .collect(),
-            pending: self.desk.calendar.events().collect(),
+            pending: self.context.calendar.events().collect(),
         };
-        self.shares
+        self.parts
             .lock()
             .expect("no worker panics while it appends")
-            .push(share);
+            .push(part);
     }
 
     /// Carries out the window that holds `next`, up to `limit`.
     fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
-        let window = self.desk.calendar.take(next);
-        (self.desk.window_begin, self.desk.window_end) = self.desk.calendar.bounds(next);
+        let window = self.context.calendar.take(next);
+        (self.context.window_begin, self.context.window_end) = self.context.calendar.bounds(next);
         let Some(mut window) = window else { return };
         window.active.sort_unstable();
         clock.lap(|s| &mut s.queue);
@@ -337,107 +341,113 @@ impl<'a, M: Model> Worker<'a, M> {
             if place == 0 {
                 self.plan(*block, &window.blocks);
             }
-            std::mem::swap(&mut self.agenda, &mut self.following);
+            std::mem::swap(&mut self.schedule, &mut self.following);
             let next = window.active.get(place + 1);
             match next {
                 Some(next) => self.plan(*next, &window.blocks),
                 None => self.following.clear(),
             }
-            let ahead = Ahead {
+            let ahead = UpcomingEvents {
                 events: &window.blocks[*block as usize],
                 following: next.map_or(&[], |next| &window.blocks[*next as usize]),
             };
-            for turn in 0..self.agenda.turns().len() {
+            for turn in 0..self.schedule.lps().len() {
                 self.look_ahead(turn, &ahead);
-                self.turn(self.agenda.turns()[turn], ahead.events, limit);
+                self.turn(self.schedule.lps()[turn], ahead.events, limit);
             }
             window.blocks[*block as usize].clear();
         }
-        self.desk.calendar.recycle(window);
+        self.context.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }
 
     /// Finds out about the turns of the block after the one at work.
     fn plan(&mut self, block: u32, blocks: &[Vec<Event<M::Payload>>]) {
-        let origin = self.desk.range.start;
-        let first = origin + block * self.desk.calendar.block_size() as u32;
+        let origin = self.context.range.start;
+        let first = origin + block * self.context.calendar.block_size() as u32;
         let events = &blocks[block as usize];
-        self.following
-            .fill(&mut self.sorter, (origin, first), self.desk.window_begin, events);
+        self.following.fill(
+            &mut self.sorter,
+            (origin, first),
+            self.context.window_begin,
+            events,
+        );
     }
 
     /// Asks for the memory of the LPs whose turns come next: first for an LP itself, then for what it points to,
     /// and in large models for what its events will touch there.
     #[inline]
-    fn look_ahead(&self, turn: usize, ahead: &Ahead<'_, M::Payload>) {
+    fn look_ahead(&self, turn: usize, ahead: &UpcomingEvents<'_, M::Payload>) {
         let many = self.slots.len() >= MANY;
         let [own, theirs, each] = if many { FAR } else { NEAR };
         let find = |turn: usize| {
-            let here = self.agenda.turns();
+            let here = self.schedule.lps();
             match here.get(turn) {
-                Some(turn) => Some((&self.agenda, *turn, ahead.events)),
+                Some(turn) => Some((&self.schedule, *turn, ahead.events)),
                 None => {
-                    let turn = self.following.turns().get(turn - here.len())?;
+                    let turn = self.following.lps().get(turn - here.len())?;
                     Some((&self.following, *turn, ahead.following))
                 }
             }
         };
-        if let Some((agenda, turn, events)) = find(turn + own) {
+        if let Some((schedule, turn, events)) = find(turn + own) {
             prefetch_front(&self.slots[turn.local as usize], FRONT);
             // They were near when the agenda was made, and others have come since.
-            agenda
+            schedule
                 .events(turn)
                 .for_each(|event| prefetch_begin(events, event as usize));
         }
         if let Some((_, turn, _)) = find(turn + theirs) {
             self.model.prefetch(&self.slots[turn.local as usize].lp);
         }
-        if many && let Some((agenda, turn, events)) = find(turn + each) {
+        if many && let Some((schedule, turn, events)) = find(turn + each) {
             let lp = &self.slots[turn.local as usize].lp;
-            for event in agenda.events(turn) {
+            for event in schedule.events(turn) {
                 self.model.prefetch_for(lp, &events[event as usize]);
             }
         }
     }
 
     /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
-    fn turn(&mut self, turn: Turn, events: &[Event<M::Payload>], limit: Time) {
+    fn turn(&mut self, turn: ScheduledLp, events: &[Event<M::Payload>], limit: Time) {
         let local = turn.local as usize;
-        let entries = self.agenda.entries(turn);
-        agenda::sort(entries, events);
+        let entries = self.schedule.entries(turn);
+        lp_schedule::sort(entries, events);
 
-        let (model, slot, desk) = (self.model, &mut self.slots[local], &mut self.desk);
-        desk.author.open(LpId(desk.range.start + local as u32), slot);
-        let mut carry_out = |desk: &mut Desk<'_, M>, event: &Event<M::Payload>| {
+        let (model, slot, context) = (self.model, &mut self.slots[local], &mut self.context);
+        context
+            .signer
+            .open(LpId(context.range.start + local as u32), slot);
+        let mut execute = |context: &mut WorkerContext<'_, M>, event: &Event<M::Payload>| {
             if event.time >= limit {
                 // The run ends inside this window.
-                desk.leftover.push(*event);
+                context.leftover.push(*event);
                 return;
             }
-            desk.key = event.key();
-            desk.emitted = 0;
-            model.handle(&mut slot.lp, event, desk);
+            context.key = event.key();
+            context.emitted = 0;
+            model.handle(&mut slot.lp, event, context);
             self.processed += 1;
         };
         let mut planned = entries.iter().map(|entry| &events[*entry as u32 as usize]);
         let mut next = planned.next();
         loop {
             match next {
-                Some(event) if desk.soon.peek().is_none_or(|soon| event.key() < soon.key) => {
-                    carry_out(desk, event);
+                Some(event) if context.soon.peek().is_none_or(|soon| event.key() < soon.key) => {
+                    execute(context, event);
                     next = planned.next();
                 }
-                _ => match desk.soon.pop() {
+                _ => match context.soon.pop() {
                     Some(soon) => {
-                        let event = desk.soon_events[soon.index as usize];
-                        carry_out(desk, &event);
+                        let event = context.soon_events[soon.index as usize];
+                        execute(context, &event);
                     }
                     None => break,
                 },
             }
         }
-        self.last = self.last.max(desk.key.time);
-        desk.soon_events.clear();
-        desk.author.close(slot);
+        self.last = self.last.max(context.key.time);
+        context.soon_events.clear();
+        context.signer.close(slot);
     }
 }

@@ -16,12 +16,12 @@
 //! Handlers may see states that no correct run has, on events that will be cancelled. What they do then
 //! is undone like everything else; a failure or a stop counts once GVT has passed it.
 //!
-//! `worker` has the loop and the rollback, `desk` what one thread holds and what handlers reach, `pending` the
+//! `worker` has the loop and the rollback, `worker_context` what one thread holds and what handlers reach, `pending` the
 //! queue.
 
-mod desk;
 mod pending;
 mod worker;
+mod worker_context;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ use worker::Worker;
 
 /// What threads send each other.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-enum Message<P> {
+enum EventMessage<P> {
     /// An event. The instance tells it from others with the same key, of sends that were cancelled; its source
     /// counts them.
     Event { event: Event<P>, instance: u32 },
@@ -43,21 +43,21 @@ enum Message<P> {
     Cancelled { target: LpId, key: Key, instance: u32 },
 }
 
-impl<P: Send + Serialize + serde::de::DeserializeOwned> Mail for Message<P> {
+impl<P: Send + Serialize + serde::de::DeserializeOwned> Mail for EventMessage<P> {
     fn target(&self) -> LpId {
         match self {
-            Message::Event { event, .. } => event.target,
-            Message::Cancelled { target, .. } => *target,
+            EventMessage::Event { event, .. } => event.target,
+            EventMessage::Cancelled { target, .. } => *target,
         }
     }
 }
 
 /// What the threads of a process share.
-type Warp<'a, M> = Team<'a, Message<<M as Model>::Payload>, <M as Model>::Record>;
+type Warp<'a, M> = Team<'a, EventMessage<<M as Model>::Payload>, <M as Model>::Record>;
 
 pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
-    let work = |team: &Warp<'_, M>, shares: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, team, shares, thread).run(observer)
+    let work = |team: &Warp<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
+        Worker::new(run, team, parts, thread).run(observer)
     };
     gather(run, in_threads(run, observer, work))
 }

@@ -1,31 +1,31 @@
 //! One thread of the optimistic executor: the loop over batches and GVT, and rollback.
 
-use super::desk::{CERTAIN, Desk, Seat, Sent};
-use super::{Message, Warp};
+use super::worker_context::{CERTAIN, LpHistory, SentEvent, WorkerContext};
+use super::{EventMessage, Warp};
 use crate::commit::Committer;
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
 use crate::run::{Anatomy, Clock, Observer, Run};
 use crate::slot::{Lps, Slot};
-use crate::snapshot::{SavedLp, Share};
-use crate::team::{Notice, PanicGuard, Shares};
+use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{LpId, Model, Time};
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     model: &'a M,
     team: &'a Warp<'a, M>,
-    shares: &'a Shares<M>,
+    parts: &'a SnapshotParts<M>,
     thread: usize,
-    desk: Desk<'a, M>,
-    seats: Vec<Seat<M::Lp>>,
+    context: WorkerContext<'a, M>,
+    histories: Vec<LpHistory<M::Lp>>,
     gvt: Time,
     throttle: Throttle,
     clock: Clock,
     /// Mail that has just come.
-    mail: Vec<Message<M::Payload>>,
+    mail: Vec<EventMessage<M::Payload>>,
     /// What undone events had sent, on its way to be cancelled.
-    cancelled: Vec<(LpId, Sent)>,
+    cancelled: Vec<(LpId, SentEvent)>,
     /// Meetings so far.
     meetings: usize,
     processed: u64,
@@ -82,7 +82,7 @@ impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         team: &'a Warp<'a, M>,
-        shares: &'a Shares<M>,
+        parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
         let partition = &run.settings.partition;
@@ -94,10 +94,10 @@ impl<'a, M: Model> Worker<'a, M> {
             run,
             model: run.model,
             team,
-            shares,
+            parts,
             thread,
-            desk: Desk::new(run.model, partition, range, run.settings, begin),
-            seats: Vec::new(),
+            context: WorkerContext::new(run.model, partition, range, run.settings, begin),
+            histories: Vec::new(),
             gvt: Time::ZERO,
             throttle: Throttle::new(run.settings.optimism.ahead),
             clock: Clock::start(),
@@ -124,15 +124,15 @@ impl<'a, M: Model> Worker<'a, M> {
         let interrupted = loop {
             // A thread that could not begin has nothing to carry out, and ends all at the first meeting.
             let idle = broken.is_some() || self.interval(limit);
-            let notice = Notice {
-                next: self.desk.next().min(self.desk.sent),
-                stop: self.desk.stop(),
-                failed: self.desk.failed(),
+            let sync_state = SyncState {
+                next: self.context.next().min(self.context.sent),
+                stop: self.context.stop(),
+                failed: self.context.failed(),
                 interrupted: broken.is_some() || (self.thread == 0 && self.run.control.interrupted()),
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(self.gvt)),
             };
             self.clock.lap(|s| &mut s.queue);
-            let agreed = self.meet(notice);
+            let agreed = self.meet(sync_state);
             self.clock
                 .lap(|s| if idle { &mut s.idle } else { &mut s.synchronisation });
             if agreed.interrupted {
@@ -160,58 +160,58 @@ impl<'a, M: Model> Worker<'a, M> {
             if agreed.snapshot {
                 let stop = self.settle(certain, &mut committer, &mut observer);
                 self.share_snapshot();
-                team.gather_snapshot(self.thread, certain, stop, self.shares, &mut observer);
+                team.gather_snapshot(self.thread, certain, stop, self.parts, &mut observer);
             } else {
-                self.desk.commit_before(certain);
+                self.context.commit_before(certain);
             }
             self.clock.lap(|s| &mut s.queue);
         };
         Report {
-            pending: self.desk.pending().collect(),
+            pending: self.context.pending().collect(),
             broken,
             interrupted,
             stop: limit,
-            last: self.desk.last_committed,
+            last: self.context.last_committed,
             anatomy: Anatomy {
                 processed: self.processed,
-                committed: self.desk.committed,
+                committed: self.context.committed,
                 rolled_back: self.rolled_back,
                 primary_rollbacks: self.primary_rollbacks,
                 secondary_rollbacks: self.secondary_rollbacks,
-                anti_messages: self.desk.anti_messages,
-                remote: self.desk.remote,
+                anti_messages: self.context.anti_messages,
+                remote: self.context.remote,
                 windows: 0,
                 gvt_rounds,
                 threads: vec![self.clock.seconds],
-                rollbacks: self.seats.iter().map(|seat| seat.rollbacks).collect(),
+                rollbacks: self.histories.iter().map(|history| history.rollbacks).collect(),
             },
-            failure: self.desk.into_failure(),
-            lps: Lps::new(self.seats.into_iter().map(|seat| seat.slot).collect()),
+            failure: self.context.into_failure(),
+            lps: Lps::new(self.histories.into_iter().map(|history| history.slot).collect()),
         }
     }
 
     /// LPs and first events: those of the model's start, or of the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        let slots = Slot::create(self.run, self.desk.range.clone())?;
-        self.seats = slots.into_iter().map(Seat::new).collect();
+        let slots = Slot::create(self.run, self.context.range.clone())?;
+        self.histories = slots.into_iter().map(LpHistory::new).collect();
         match self.run.from {
             Some(snapshot) => {
                 for event in &snapshot.pending {
-                    if self.desk.owns(event.target) {
-                        self.desk.hold(*event, CERTAIN);
+                    if self.context.owns(event.target) {
+                        self.context.hold(*event, CERTAIN);
                     }
                 }
             }
             None => {
-                for lp in self.desk.range.clone().map(LpId) {
-                    let seat = &mut self.seats[(lp.0 - self.desk.range.start) as usize];
-                    self.desk.open(seat, lp);
-                    self.model.start(&mut seat.slot.lp, &mut self.desk);
-                    self.desk.close(seat);
+                for lp in self.context.range.clone().map(LpId) {
+                    let history = &mut self.histories[(lp.0 - self.context.range.start) as usize];
+                    self.context.open(history, lp);
+                    self.model.start(&mut history.slot.lp, &mut self.context);
+                    self.context.close(history);
                 }
             }
         }
-        self.desk.author.begin_events();
+        self.context.signer.begin_events();
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl<'a, M: Model> Worker<'a, M> {
         for _ in 0..optimism.gvt_interval {
             self.collect();
             self.clock.lap(|s| &mut s.queue);
-            let horizon = if self.desk.uncertain_bytes() < optimism.memory {
+            let horizon = if self.context.uncertain_bytes() < optimism.memory {
                 horizon
             } else {
                 horizon.min(certain_soon)
@@ -246,8 +246,8 @@ impl<'a, M: Model> Worker<'a, M> {
     /// Carries out up to `batch` events before `horizon`; returns how many.
     fn batch(&mut self, batch: u32, horizon: Time) -> u32 {
         for carried_out in 0..batch {
-            match self.desk.peek() {
-                Some(first) if first.key.time < horizon => self.carry_out(first),
+            match self.context.peek() {
+                Some(first) if first.key.time < horizon => self.execute(first),
                 _ => return carried_out,
             }
         }
@@ -256,37 +256,38 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Carries out the first pending event.
     #[inline]
-    fn carry_out(&mut self, Indexed { key, index: place }: Indexed) {
-        let event = self.desk.pop(place);
+    fn execute(&mut self, Indexed { key, index: place }: Indexed) {
+        let event = self.context.pop(place);
         let local = self.local(event.target);
-        if self.seats[local].is_past(key) {
+        if self.histories[local].is_past(key) {
             self.clock.lap(|s| &mut s.processing);
             self.primary_rollbacks += 1;
             self.roll_back(local, key);
             self.cancel_all();
             self.clock.lap(|s| &mut s.rollback);
         }
-        let seat = &mut self.seats[local];
-        self.desk.open(seat, event.target);
-        self.desk.begin(key, place);
-        self.model.handle(&mut seat.slot.lp, &event, &mut self.desk);
-        self.desk.note(seat);
+        let history = &mut self.histories[local];
+        self.context.open(history, event.target);
+        self.context.begin(key, place);
+        self.model.handle(&mut history.slot.lp, &event, &mut self.context);
+        self.context.note(history);
         self.processed += 1;
         self.throttle.reached = key.time;
     }
 
     fn local(&self, lp: LpId) -> usize {
-        (lp.0 - self.desk.range.start) as usize
+        (lp.0 - self.context.range.start) as usize
     }
 
     /// Undoes what an LP has carried out from `since` on.
     fn roll_back(&mut self, local: usize, since: Key) {
-        let seat = &mut self.seats[local];
-        seat.rollbacks += 1;
-        while let Some(deed) = seat.last
-            && seat.last_key >= since
+        let history = &mut self.histories[local];
+        history.rollbacks += 1;
+        while let Some(processed_event) = history.last
+            && history.last_key >= since
         {
-            self.desk.take_back(self.model, seat, deed, &mut self.cancelled);
+            self.context
+                .take_back(self.model, history, processed_event, &mut self.cancelled);
             self.rolled_back += 1;
         }
     }
@@ -294,31 +295,31 @@ impl<'a, M: Model> Worker<'a, M> {
     /// Cancels what undone events had sent, which may undo more.
     fn cancel_all(&mut self) {
         while let Some((source, sent)) = self.cancelled.pop() {
-            if !self.desk.owns(sent.target) {
-                self.desk.cancel_remote(source, &sent);
+            if !self.context.owns(sent.target) {
+                self.context.cancel_remote(source, &sent);
                 continue;
             }
-            if self.desk.is_processed(&sent) {
+            if self.context.is_processed(&sent) {
                 self.secondary_rollbacks += 1;
                 self.roll_back(self.local(sent.target), sent.key(source));
             }
-            self.desk.cancel(&sent);
+            self.context.cancel(&sent);
         }
     }
 
-    fn meet(&mut self, notice: Notice) -> Notice {
+    fn meet(&mut self, sync_state: SyncState) -> SyncState {
         self.meetings += 1;
-        let agreed = self.team.meet(self.meetings, self.thread, notice);
-        self.desk.sent = Time::MAX;
+        let agreed = self.team.meet(self.meetings, self.thread, sync_state);
+        self.context.sent = Time::MAX;
         agreed
     }
 
     /// Gives messages and records to whom they go to.
     fn post(&mut self) {
-        for (part, outbox) in self.desk.outboxes.iter_mut().enumerate() {
+        for (part, outbox) in self.context.outboxes.iter_mut().enumerate() {
             self.team.post(part, outbox);
         }
-        self.team.post_records(&mut self.desk.records);
+        self.team.post_records(&mut self.context.records);
     }
 
     /// Looks at the mail: takes events in, and undoes what has been cancelled.
@@ -327,23 +328,23 @@ impl<'a, M: Model> Worker<'a, M> {
         self.team.collect(self.thread, &mut mail);
         for message in mail.drain(..) {
             match message {
-                Message::Event { event, instance } => {
-                    self.desk.hold(event, instance);
+                EventMessage::Event { event, instance } => {
+                    self.context.hold(event, instance);
                 }
-                Message::Cancelled {
+                EventMessage::Cancelled {
                     target,
                     key,
                     instance,
                 } => {
                     let local = self.local(target);
-                    if self.seats[local].is_past(key) {
+                    if self.histories[local].is_past(key) {
                         self.clock.lap(|s| &mut s.queue);
                         self.secondary_rollbacks += 1;
                         self.roll_back(local, key);
                         self.cancel_all();
                         self.clock.lap(|s| &mut s.rollback);
                     }
-                    self.desk.doom(key.source(), instance);
+                    self.context.mark_cancelled(key.source(), instance);
                 }
             }
         }
@@ -358,22 +359,22 @@ impl<'a, M: Model> Worker<'a, M> {
         committer: &mut Committer<M::Record>,
         observer: &mut Option<&mut dyn Observer<M>>,
     ) -> Time {
-        for event in self.desk.processed_since(time) {
+        for event in self.context.processed_since(time) {
             let local = self.local(event.target);
-            if self.seats[local].is_past(event.key()) {
+            if self.histories[local].is_past(event.key()) {
                 self.roll_back(local, event.key());
             }
         }
         self.cancel_all();
         self.post();
-        self.meet(Notice::NOTHING);
+        self.meet(SyncState::NOTHING);
         // Cancellations of pending events only: everybody has undone what lies later.
         self.collect();
-        self.desk.commit_before(time);
+        self.context.commit_before(time);
         self.post();
-        let agreed = self.meet(Notice {
-            stop: self.desk.stop(),
-            ..Notice::NOTHING
+        let agreed = self.meet(SyncState {
+            stop: self.context.stop(),
+            ..SyncState::NOTHING
         });
         if let Some(observer) = observer {
             committer.take(&mut self.team.collect_records());
@@ -384,15 +385,18 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// This thread's share of a snapshot of a time at which it has settled.
     fn share_snapshot(&self) {
-        let lps = self.seats.iter().map(|seat| SavedLp::new(self.model, &seat.slot));
-        let share = Share {
-            first: self.desk.range.start,
+        let lps = self
+            .histories
+            .iter()
+            .map(|history| SavedLp::new(self.model, &history.slot));
+        let part = SnapshotPart {
+            first: self.context.range.start,
             lps: lps.collect(),
-            pending: self.desk.pending().collect(),
+            pending: self.context.pending().collect(),
         };
-        self.shares
+        self.parts
             .lock()
             .expect("no worker panics while it appends")
-            .push(share);
+            .push(part);
     }
 }

@@ -15,21 +15,21 @@
 //! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
 //! any size, several VCs and finite buffers. What is left out: speedup and iterated matching.
 //!
-//! Routing at the head means that a packet that needs [`Entry::Kept`] has its room from the decision on and
+//! Routing at the head means that a packet that needs [`BufferClaim::Reserved`] has its room from the decision on and
 //! waits for crossbar and wire only, never behind one that waits for room; so the channel dependencies are
-//! those of the routing algorithm, for all kinds of [`Entry`].
+//! those of the routing algorithm, for all kinds of [`BufferClaim`].
 //!
 //! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
 use des::{Journal, Time};
-use routing::{At, Congestion, Entry, Random, RouteState};
+use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
-use super::Guide;
+use super::RoutingContext;
 use super::packet::PortSetting;
-use crate::link::{Carried, Held};
+use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Passage, Rate};
 
 /// A packet that has come in.
@@ -148,7 +148,7 @@ pub enum Undo {
         /// VC at the far end of the output.
         output_vc: u8,
         /// What the packet needed there.
-        entry: Entry,
+        claim: BufferClaim,
         /// Whose turn it had been at the output.
         turn: u32,
         /// Until when the wire had been taken.
@@ -173,7 +173,7 @@ pub enum Undo {
         /// Links begun.
         hops: u8,
         /// Whether it counts by itself.
-        alone: bool,
+        standalone: bool,
     },
     /// The other half of a packet that left the front of its queue.
     Underway {
@@ -182,7 +182,7 @@ pub enum Undo {
         /// VC.
         vc: u8,
         /// When its message was handed to the NIC.
-        born: Time,
+        created_at: Time,
         /// When its head had come in.
         arrived: Time,
         /// The routing algorithm's own.
@@ -232,9 +232,9 @@ pub struct Waiting<'a> {
 
 /// Memory of one port of a router with so many ports and virtual channels, in bytes.
 pub fn bytes_per_port(ports: u64, vcs: u64) -> u64 {
-    let lane = (size_of::<Lane>() + size_of::<Room>()) as u64;
+    let vc_index = (size_of::<VcState>() + size_of::<Room>()) as u64;
     let port = (size_of::<Output>() + size_of::<Option<u8>>()) as u64;
-    port + vcs * lane + (ports * vcs).div_ceil(64) * 8
+    port + vcs * vc_index + (ports * vcs).div_ceil(64) * 8
 }
 
 /// An output port.
@@ -253,13 +253,13 @@ struct Output {
     turn: u32,
     /// Since when the wire has idled because no packet has room.
     blocked_since: Option<Time>,
-    carried: Carried,
-    held: Held,
+    counters: LinkCounters,
+    held: StallCounters,
 }
 
 /// The queue of one input port and VC.
 #[derive(Clone, Debug)]
-struct Lane {
+struct VcState {
     head: u32,
     tail: u32,
     /// Where the first packet goes; none while there is none, or the tail of the one before it is leaving.
@@ -271,7 +271,7 @@ struct Lane {
 struct Want {
     output: u16,
     vc: u8,
-    entry: Entry,
+    claim: BufferClaim,
 }
 
 /// The buffer of one VC at the far end of an output.
@@ -284,7 +284,7 @@ struct Room {
 
 /// A place in the pool.
 #[derive(Clone, Debug)]
-struct Place {
+struct PoolEntry {
     packet: Packet,
     arrived: Time,
     next: u32,
@@ -304,12 +304,12 @@ pub struct Router {
     /// By input port: the VC whose packet is leaving.
     inputs: Vec<Option<u8>>,
     /// By input port, then VC.
-    lanes: Vec<Lane>,
+    vc_states: Vec<VcState>,
     /// By output port, then VC.
     rooms: Vec<Room>,
     /// By output port: a bit for each lane whose first packet wants it.
     requests: Vec<u64>,
-    pool: Vec<Place>,
+    pool: Vec<PoolEntry>,
     free: u32,
 }
 
@@ -319,7 +319,7 @@ pub struct RouterState {
     first: u16,
     outputs: Vec<OutputState>,
     /// By input port, then VC.
-    lanes: Vec<LaneState>,
+    vc_states: Vec<SavedVcState>,
     /// By output port, then VC.
     credits: Vec<u32>,
 }
@@ -331,35 +331,35 @@ struct OutputState {
     load: u64,
     turn: u32,
     blocked_since: Option<Time>,
-    carried: Carried,
-    held: Held,
+    counters: LinkCounters,
+    held: StallCounters,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct LaneState {
+struct SavedVcState {
     want: Option<Want>,
     /// With the time at which their heads had come in.
     packets: Vec<(Packet, Time)>,
 }
 
 /// The congestion that the routing of a packet of so many bytes sees.
-struct Seen<'a> {
+struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
-    guide: Guide<'a>,
+    context: RoutingContext<'a>,
 }
 
-impl Congestion for Seen<'_> {
+impl Congestion for LocalCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
     }
 
-    fn told(&self, slot: usize) -> u64 {
-        self.guide.load_told(slot)
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.context.reported_load(slot)
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let room = &self.router.rooms[self.router.lane(port.0, vc)];
+        let room = &self.router.rooms[self.router.vc_index(port.0, vc)];
         if room.awaited == 0 && room.credits >= self.bytes {
             u64::from(room.credits)
         } else {
@@ -380,19 +380,19 @@ impl Router {
             wanted: 0,
             turn: 0,
             blocked_since: None,
-            carried: Carried::default(),
-            held: Held::default(),
+            counters: LinkCounters::default(),
+            held: StallCounters::default(),
         };
         let room = |p: &PortSetting| Room {
             credits: p.credits,
             awaited: 0,
         };
-        let lane = Lane {
+        let vc_index = VcState {
             head: NONE,
             tail: NONE,
             want: None,
         };
-        let lanes = ports.len() * usize::from(vcs);
+        let vc_states = ports.len() * usize::from(vcs);
         Router {
             id,
             vcs,
@@ -401,12 +401,12 @@ impl Router {
             first: 0,
             outputs: ports.iter().map(output).collect(),
             inputs: vec![None; ports.len()],
-            lanes: vec![lane; lanes],
+            vc_states: vec![vc_index; vc_states],
             rooms: ports
                 .iter()
                 .flat_map(|p| (0..vcs).map(move |_| room(p)))
                 .collect(),
-            requests: vec![0; ports.len() * lanes.div_ceil(64)],
+            requests: vec![0; ports.len() * vc_states.div_ceil(64)],
             pool: Vec::new(),
             free: NONE,
         }
@@ -414,11 +414,17 @@ impl Router {
 
     /// A packet's head has come in and is through the pipeline.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, arrival: Arrival, guide: Guide<'_>, out: &mut O) {
+    pub fn arrived<O: Outputs>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: RoutingContext<'_>,
+        out: &mut O,
+    ) {
         let Arrival { input, vc, packet } = arrival;
-        let lane = self.lane(input, vc);
-        let is_first = self.lanes[lane].head == NONE;
-        let after = self.enqueue(lane, packet, now);
+        let vc_index = self.vc_index(input, vc);
+        let is_first = self.vc_states[vc_index].head == NONE;
+        let after = self.enqueue(vc_index, packet, now);
         if O::KEPT {
             out.note(Undo::Arrived { input, vc, after });
         }
@@ -426,13 +432,13 @@ impl Router {
             out.came(&packet);
         }
         if is_first && self.inputs[usize::from(input)] != Some(vc) {
-            let output = self.route(now, input, vc, guide, out);
+            let output = self.route(now, input, vc, context, out);
             self.serve(now, output, out);
         }
     }
 
     /// A tail has left, or a packet has come in so far that it can no longer run dry.
-    pub fn due<O: Outputs>(&mut self, now: Time, guide: Guide<'_>, out: &mut O) {
+    pub fn due<O: Outputs>(&mut self, now: Time, context: RoutingContext<'_>, out: &mut O) {
         let ports = self.outputs.len() as u16;
         let mut released = false;
         for output in 0..ports {
@@ -446,8 +452,8 @@ impl Router {
             if O::KEPT {
                 out.note(Undo::Released { output, input, vc });
             }
-            if self.lanes[self.lane(input, vc)].head != NONE {
-                self.route(now, input, vc, guide, out);
+            if self.vc_states[self.vc_index(input, vc)].head != NONE {
+                self.route(now, input, vc, context, out);
             }
         }
         if released {
@@ -464,7 +470,7 @@ impl Router {
     /// The far end of `port` has room for `bytes` bytes more on `vc`.
     #[inline]
     pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
-        let room = self.lane(port, vc);
+        let room = self.vc_index(port, vc);
         let credits = &mut self.rooms[room].credits;
         *credits = credits.wrapping_add(bytes);
         let load = &mut self.outputs[usize::from(port)].load;
@@ -478,14 +484,21 @@ impl Router {
 
     /// The index of a port's VC, among lanes and rooms alike.
     #[inline]
-    fn lane(&self, port: u16, vc: u8) -> usize {
+    fn vc_index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
     /// Routes the first packet of a queue; gives the output.
-    fn route<O: Outputs>(&mut self, now: Time, input: u16, vc: u8, guide: Guide<'_>, out: &mut O) -> u16 {
-        let lane = self.lane(input, vc);
-        let head = self.lanes[lane].head as usize;
+    fn route<O: Outputs>(
+        &mut self,
+        now: Time,
+        input: u16,
+        vc: u8,
+        context: RoutingContext<'_>,
+        out: &mut O,
+    ) -> u16 {
+        let vc_index = self.vc_index(input, vc);
+        let head = self.vc_states[vc_index].head as usize;
         let packet = &self.pool[head].packet;
         let at = At {
             router: self.id,
@@ -496,24 +509,24 @@ impl Router {
         };
         let before = packet.route;
         let mut route = before;
-        let seen = Seen {
+        let seen = LocalCongestion {
             router: self,
             bytes: packet.bytes,
-            guide,
+            context,
         };
-        let hop = guide.routing.route(at, &mut route, &seen, out);
+        let hop = context.routing.route(at, &mut route, &seen, out);
         self.pool[head].packet.route = route;
         let want = Want {
             output: hop.port.0,
             vc: hop.vc,
-            entry: hop.entry,
+            claim: hop.claim,
         };
-        self.request(lane, want);
+        self.request(vc_index, want);
         let output = &mut self.outputs[usize::from(want.output)];
         let bytes = self.pool[head].packet.bytes;
         output.load = output.load.wrapping_add(u64::from(bytes));
-        if want.entry == Entry::Kept && !output.to_host {
-            let room = self.lane(want.output, want.vc);
+        if want.claim == BufferClaim::Reserved && !output.to_host {
+            let room = self.vc_index(want.output, want.vc);
             let credits = &mut self.rooms[room].credits;
             debug_assert!(*credits >= bytes, "routing keeps room that it has seen");
             *credits = credits.wrapping_sub(bytes);
@@ -521,50 +534,50 @@ impl Router {
         if O::KEPT {
             out.note(Undo::Routed { input, vc, before });
         }
-        let ready = self.ready_at(lane, want);
-        if ready > now {
-            out.due(ready - now);
+        let routed = self.ready_at(vc_index, want);
+        if routed > now {
+            out.due(routed - now);
         }
         want.output
     }
 
     /// The first packet of a lane waits for an output.
-    fn request(&mut self, lane: usize, want: Want) {
-        let bit = self.request_bit(want.output, lane);
+    fn request(&mut self, vc_index: usize, want: Want) {
+        let bit = self.request_bit(want.output, vc_index);
         self.requests[bit / 64] |= 1 << (bit % 64);
-        self.lanes[lane].want = Some(want);
+        self.vc_states[vc_index].want = Some(want);
         let output = &mut self.outputs[usize::from(want.output)];
         output.wanted += 1;
         if Self::awaits(output, want) {
-            let room = self.lane(want.output, want.vc);
+            let room = self.vc_index(want.output, want.vc);
             self.rooms[room].awaited += 1;
         }
     }
 
     /// The first packet of a lane waits no longer; gives where it wanted to go.
-    fn withdraw(&mut self, lane: usize) -> Option<Want> {
-        let want = self.lanes[lane].want.take()?;
-        let bit = self.request_bit(want.output, lane);
+    fn withdraw(&mut self, vc_index: usize) -> Option<Want> {
+        let want = self.vc_states[vc_index].want.take()?;
+        let bit = self.request_bit(want.output, vc_index);
         self.requests[bit / 64] &= !(1 << (bit % 64));
         let output = &mut self.outputs[usize::from(want.output)];
         output.wanted -= 1;
         if Self::awaits(output, want) {
-            let room = self.lane(want.output, want.vc);
+            let room = self.vc_index(want.output, want.vc);
             self.rooms[room].awaited -= 1;
         }
         Some(want)
     }
 
     fn awaits(output: &Output, want: Want) -> bool {
-        !output.to_host && want.entry != Entry::Kept
+        !output.to_host && want.claim != BufferClaim::Reserved
     }
 
-    fn request_bit(&self, output: u16, lane: usize) -> usize {
-        usize::from(output) * self.words() * 64 + lane
+    fn request_bit(&self, output: u16, vc_index: usize) -> usize {
+        usize::from(output) * self.words() * 64 + vc_index
     }
 
     fn words(&self) -> usize {
-        self.lanes.len().div_ceil(64)
+        self.vc_states.len().div_ceil(64)
     }
 
     /// Lanes whose first packets want an output, in their order.
@@ -579,12 +592,12 @@ impl Router {
     }
 
     /// When the first packet of a lane can no longer run dry on the way out.
-    fn ready_at(&self, lane: usize, want: Want) -> Time {
-        let place = &self.pool[self.lanes[lane].head as usize];
+    fn ready_at(&self, vc_index: usize, want: Want) -> Time {
+        let place = &self.pool[self.vc_states[vc_index].head as usize];
         if self.one_rate {
             return place.arrived;
         }
-        let input = &self.outputs[lane / usize::from(self.vcs)];
+        let input = &self.outputs[vc_index / usize::from(self.vcs)];
         let slow = input.rate.serialization(place.packet.bytes);
         let fast = self.outputs[usize::from(want.output)]
             .rate
@@ -593,14 +606,14 @@ impl Router {
     }
 
     /// Whether the first packet of a lane has room at the far end of its output.
-    fn has_room(&self, lane: usize, want: Want) -> bool {
-        let bytes = u64::from(self.pool[self.lanes[lane].head as usize].packet.bytes);
-        let needed = match want.entry {
-            Entry::Room => bytes,
-            Entry::Kept => 0,
-            Entry::Bubble => bytes + u64::from(self.setting.largest_packet),
+    fn has_room(&self, vc_index: usize, want: Want) -> bool {
+        let bytes = u64::from(self.pool[self.vc_states[vc_index].head as usize].packet.bytes);
+        let needed = match want.claim {
+            BufferClaim::Credit => bytes,
+            BufferClaim::Reserved => 0,
+            BufferClaim::Bubble => bytes + u64::from(self.setting.largest_packet),
         };
-        let credits = self.rooms[self.lane(want.output, want.vc)].credits;
+        let credits = self.rooms[self.vc_index(want.output, want.vc)].credits;
         self.outputs[usize::from(want.output)].to_host || u64::from(credits) >= needed
     }
 
@@ -613,41 +626,46 @@ impl Router {
         let turn = of.turn as usize;
         let mut any_room = false;
         let (mut count, mut first, mut next) = (0u32, None, None);
-        for lane in self.wanting(output) {
-            let Some(want) = self.lanes[lane].want.filter(|want| self.has_room(lane, *want)) else {
+        for vc_index in self.wanting(output) {
+            let Some(want) = self.vc_states[vc_index]
+                .want
+                .filter(|want| self.has_room(vc_index, *want))
+            else {
                 continue;
             };
             any_room = true;
-            if !self.may_go(now, lane, want) {
+            if !self.may_go(now, vc_index, want) {
                 continue;
             }
             count += 1;
-            first.get_or_insert(lane);
-            if lane >= turn {
-                next.get_or_insert(lane);
+            first.get_or_insert(vc_index);
+            if vc_index >= turn {
+                next.get_or_insert(vc_index);
             }
         }
         let chosen = match self.setting.arbiter {
             Arbiter::RoundRobin => next.or(first),
             Arbiter::Random if count > 1 => {
                 let number = out.below(count) as usize;
-                let goes = |lane: &usize| {
-                    let want = self.lanes[*lane].want;
-                    want.is_some_and(|want| self.has_room(*lane, want) && self.may_go(now, *lane, want))
+                let goes = |vc_index: &usize| {
+                    let want = self.vc_states[*vc_index].want;
+                    want.is_some_and(|want| {
+                        self.has_room(*vc_index, want) && self.may_go(now, *vc_index, want)
+                    })
                 };
                 self.wanting(output).filter(goes).nth(number)
             }
             Arbiter::Random => first,
         };
         self.set_blocked(now, output, !any_room, out);
-        if let Some(lane) = chosen {
-            self.send(now, lane, out);
+        if let Some(vc_index) = chosen {
+            self.send(now, vc_index, out);
         }
     }
 
     /// Whether nothing inside the router holds up the first packet of a lane, but for its output.
-    fn may_go(&self, now: Time, lane: usize, want: Want) -> bool {
-        self.inputs[lane / usize::from(self.vcs)].is_none() && self.ready_at(lane, want) <= now
+    fn may_go(&self, now: Time, vc_index: usize, want: Want) -> bool {
+        self.inputs[vc_index / usize::from(self.vcs)].is_none() && self.ready_at(vc_index, want) <= now
     }
 
     /// Counts the time for which a free output had packets, but none with room.
@@ -672,16 +690,20 @@ impl Router {
     }
 
     /// Sends the first packet of a lane to the output that it wants.
-    fn send<O: Outputs>(&mut self, now: Time, lane: usize, out: &mut O) {
-        let ready = if out.keeps_diary() {
-            self.lanes[lane].want.map(|want| self.ready_at(lane, want))
+    fn send<O: Outputs>(&mut self, now: Time, vc_index: usize, out: &mut O) {
+        let routed = if out.keeps_diary() {
+            self.vc_states[vc_index]
+                .want
+                .map(|want| self.ready_at(vc_index, want))
         } else {
             None
         };
-        let Some(want) = self.withdraw(lane) else { return };
+        let Some(want) = self.withdraw(vc_index) else {
+            return;
+        };
         let vcs = usize::from(self.vcs);
-        let (input, vc) = ((lane / vcs) as u16, (lane % vcs) as u8);
-        let (mut packet, arrived) = self.dequeue(lane);
+        let (input, vc) = ((vc_index / vcs) as u16, (vc_index % vcs) as u8);
+        let (mut packet, arrived) = self.dequeue(vc_index);
         let bytes = packet.bytes;
         let output = &mut self.outputs[usize::from(want.output)];
         let serialization = output.rate.serialization(bytes);
@@ -691,7 +713,7 @@ impl Router {
                 input,
                 input_vc: vc,
                 output_vc: want.vc,
-                entry: want.entry,
+                claim: want.claim,
                 turn: output.turn,
                 busy_until: output.busy_until,
             });
@@ -701,18 +723,18 @@ impl Router {
         }
         output.busy_until = now + serialization;
         output.from = Some((input, vc));
-        output.turn = (lane as u32 + 1) % self.lanes.len() as u32;
+        output.turn = (vc_index as u32 + 1) % self.vc_states.len() as u32;
         let warmup = self.setting.warmup;
         output
-            .carried
+            .counters
             .depart(now, serialization, bytes, warmup, || &mut output.held);
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes));
-        } else if want.entry != Entry::Kept {
-            let room = self.lane(want.output, want.vc);
+        } else if want.claim != BufferClaim::Reserved {
+            let room = self.vc_index(want.output, want.vc);
             self.rooms[room].credits -= bytes;
         }
-        if let Some(ready) = ready {
+        if let Some(routed) = routed {
             let passage = Passage {
                 input,
                 input_vc: vc,
@@ -720,7 +742,7 @@ impl Router {
                 output_vc: want.vc,
                 job: packet.job,
                 arrived,
-                ready,
+                ready: routed,
                 serialization,
             };
             out.passes(&packet, passage);
@@ -733,8 +755,8 @@ impl Router {
     }
 
     /// Puts a packet at the end of a queue; gives the place of the one before it.
-    fn enqueue(&mut self, lane: usize, packet: Packet, arrived: Time) -> u32 {
-        let place = Place {
+    fn enqueue(&mut self, vc_index: usize, packet: Packet, arrived: Time) -> u32 {
+        let place = PoolEntry {
             packet,
             arrived,
             next: NONE,
@@ -748,23 +770,23 @@ impl Router {
             self.pool[index as usize] = place;
             index
         };
-        let lane = &mut self.lanes[lane];
-        let after = lane.tail;
+        let vc_index = &mut self.vc_states[vc_index];
+        let after = vc_index.tail;
         match after {
-            NONE => lane.head = index,
+            NONE => vc_index.head = index,
             after => self.pool[after as usize].next = index,
         }
-        lane.tail = index;
+        vc_index.tail = index;
         after
     }
 
-    fn dequeue(&mut self, lane: usize) -> (Packet, Time) {
-        let lane = &mut self.lanes[lane];
-        let index = lane.head;
+    fn dequeue(&mut self, vc_index: usize) -> (Packet, Time) {
+        let vc_index = &mut self.vc_states[vc_index];
+        let index = vc_index.head;
         let place = &mut self.pool[index as usize];
-        lane.head = place.next;
-        if lane.head == NONE {
-            lane.tail = NONE;
+        vc_index.head = place.next;
+        if vc_index.head == NONE {
+            vc_index.tail = NONE;
         }
         place.next = self.free;
         self.free = index;
@@ -778,10 +800,10 @@ impl Router {
     /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
     pub fn undo(&mut self, step: Undo) {
         match step {
-            Undo::Arrived { input, vc, after } => self.undo_enqueue(self.lane(input, vc), after),
-            Undo::Routed { input, vc, before } => self.undo_route(self.lane(input, vc), before),
+            Undo::Arrived { input, vc, after } => self.undo_enqueue(self.vc_index(input, vc), after),
+            Undo::Routed { input, vc, before } => self.undo_route(self.vc_index(input, vc), before),
             Undo::Credited { output, vc, bytes } => {
-                let room = self.lane(output, vc);
+                let room = self.vc_index(output, vc);
                 let credits = &mut self.rooms[room].credits;
                 *credits = credits.wrapping_sub(bytes);
                 let load = &mut self.outputs[usize::from(output)].load;
@@ -792,14 +814,14 @@ impl Router {
                 input,
                 input_vc,
                 output_vc: vc,
-                entry,
+                claim,
                 turn,
                 busy_until,
             } => {
                 let of = &mut self.outputs[usize::from(output)];
                 of.turn = turn;
-                let lane = self.lane(input, input_vc);
-                self.undo_send(lane, Want { output, vc, entry }, busy_until);
+                let vc_index = self.vc_index(input, input_vc);
+                self.undo_send(vc_index, Want { output, vc, claim }, busy_until);
             }
             Undo::Dequeued {
                 input,
@@ -810,24 +832,24 @@ impl Router {
                 bytes,
                 job,
                 hops,
-                alone,
+                standalone,
             } => {
-                let place = self.undo_dequeue(self.lane(input, vc));
+                let place = self.undo_dequeue(self.vc_index(input, vc));
                 place.packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
                 place.packet.hops = hops;
-                place.packet.alone = alone;
+                place.packet.standalone = standalone;
             }
             Undo::Underway {
                 input,
                 vc,
-                born,
+                created_at,
                 arrived,
                 route,
             } => {
-                let head = self.lanes[self.lane(input, vc)].head;
+                let head = self.vc_states[self.vc_index(input, vc)].head;
                 let place = &mut self.pool[head as usize];
                 place.arrived = arrived;
-                place.packet.set_born(born);
+                place.packet.set_created_at(created_at);
                 place.packet.route = route;
             }
             Undo::Released { output, input, vc } => {
@@ -847,62 +869,64 @@ impl Router {
         }
     }
 
-    fn undo_enqueue(&mut self, lane: usize, after: u32) {
-        let lane = &mut self.lanes[lane];
-        let index = lane.tail;
-        lane.tail = after;
+    fn undo_enqueue(&mut self, vc_index: usize, after: u32) {
+        let vc_index = &mut self.vc_states[vc_index];
+        let index = vc_index.tail;
+        vc_index.tail = after;
         match after {
-            NONE => lane.head = NONE,
+            NONE => vc_index.head = NONE,
             after => self.pool[after as usize].next = NONE,
         }
         self.pool[index as usize].next = self.free;
         self.free = index;
     }
 
-    fn undo_route(&mut self, lane: usize, before: RouteState) {
-        let Some(want) = self.withdraw(lane) else { return };
-        let packet = &mut self.pool[self.lanes[lane].head as usize].packet;
+    fn undo_route(&mut self, vc_index: usize, before: RouteState) {
+        let Some(want) = self.withdraw(vc_index) else {
+            return;
+        };
+        let packet = &mut self.pool[self.vc_states[vc_index].head as usize].packet;
         packet.route = before;
         let bytes = packet.bytes;
         let output = &mut self.outputs[usize::from(want.output)];
         output.load = output.load.wrapping_sub(u64::from(bytes));
-        if want.entry == Entry::Kept && !output.to_host {
-            let room = self.lane(want.output, want.vc);
+        if want.claim == BufferClaim::Reserved && !output.to_host {
+            let room = self.vc_index(want.output, want.vc);
             let credits = &mut self.rooms[room].credits;
             *credits = credits.wrapping_add(bytes);
         }
     }
 
-    fn undo_send(&mut self, lane: usize, want: Want, busy_until: Time) {
-        let bytes = self.pool[self.lanes[lane].head as usize].packet.bytes;
+    fn undo_send(&mut self, vc_index: usize, want: Want, busy_until: Time) {
+        let bytes = self.pool[self.vc_states[vc_index].head as usize].packet.bytes;
         let output = &mut self.outputs[usize::from(want.output)];
         let serialization = output.rate.serialization(bytes);
         let (start, warmup) = (output.busy_until - serialization, self.setting.warmup);
         output
-            .carried
+            .counters
             .undo_depart(start, serialization, bytes, warmup, || &mut output.held);
         output.busy_until = busy_until;
         output.from = None;
         if output.to_host {
             output.load = output.load.wrapping_add(u64::from(bytes));
-        } else if want.entry != Entry::Kept {
-            let room = self.lane(want.output, want.vc);
+        } else if want.claim != BufferClaim::Reserved {
+            let room = self.vc_index(want.output, want.vc);
             self.rooms[room].credits += bytes;
         }
-        self.inputs[lane / usize::from(self.vcs)] = None;
-        self.request(lane, want);
+        self.inputs[vc_index / usize::from(self.vcs)] = None;
+        self.request(vc_index, want);
     }
 
     /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
-    fn undo_dequeue(&mut self, lane: usize) -> &mut Place {
-        let lane = &mut self.lanes[lane];
+    fn undo_dequeue(&mut self, vc_index: usize) -> &mut PoolEntry {
+        let vc_index = &mut self.vc_states[vc_index];
         let index = self.free;
         let place = &mut self.pool[index as usize];
         self.free = place.next;
-        place.next = lane.head;
-        lane.head = index;
-        if lane.tail == NONE {
-            lane.tail = index;
+        place.next = vc_index.head;
+        vc_index.head = index;
+        if vc_index.tail == NONE {
+            vc_index.tail = index;
         }
         place
     }
@@ -915,25 +939,28 @@ impl Router {
     /// Packets that wait in its buffers.
     pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
         let vcs = usize::from(self.vcs);
-        self.lanes.iter().enumerate().flat_map(move |(index, lane)| {
-            let (input, input_vc) = ((index / vcs) as u16, (index % vcs) as u8);
-            self.queue(lane)
-                .enumerate()
-                .map(move |(place, (packet, _))| Waiting {
-                    packet,
-                    input,
-                    input_vc,
-                    wants: lane
-                        .want
-                        .filter(|_| place == 0)
-                        .map(|want| (want.output, want.vc)),
-                })
-        })
+        self.vc_states
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, vc_index)| {
+                let (input, input_vc) = ((index / vcs) as u16, (index % vcs) as u8);
+                self.queue(vc_index)
+                    .enumerate()
+                    .map(move |(place, (packet, _))| Waiting {
+                        packet,
+                        input,
+                        input_vc,
+                        wants: vc_index
+                            .want
+                            .filter(|_| place == 0)
+                            .map(|want| (want.output, want.vc)),
+                    })
+            })
     }
 
-    fn queue(&self, lane: &Lane) -> impl Iterator<Item = (&Packet, Time)> {
+    fn queue(&self, vc_index: &VcState) -> impl Iterator<Item = (&Packet, Time)> {
         let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
-        std::iter::successors(place(lane.head), move |p| place(p.next)).map(|p| (&p.packet, p.arrived))
+        std::iter::successors(place(vc_index.head), move |p| place(p.next)).map(|p| (&p.packet, p.arrived))
     }
 
     /// Bytes that have been routed to `port`, are under way there, or whose credit is not back.
@@ -944,14 +971,15 @@ impl Router {
     /// Credits for a VC of the link at `port`, in bytes: those of packets that have kept them and have not
     /// left yet, too.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        let kept = |lane: usize| {
-            let lane = &self.lanes[lane];
-            let keeps = |want: &Want| want.vc == vc && want.entry == Entry::Kept;
-            lane.want
+        let kept = |vc_index: usize| {
+            let vc_index = &self.vc_states[vc_index];
+            let keeps = |want: &Want| want.vc == vc && want.claim == BufferClaim::Reserved;
+            vc_index
+                .want
                 .filter(keeps)
-                .map_or(0, |_| self.pool[lane.head as usize].packet.bytes)
+                .map_or(0, |_| self.pool[vc_index.head as usize].packet.bytes)
         };
-        let credits = self.rooms[self.lane(port, vc)].credits;
+        let credits = self.rooms[self.vc_index(port, vc)].credits;
         self.wanting(port).map(kept).fold(credits, u32::wrapping_add)
     }
 
@@ -962,7 +990,7 @@ impl Router {
         if let Some(since) = output.blocked_since {
             held.unblock(since, end, self.setting.warmup);
         }
-        LinkUse::new(output.carried, held, end, output.busy_until)
+        LinkUse::new(output.counters, held, end, output.busy_until)
     }
 
     /// Packets that wait for `port`: the first ones of their queues, as others do not know yet where they go.
@@ -984,20 +1012,20 @@ impl Router {
             load: output.load,
             turn: output.turn,
             blocked_since: output.blocked_since,
-            carried: output.carried,
+            counters: output.counters,
             held: output.held,
         };
-        let lane = |lane: &Lane| LaneState {
-            want: lane.want,
+        let vc_index = |vc_index: &VcState| SavedVcState {
+            want: vc_index.want,
             packets: self
-                .queue(lane)
+                .queue(vc_index)
                 .map(|(packet, arrived)| (*packet, arrived))
                 .collect(),
         };
         RouterState {
             first: self.first,
             outputs: self.outputs.iter().map(output).collect(),
-            lanes: self.lanes.iter().map(lane).collect(),
+            vc_states: self.vc_states.iter().map(vc_index).collect(),
             credits: self.rooms.iter().map(|room| room.credits).collect(),
         }
     }
@@ -1017,7 +1045,7 @@ impl Router {
             output.wanted = 0;
             output.turn = saved.turn;
             output.blocked_since = saved.blocked_since;
-            output.carried = saved.carried;
+            output.counters = saved.counters;
             output.held = saved.held;
             if let Some((input, vc)) = saved.from {
                 self.inputs[usize::from(input)] = Some(vc);
@@ -1029,8 +1057,8 @@ impl Router {
         self.requests.fill(0);
         self.pool.clear();
         self.free = NONE;
-        for (index, saved) in state.lanes.into_iter().enumerate() {
-            self.lanes[index] = Lane {
+        for (index, saved) in state.vc_states.into_iter().enumerate() {
+            self.vc_states[index] = VcState {
                 head: NONE,
                 tail: NONE,
                 want: None,
@@ -1047,11 +1075,11 @@ impl Router {
 
     fn check(&self, state: &RouterState) -> Result<(), String> {
         let id = self.id.0;
-        let (ports, lanes) = (self.outputs.len(), self.lanes.len());
-        let found = (state.outputs.len(), state.lanes.len(), state.credits.len());
-        if found != (ports, lanes, lanes) {
+        let (ports, vc_states) = (self.outputs.len(), self.vc_states.len());
+        let found = (state.outputs.len(), state.vc_states.len(), state.credits.len());
+        if found != (ports, vc_states, vc_states) {
             return Err(format!(
-                "router {id} has {ports} ports, {lanes} queues and {lanes} buffers behind it, its saved state {}, {} and {}",
+                "router {id} has {ports} ports, {vc_states} queues and {vc_states} buffers behind it, its saved state {}, {} and {}",
                 found.0, found.1, found.2
             ));
         }
@@ -1064,22 +1092,22 @@ impl Router {
         let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
         let mut leaving = vec![false; ports];
         let mut wanted = vec![false; ports];
-        for (index, lane) in state.lanes.iter().enumerate() {
+        for (index, vc_index) in state.vc_states.iter().enumerate() {
             let (input, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
             let from = Some((input as u16, vc as u8));
-            let is_routable = !lane.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
-            let is_routed = lane.want.is_some_and(|want| fits(want.output, want.vc));
-            if is_routable != is_routed || lane.want.is_some() != is_routed {
+            let is_routable = !vc_index.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
+            let is_routed = vc_index.want.is_some_and(|want| fits(want.output, want.vc));
+            if is_routable != is_routed || vc_index.want.is_some() != is_routed {
                 return Err(format!(
                     "router {id}: the saved state of input {input}, VC {vc} contradicts itself"
                 ));
             }
-            if let Some(want) = lane.want {
+            if let Some(want) = vc_index.want {
                 wanted[usize::from(want.output)] = true;
             }
         }
         for (port, output) in state.outputs.iter().enumerate() {
-            let mut is_good = (output.turn as usize) < lanes;
+            let mut is_good = (output.turn as usize) < vc_states;
             if let Some((input, vc)) = output.from {
                 is_good &=
                     fits(input, vc) && !std::mem::replace(&mut leaving[usize::from(input) % ports], true);
@@ -1101,7 +1129,7 @@ impl Undo {
         let underway = Undo::Underway {
             input,
             vc,
-            born: packet.born(),
+            created_at: packet.created_at(),
             arrived,
             route: packet.route,
         };
@@ -1114,7 +1142,7 @@ impl Undo {
             bytes: packet.bytes,
             job: packet.job,
             hops: packet.hops,
-            alone: packet.alone,
+            standalone: packet.standalone,
         };
         [underway, dequeued]
     }

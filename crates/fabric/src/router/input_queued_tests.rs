@@ -14,18 +14,22 @@ const LARGEST: u32 = 200;
 /// there, as far as there is room to keep. Draws, and changes what the packet carries.
 struct Explicit;
 
-const EXPLICIT: Guide<'static> = Guide {
+const EXPLICIT: RoutingContext<'static> = RoutingContext {
     routing: &Explicit,
-    told: &[],
+    loads: &[],
 };
 
-fn seen(router: &Router, bytes: u32) -> Seen<'_> {
-    let guide = EXPLICIT;
-    Seen { router, bytes, guide }
+fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+    let context = EXPLICIT;
+    LocalCongestion {
+        router,
+        bytes,
+        context,
+    }
 }
 
-fn source(vc: u32, entry: Entry) -> HostId {
-    HostId(vc + 2 * entry as u32)
+fn source(vc: u32, claim: BufferClaim) -> HostId {
+    HostId(vc + 2 * claim as u32)
 }
 
 impl Routing for Explicit {
@@ -36,13 +40,13 @@ impl Routing for Explicit {
         state.path = random.below(7) as u16;
         state.phase = state.phase.wrapping_add(1);
         let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
-        let entry = match at.source.0 / 2 % 3 {
-            0 => Entry::Room,
-            1 if seen.room(port, vc) >= u64::from(LARGEST) => Entry::Kept,
-            1 => Entry::Room,
-            _ => Entry::Bubble,
+        let claim = match at.source.0 / 2 % 3 {
+            0 => BufferClaim::Credit,
+            1 if seen.room(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
+            1 => BufferClaim::Credit,
+            _ => BufferClaim::Bubble,
         };
-        Hop { port, vc, entry }
+        Hop { port, vc, claim }
     }
     fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
         unreachable!("no proof is asked for")
@@ -131,7 +135,7 @@ impl Bench {
 
     /// A packet to VC 0 of an output comes in on VC 0; gives its number.
     fn arrive(&mut self, at: u64, input: u16, output: u32, bytes: u32) -> u32 {
-        self.arrive_on(at, (input, 0), (output, source(0, Entry::Room)), bytes)
+        self.arrive_on(at, (input, 0), (output, source(0, BufferClaim::Credit)), bytes)
     }
 
     fn arrive_on(&mut self, at: u64, from: (u16, u8), to: (u32, HostId), bytes: u32) -> u32 {
@@ -182,8 +186,8 @@ fn the_first_of_a_queue_holds_up_those_behind_it_though_their_output_is_free() {
 #[test]
 fn an_input_sends_one_packet_at_a_time_whatever_the_channels() {
     let mut bench = Bench::new(1_000_000);
-    bench.arrive_on(0, (0, 0), (1, source(0, Entry::Room)), 100);
-    bench.arrive_on(0, (0, 1), (2, source(0, Entry::Room)), 100);
+    bench.arrive_on(0, (0, 0), (1, source(0, BufferClaim::Credit)), 100);
+    bench.arrive_on(0, (0, 1), (2, source(0, BufferClaim::Credit)), 100);
     bench.until(Time(1_000_000));
     assert_eq!(bench.starts(), [(0, 1), (100_000, 2)]);
 }
@@ -252,7 +256,7 @@ fn a_channel_without_credit_holds_up_its_own_queue_only() {
     for _ in 0..2 {
         bench.arrive(0, 0, 2, 100);
     }
-    bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 100);
+    bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 100);
     bench.until(Time(1_000_000));
     // VC 0 has room for one packet; the second waits for credit, the other channel's does not.
     let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
@@ -315,8 +319,8 @@ fn room_that_is_kept_is_nobody_else_s() {
     let mut bench = Bench::new(300);
     bench.arrive(0, 0, 2, 50);
     // Both want VC 1; the first has its room from now on, though the wire is taken.
-    bench.arrive_on(0, (1, 0), (2, source(1, Entry::Kept)), 200);
-    bench.arrive_on(0, (1, 1), (2, source(1, Entry::Room)), 150);
+    bench.arrive_on(0, (1, 0), (2, source(1, BufferClaim::Reserved)), 200);
+    bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 150);
     assert_eq!(
         seen(&bench.router, 1).room(Port(2), 1),
         0,
@@ -333,7 +337,7 @@ fn room_that_is_kept_is_nobody_else_s() {
 fn a_bubble_leaves_room_for_one_more_packet() {
     for (credits, leaves) in [(100 + LARGEST - 1, 0), (100 + LARGEST, 1)] {
         let mut bench = Bench::new(credits);
-        bench.arrive_on(0, (0, 0), (2, source(0, Entry::Bubble)), 100);
+        bench.arrive_on(0, (0, 0), (2, source(0, BufferClaim::Bubble)), 100);
         bench.until(Time(1_000_000));
         assert_eq!(bench.agenda.departed.len(), leaves);
         assert_eq!(bench.router.credits(2, 0), credits - 100 * leaves as u32);
@@ -450,17 +454,20 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         |s| s.outputs.truncate(3),
         "4 ports, 8 queues and 8 buffers behind it, its saved state 3, 8 and 8",
     );
-    refused(|s| s.lanes.truncate(7), "its saved state 4, 7 and 8");
+    refused(|s| s.vc_states.truncate(7), "its saved state 4, 7 and 8");
     refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
     refused(|s| s.first = 4, "port 4 in the saved state is none");
-    refused(|s| s.lanes[0].want = None, "input 0, VC 0 contradicts itself");
-    refused(|s| s.lanes[0].packets.clear(), "input 0, VC 0 contradicts itself");
+    refused(|s| s.vc_states[0].want = None, "input 0, VC 0 contradicts itself");
     refused(
-        |s| s.lanes[0].want.as_mut().unwrap().output = 4,
+        |s| s.vc_states[0].packets.clear(),
         "input 0, VC 0 contradicts itself",
     );
     refused(
-        |s| s.lanes[2].want.as_mut().unwrap().vc = 2,
+        |s| s.vc_states[0].want.as_mut().unwrap().output = 4,
+        "input 0, VC 0 contradicts itself",
+    );
+    refused(
+        |s| s.vc_states[2].want.as_mut().unwrap().vc = 2,
         "input 1, VC 0 contradicts itself",
     );
     refused(

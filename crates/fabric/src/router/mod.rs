@@ -9,17 +9,17 @@ use routing::{Reports, Routing};
 
 /// What a router decides by where packets go: the routing, and what it has been told of loads elsewhere.
 #[derive(Clone, Copy)]
-pub struct Guide<'a> {
+pub struct RoutingContext<'a> {
     /// The routing.
     pub routing: &'a dyn Routing,
     /// Loads that other routers have told, in units of [`Reports::UNIT`].
-    pub told: &'a [u16],
+    pub loads: &'a [u16],
 }
 
-impl Guide<'_> {
+impl RoutingContext<'_> {
     /// One of the loads, in bytes.
-    fn load_told(&self, slot: usize) -> u64 {
-        self.told
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.loads
             .get(slot)
             .map_or(0, |units| u64::from(*units) * Reports::UNIT)
     }

@@ -10,7 +10,7 @@
 //! Since a turn on the wire is decided when the room is there, a router needs no event for a wire that
 //! becomes free: one event for the packet and one for its credit are all that a hop costs.
 //!
-//! Two ways into a buffer besides waiting for room ([`Entry`]), for routing that needs them against deadlock:
+//! Two ways into a buffer besides waiting for room ([`BufferClaim`]), for routing that needs them against deadlock:
 //!
 //! - *Kept*: the room is there when the packet is routed, and taken at that moment, even if the packet may
 //!   leave only later. Such a packet never waits in a queue.
@@ -31,18 +31,18 @@
 //! asks for batches has to begin anew without them when [`Outputs::waits`] is called.
 //!
 //! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and two
-//! [`Lane`]s; packets without room wait in one pool per router, chained by index.
+//! [`VcState`]s; packets without room wait in one pool per router, chained by index.
 //!
 //! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
 //! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
 
 use des::{Journal, Time};
-use routing::{At, Congestion, Entry, Random, RouteState};
+use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Port, RouterId};
 
-use super::Guide;
-use crate::link::{Carried, Held};
+use super::RoutingContext;
+use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
 
 /// End of a chain in the pool.
@@ -59,17 +59,17 @@ pub trait Outputs: Journal<Undo> {
     /// After this span packets of `bytes` bytes, one unless credits come in batches, have left the buffer of input
     /// `port`, VC `vc`.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
-    /// [`Router::ready`] is to be called with this packet after this span.
-    fn ready(&mut self, ready: Ready, after: Time);
+    /// [`Router::routed`] is to be called with this packet after this span.
+    fn ready(&mut self, routed: RoutedPacket, after: Time);
     /// A packet waits for room from now on. For those who write a diary, or let credits come in batches.
     #[inline]
-    fn waits(&mut self, ready: &Ready) {
-        let _ = ready;
+    fn waits(&mut self, routed: &RoutedPacket) {
+        let _ = routed;
     }
     /// A packet has waited for room and leaves its queue, to depart now.
     #[inline]
-    fn has_room(&mut self, ready: &Ready) {
-        let _ = ready;
+    fn has_room(&mut self, routed: &RoutedPacket) {
+        let _ = routed;
     }
 }
 
@@ -135,7 +135,7 @@ pub enum Undo {
         last_tail: Time,
     },
     /// An output's first packet without room began to wait.
-    Held {
+    StallCounters {
         /// Output port.
         output: u16,
         /// Since when the wire had idled for lack of room before.
@@ -148,7 +148,7 @@ pub enum Undo {
         /// VC.
         vc: u8,
         /// What it waits for.
-        entry: Entry,
+        claim: BufferClaim,
         /// Place of the packet before it.
         after: u32,
     },
@@ -170,7 +170,7 @@ pub enum Undo {
         job: u16,
         /// Links begun.
         hops: u8,
-        /// [`ALONE`] and [`ENTERING`].
+        /// [`STANDALONE`] and [`ENTERING`].
         bits: u8,
     },
     /// The other half of a packet that left the front of a queue.
@@ -184,9 +184,9 @@ pub enum Undo {
         /// VC of the input buffer.
         input_vc: u8,
         /// What it waited for.
-        entry: Entry,
+        claim: BufferClaim,
         /// When its message was handed to the NIC.
-        born: Time,
+        created_at: Time,
         /// The routing algorithm's own.
         route: RouteState,
     },
@@ -195,14 +195,14 @@ pub enum Undo {
 const _: () = assert!(size_of::<Undo>() == 24);
 
 /// In [`Undo::Dequeued`]: the packet counts by itself.
-const ALONE: u8 = 1;
+const STANDALONE: u8 = 1;
 
 /// In [`Undo::Dequeued`]: it waited for a bubble, not only for room.
 const ENTERING: u8 = 2;
 
 /// A packet that may go on, with the place that it keeps until it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
+pub struct RoutedPacket {
     /// The packet.
     pub packet: Packet,
     /// Input port.
@@ -214,20 +214,20 @@ pub struct Ready {
     /// VC at the far end of the output.
     pub output_vc: u8,
     /// What it needs there.
-    pub entry: Entry,
+    pub claim: BufferClaim,
 }
 
-impl Ready {
+impl RoutedPacket {
     /// A packet that has come in, for [`Router::route`].
     #[inline]
-    pub fn arrived(packet: Packet, input: u16, input_vc: u8) -> Ready {
-        Ready {
+    pub fn arrived(packet: Packet, input: u16, input_vc: u8) -> RoutedPacket {
+        RoutedPacket {
             packet,
             input,
             output: 0,
             input_vc,
             output_vc: 0,
-            entry: Entry::Room,
+            claim: BufferClaim::Credit,
         }
     }
 }
@@ -235,8 +235,8 @@ impl Ready {
 /// Memory of one port with so many virtual channels, in bytes.
 pub fn bytes_per_port(vcs: u64, bubbles: bool) -> u64 {
     let queue = if bubbles { size_of::<Queue>() } else { 0 };
-    let lane = size_of::<Lane>() + size_of::<Queue>() + queue;
-    (size_of::<Output>() + size_of::<Held>()) as u64 + vcs * lane as u64
+    let vc_index = size_of::<VcState>() + size_of::<Queue>() + queue;
+    (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * vc_index as u64
 }
 
 /// What a port of a router is wired to, as far as the router needs to know.
@@ -263,7 +263,7 @@ struct Output {
     to_host: bool,
     /// While packets wait for credits: when the wire had nothing to carry any more.
     idle_since: Time,
-    carried: Carried,
+    counters: LinkCounters,
 }
 
 const _: () = assert!(size_of::<Output>() == 64);
@@ -277,7 +277,7 @@ struct Queue {
 
 /// One VC of one port, both ways.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+struct VcState {
     /// Of the output: the room at the far end, in bytes.
     credits: u32,
     /// Of the input: room that is free again and whose credits are kept for a batch.
@@ -286,8 +286,8 @@ struct Lane {
 
 /// A place in the pool.
 #[derive(Clone, Debug)]
-struct Place {
-    ready: Ready,
+struct PoolEntry {
+    routed: RoutedPacket,
     next: u32,
 }
 
@@ -304,9 +304,9 @@ pub struct Router {
     warmup: Time,
     outputs: Vec<Output>,
     /// By output; none before the first is needed, which may be never.
-    held: Vec<Held>,
+    held: Vec<StallCounters>,
     /// By port, then VC.
-    lanes: Vec<Lane>,
+    vc_states: Vec<VcState>,
     /// Credits of a lane go back when they are so many; 0: each by itself.
     batch: u32,
     /// When the last of the tails leaves whose credits were kept.
@@ -315,7 +315,7 @@ pub struct Router {
     queues: Vec<Queue>,
     /// By output, then VC: packets that wait for a bubble; empty without bubble flow control.
     entrances: Vec<Queue>,
-    pool: Vec<Place>,
+    pool: Vec<PoolEntry>,
     free: u32,
 }
 
@@ -324,7 +324,7 @@ pub struct Router {
 pub struct RouterState {
     outputs: Vec<OutputState>,
     /// By port, then VC.
-    lanes: Vec<LaneState>,
+    vc_states: Vec<SavedVcState>,
     last_tail: Time,
 }
 
@@ -334,41 +334,41 @@ struct OutputState {
     load: u64,
     /// Only while packets wait: otherwise nothing depends on it.
     idle_since: Option<Time>,
-    carried: Carried,
-    held: Held,
+    counters: LinkCounters,
+    held: StallCounters,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct LaneState {
+struct SavedVcState {
     credits: u32,
     owed: u32,
-    waiting: Vec<Ready>,
+    waiting: Vec<RoutedPacket>,
     /// Those that wait for a bubble.
-    entering: Vec<Ready>,
+    entering: Vec<RoutedPacket>,
 }
 
 /// The congestion that the routing of a packet of so many bytes sees.
-struct Seen<'a> {
+struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
     /// Behind a reference: copied whole, it would be read before it is all written.
-    guide: &'a Guide<'a>,
+    context: &'a RoutingContext<'a>,
 }
 
-impl Congestion for Seen<'_> {
+impl Congestion for LocalCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
     }
 
-    fn told(&self, slot: usize) -> u64 {
-        self.guide.load_told(slot)
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.context.reported_load(slot)
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let Seen { router, bytes, .. } = *self;
-        let lane = router.lane(port.0, vc);
-        if router.has_room(lane, bytes.max(router.slot)) {
-            u64::from(router.lanes[lane].credits)
+        let LocalCongestion { router, bytes, .. } = *self;
+        let vc_index = router.vc_index(port.0, vc);
+        if router.has_room(vc_index, bytes.max(router.slot)) {
+            u64::from(router.vc_states[vc_index].credits)
         } else {
             0
         }
@@ -393,14 +393,14 @@ impl Router {
             waiting: 0,
             to_host: p.to_host,
             idle_since: Time::ZERO,
-            carried: Carried::default(),
+            counters: LinkCounters::default(),
         };
-        let lane = |p: &PortSetting| Lane {
+        let vc_index = |p: &PortSetting| VcState {
             credits: p.credits,
             owed: 0,
         };
-        let lanes = ports.len() * usize::from(vcs);
-        let entrances = if slot > 0 { lanes } else { 0 };
+        let vc_states = ports.len() * usize::from(vcs);
+        let entrances = if slot > 0 { vc_states } else { 0 };
         Router {
             id,
             vcs,
@@ -409,13 +409,13 @@ impl Router {
             warmup,
             held: Vec::new(),
             outputs: ports.iter().map(output).collect(),
-            lanes: ports
+            vc_states: ports
                 .iter()
-                .flat_map(|p| (0..vcs).map(move |_| lane(p)))
+                .flat_map(|p| (0..vcs).map(move |_| vc_index(p)))
                 .collect(),
             batch: 0,
             last_tail: Time::ZERO,
-            queues: vec![Queue::EMPTY; lanes],
+            queues: vec![Queue::EMPTY; vc_states],
             entrances: vec![Queue::EMPTY; entrances],
             pool: Vec::new(),
             free: NONE,
@@ -434,148 +434,158 @@ impl Router {
 
     /// Decides where a packet goes whose head has come in and is through the pipeline.
     #[inline]
-    pub fn route(&self, ready: &mut Ready, guide: &Guide<'_>, random: &mut dyn Random) {
-        let Ready { packet, .. } = ready;
+    pub fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
+        let RoutedPacket { packet, .. } = routed;
         let at = At {
             router: self.id,
-            input: Port(ready.input),
-            vc: ready.input_vc,
+            input: Port(routed.input),
+            vc: routed.input_vc,
             source: packet.source,
             destination: packet.destination,
         };
-        let seen = Seen {
+        let seen = LocalCongestion {
             router: self,
             bytes: packet.bytes,
-            guide,
+            context,
         };
-        let hop = guide.routing.route(at, &mut packet.route, &seen, random);
-        (ready.output, ready.output_vc, ready.entry) = (hop.port.0, hop.vc, hop.entry);
+        let hop = context.routing.route(at, &mut packet.route, &seen, random);
+        (routed.output, routed.output_vc, routed.claim) = (hop.port.0, hop.vc, hop.claim);
     }
 
     /// A packet has been routed; it may leave once it cannot run dry on the way out.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
-        let room = ready.packet.bytes.max(self.slot);
-        let load = &mut self.outputs[usize::from(ready.output)].load;
+    pub fn arrived<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+        let room = routed.packet.bytes.max(self.slot);
+        let load = &mut self.outputs[usize::from(routed.output)].load;
         *load = load.wrapping_add(u64::from(room));
         if O::KEPT {
             out.note(Undo::Arrived {
-                output: ready.output,
+                output: routed.output,
                 room,
             });
         }
-        if ready.entry == Entry::Kept {
-            self.arrived_to_keep(now, ready, out);
+        if routed.claim == BufferClaim::Reserved {
+            self.arrived_to_keep(now, routed, out);
             return;
         }
-        self.leave(now, ready, out);
+        self.leave(now, routed, out);
     }
 
     /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
     #[inline(never)]
-    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
-        let mut ready = *ready;
-        let (output, vc) = (ready.output, ready.output_vc);
-        let lane = self.lane(output, vc);
-        let room = ready.packet.bytes.max(self.slot);
-        if self.outputs[usize::from(output)].to_host || !self.has_room(lane, room) {
-            ready.entry = Entry::Room;
+    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+        let mut routed = *routed;
+        let (output, vc) = (routed.output, routed.output_vc);
+        let vc_index = self.vc_index(output, vc);
+        let room = routed.packet.bytes.max(self.slot);
+        if self.outputs[usize::from(output)].to_host || !self.has_room(vc_index, room) {
+            routed.claim = BufferClaim::Credit;
         } else {
-            self.lanes[lane].credits -= room;
+            self.vc_states[vc_index].credits -= room;
             if O::KEPT {
                 out.note(Undo::Kept { output, vc, room });
             }
         }
-        self.leave(now, &ready, out);
+        self.leave(now, &routed, out);
     }
 
     #[inline(always)]
-    fn leave<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
+    fn leave<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         if !self.one_rate {
-            let bytes = ready.packet.bytes;
-            let slow = self.outputs[usize::from(ready.input)].rate.serialization(bytes);
-            let fast = self.outputs[usize::from(ready.output)].rate.serialization(bytes);
+            let bytes = routed.packet.bytes;
+            let slow = self.outputs[usize::from(routed.input)].rate.serialization(bytes);
+            let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
-                out.ready(*ready, slow - fast);
+                out.ready(*routed, slow - fast);
                 return;
             }
         }
-        self.ready(now, ready, out);
+        self.ready(now, routed, out);
     }
 
     /// A packet may leave as soon as there is room for it.
     #[inline(always)]
-    pub fn ready<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
-        let lane = self.lane(ready.output, ready.output_vc);
-        if self.outputs[usize::from(ready.output)].to_host {
-            self.send(now, ready, out);
+    pub fn ready<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+        let vc_index = self.vc_index(routed.output, routed.output_vc);
+        if self.outputs[usize::from(routed.output)].to_host {
+            self.send(now, routed, out);
             return;
         }
-        let there = &mut self.lanes[lane];
-        let room = ready.packet.bytes.max(self.slot);
-        let first = self.outputs[usize::from(ready.output)].waiting == 0 || self.queues[lane].head == NONE;
-        if ready.entry == Entry::Room && first && there.credits >= room {
+        let there = &mut self.vc_states[vc_index];
+        let room = routed.packet.bytes.max(self.slot);
+        let first =
+            self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].head == NONE;
+        if routed.claim == BufferClaim::Credit && first && there.credits >= room {
             there.credits -= room;
-            self.send(now, ready, out);
+            self.send(now, routed, out);
             return;
         }
-        self.ready_otherwise(now, lane, ready, out);
+        self.ready_otherwise(now, vc_index, routed, out);
     }
 
     /// The same for a packet that finds too little room, or needs another kind of it.
     #[inline(never)]
-    fn ready_otherwise<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
-        let room = ready.packet.bytes.max(self.slot);
-        match ready.entry {
+    fn ready_otherwise<O: Outputs>(
+        &mut self,
+        now: Time,
+        vc_index: usize,
+        routed: &RoutedPacket,
+        out: &mut O,
+    ) {
+        let room = routed.packet.bytes.max(self.slot);
+        match routed.claim {
             // What is noted with the departure takes the room a second time.
-            Entry::Kept if O::KEPT => out.note(Undo::Released {
-                output: ready.output,
-                vc: ready.output_vc,
+            BufferClaim::Reserved if O::KEPT => out.note(Undo::Released {
+                output: routed.output,
+                vc: routed.output_vc,
                 room,
             }),
-            Entry::Kept => {}
-            Entry::Bubble if self.has_room(lane, room.saturating_add(self.slot)) => {
-                self.lanes[lane].credits -= room;
+            BufferClaim::Reserved => {}
+            BufferClaim::Bubble if self.has_room(vc_index, room.saturating_add(self.slot)) => {
+                self.vc_states[vc_index].credits -= room;
             }
-            Entry::Room | Entry::Bubble => {
-                self.wait(now, lane, ready, out);
+            BufferClaim::Credit | BufferClaim::Bubble => {
+                self.wait(now, vc_index, routed, out);
                 return;
             }
         }
-        self.send(now, ready, out);
+        self.send(now, routed, out);
     }
 
     /// A packet waits for room.
-    fn wait<O: Outputs>(&mut self, now: Time, lane: usize, ready: &Ready, out: &mut O) {
-        let output = &mut self.outputs[usize::from(ready.output)];
+    fn wait<O: Outputs>(&mut self, now: Time, vc_index: usize, routed: &RoutedPacket, out: &mut O) {
+        let output = &mut self.outputs[usize::from(routed.output)];
         if output.waiting == 0 {
             if O::KEPT {
-                out.note(Undo::Held {
-                    output: ready.output,
+                out.note(Undo::StallCounters {
+                    output: routed.output,
                     idle_since: output.idle_since,
                 });
             }
             output.idle_since = now.max(output.busy_until);
         }
-        out.waits(ready);
-        self.enqueue(lane, ready, out);
+        out.waits(routed);
+        self.enqueue(vc_index, routed, out);
     }
 
     /// Whether so much room is there that nobody waits for.
-    fn has_room(&self, lane: usize, room: u32) -> bool {
-        let entrance = self.entrances.get(lane).map_or(NONE, |entrance| entrance.head);
-        self.queues[lane].head == NONE && entrance == NONE && self.lanes[lane].credits >= room
+    fn has_room(&self, vc_index: usize, room: u32) -> bool {
+        let entrance = self
+            .entrances
+            .get(vc_index)
+            .map_or(NONE, |entrance| entrance.head);
+        self.queues[vc_index].head == NONE && entrance == NONE && self.vc_states[vc_index].credits >= room
     }
 
     /// At the far end of `port` packets of so many bytes have left the buffer of `vc`: one packet, unless credits
     /// come in batches.
     #[inline]
     pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
-        let lane = self.lane(port, vc);
+        let vc_index = self.vc_index(port, vc);
         let bytes = bytes.max(self.slot);
         let output = &mut self.outputs[usize::from(port)];
         output.load = output.load.wrapping_sub(u64::from(bytes));
-        let credits = &mut self.lanes[lane].credits;
+        let credits = &mut self.vc_states[vc_index].credits;
         *credits = credits.wrapping_add(bytes);
         if O::KEPT {
             let output = port;
@@ -584,71 +594,71 @@ impl Router {
         if output.waiting == 0 {
             return;
         }
-        while let Queue { head, .. } = self.queues[lane]
+        while let Queue { head, .. } = self.queues[vc_index]
             && head != NONE
-            && self.lanes[lane].credits >= self.pool[head as usize].ready.packet.bytes.max(self.slot)
+            && self.vc_states[vc_index].credits >= self.pool[head as usize].routed.packet.bytes.max(self.slot)
         {
-            self.send_waiting(now, lane, Entry::Room, out);
+            self.send_waiting(now, vc_index, BufferClaim::Credit, out);
         }
         if self.slot > 0 {
-            self.let_in(now, lane, out);
+            self.let_in(now, vc_index, out);
         }
     }
 
     /// Sends packets that have waited for a bubble, if there is one.
     #[inline(never)]
-    fn let_in<O: Outputs>(&mut self, now: Time, lane: usize, out: &mut O) {
+    fn let_in<O: Outputs>(&mut self, now: Time, vc_index: usize, out: &mut O) {
         // With so much room, nobody is left who waits for less.
-        while let Queue { head, .. } = self.entrances[lane]
+        while let Queue { head, .. } = self.entrances[vc_index]
             && head != NONE
-            && self.queues[lane].head == NONE
-            && let room = self.pool[head as usize].ready.packet.bytes.max(self.slot)
-            && self.lanes[lane].credits >= room.saturating_add(self.slot)
+            && self.queues[vc_index].head == NONE
+            && let room = self.pool[head as usize].routed.packet.bytes.max(self.slot)
+            && self.vc_states[vc_index].credits >= room.saturating_add(self.slot)
         {
-            self.send_waiting(now, lane, Entry::Bubble, out);
+            self.send_waiting(now, vc_index, BufferClaim::Bubble, out);
         }
     }
 
     /// Sends the first packet of a queue. It goes from its place straight into its event: a copy on the way would
     /// be read before it is all written.
     #[inline]
-    fn send_waiting<O: Outputs>(&mut self, now: Time, lane: usize, entry: Entry, out: &mut O) {
-        let index = self.queue_of(lane, entry).head as usize;
-        let Ready {
+    fn send_waiting<O: Outputs>(&mut self, now: Time, vc_index: usize, claim: BufferClaim, out: &mut O) {
+        let index = self.queue_of(vc_index, claim).head as usize;
+        let RoutedPacket {
             packet: Packet { bytes, .. },
             output,
             output_vc,
             ..
-        } = self.pool[index].ready;
-        self.lanes[lane].credits -= bytes.max(self.slot);
-        out.has_room(&self.pool[index].ready);
-        let span = self.take_turn(now, output, output_vc, bytes, out);
+        } = self.pool[index].routed;
+        self.vc_states[vc_index].credits -= bytes.max(self.slot);
+        out.has_room(&self.pool[index].routed);
+        let span = self.reserve_link(now, output, output_vc, bytes, out);
         // Only now: while it waited, the wire's idle time was the time of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
-        let ready = &self.pool[index].ready;
-        let (input, input_vc) = (ready.input, ready.input_vc);
-        depart(ready, span, out);
+        let routed = &self.pool[index].routed;
+        let (input, input_vc) = (routed.input, routed.input_vc);
+        depart(routed, span, out);
         if O::KEPT {
-            for step in Undo::of_dequeued(ready) {
+            for step in Undo::of_dequeued(routed) {
                 out.note(step);
             }
         }
-        self.dequeue(lane, entry);
+        self.dequeue(vc_index, claim);
         self.give_back(now, (input, input_vc), bytes, span, out);
     }
 
     #[inline]
-    fn lane(&self, port: u16, vc: u8) -> usize {
+    fn vc_index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
     /// Gives a packet that has its room the next turn on the wire.
     #[inline(always)]
-    fn send<O: Outputs>(&mut self, now: Time, ready: &Ready, out: &mut O) {
-        let bytes = ready.packet.bytes;
-        let span = self.take_turn(now, ready.output, ready.output_vc, bytes, out);
-        depart(ready, span, out);
-        self.give_back(now, (ready.input, ready.input_vc), bytes, span, out);
+    fn send<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+        let bytes = routed.packet.bytes;
+        let span = self.reserve_link(now, routed.output, routed.output_vc, bytes, out);
+        depart(routed, span, out);
+        self.give_back(now, (routed.input, routed.input_vc), bytes, span, out);
     }
 
     /// The place of a packet in the input buffer becomes free when its turn on the wire is over.
@@ -665,8 +675,8 @@ impl Router {
         if self.batch == 0 {
             return out.credit(input, vc, bytes, after);
         }
-        let lane = self.lane(input, vc);
-        let owed = &mut self.lanes[lane].owed;
+        let vc_index = self.vc_index(input, vc);
+        let owed = &mut self.vc_states[vc_index].owed;
         if O::KEPT {
             out.note(Undo::Owed {
                 input,
@@ -687,7 +697,14 @@ impl Router {
     /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
     /// takes.
     #[inline(always)]
-    fn take_turn<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) -> [Time; 2] {
+    fn reserve_link<O: Outputs>(
+        &mut self,
+        now: Time,
+        port: u16,
+        vc: u8,
+        bytes: u32,
+        out: &mut O,
+    ) -> [Time; 2] {
         let ports = self.outputs.len();
         let output = &mut self.outputs[usize::from(port)];
         let serialization = output.rate.serialization(bytes);
@@ -704,7 +721,7 @@ impl Router {
         }
         output.busy_until = start + serialization;
         output
-            .carried
+            .counters
             .depart(start, serialization, bytes, self.warmup, || {
                 held_of(&mut self.held, ports, port)
             });
@@ -721,16 +738,16 @@ impl Router {
 
     /// The queue in which a packet with that need waits.
     #[inline]
-    fn queue_of(&mut self, lane: usize, entry: Entry) -> &mut Queue {
-        match self.entrances.get_mut(lane) {
-            Some(entrance) if entry == Entry::Bubble => entrance,
-            _ => &mut self.queues[lane],
+    fn queue_of(&mut self, vc_index: usize, claim: BufferClaim) -> &mut Queue {
+        match self.entrances.get_mut(vc_index) {
+            Some(entrance) if claim == BufferClaim::Bubble => entrance,
+            _ => &mut self.queues[vc_index],
         }
     }
 
-    fn enqueue<O: Outputs>(&mut self, lane: usize, ready: &Ready, out: &mut O) {
-        let place = Place {
-            ready: *ready,
+    fn enqueue<O: Outputs>(&mut self, vc_index: usize, routed: &RoutedPacket, out: &mut O) {
+        let place = PoolEntry {
+            routed: *routed,
             next: NONE,
         };
         let index = self.free;
@@ -742,7 +759,7 @@ impl Router {
             self.pool[index as usize] = place;
             index
         };
-        let queue = self.queue_of(lane, ready.entry);
+        let queue = self.queue_of(vc_index, routed.claim);
         let after = queue.tail;
         queue.tail = index;
         if after == NONE {
@@ -752,19 +769,19 @@ impl Router {
         }
         if O::KEPT {
             out.note(Undo::Enqueued {
-                output: ready.output,
-                vc: ready.output_vc,
-                entry: ready.entry,
+                output: routed.output,
+                vc: routed.output_vc,
+                claim: routed.claim,
                 after,
             });
         }
-        self.outputs[usize::from(ready.output)].waiting += 1;
+        self.outputs[usize::from(routed.output)].waiting += 1;
     }
 
-    fn dequeue(&mut self, lane: usize, entry: Entry) {
-        let index = self.queue_of(lane, entry).head;
+    fn dequeue(&mut self, vc_index: usize, claim: BufferClaim) {
+        let index = self.queue_of(vc_index, claim).head;
         let next = self.pool[index as usize].next;
-        let queue = self.queue_of(lane, entry);
+        let queue = self.queue_of(vc_index, claim);
         queue.head = next;
         if next == NONE {
             queue.tail = NONE;
@@ -786,20 +803,20 @@ impl Router {
                 *load = load.wrapping_sub(u64::from(room));
             }
             Undo::Kept { output, vc, room } => {
-                let lane = self.lane(output, vc);
-                let credits = &mut self.lanes[lane].credits;
+                let vc_index = self.vc_index(output, vc);
+                let credits = &mut self.vc_states[vc_index].credits;
                 *credits = credits.wrapping_add(room);
             }
             Undo::Released { output, vc, room } => {
-                let lane = self.lane(output, vc);
-                let credits = &mut self.lanes[lane].credits;
+                let vc_index = self.vc_index(output, vc);
+                let credits = &mut self.vc_states[vc_index].credits;
                 *credits = credits.wrapping_sub(room);
             }
             Undo::Credited { output, vc, bytes } => {
-                let lane = self.lane(output, vc);
+                let vc_index = self.vc_index(output, vc);
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
-                let credits = &mut self.lanes[lane].credits;
+                let credits = &mut self.vc_states[vc_index].credits;
                 *credits = credits.wrapping_sub(bytes);
             }
             Undo::Sent {
@@ -815,19 +832,21 @@ impl Router {
                 owed,
                 last_tail,
             } => {
-                let lane = self.lane(input, vc);
-                self.lanes[lane].owed = owed;
+                let vc_index = self.vc_index(input, vc);
+                self.vc_states[vc_index].owed = owed;
                 self.last_tail = last_tail;
             }
-            Undo::Held { output, idle_since } => self.outputs[usize::from(output)].idle_since = idle_since,
+            Undo::StallCounters { output, idle_since } => {
+                self.outputs[usize::from(output)].idle_since = idle_since
+            }
             Undo::Enqueued {
                 output,
                 vc,
-                entry,
+                claim,
                 after,
             } => {
-                let lane = self.lane(output, vc);
-                self.undo_enqueue(lane, entry, after);
+                let vc_index = self.vc_index(output, vc);
+                self.undo_enqueue(vc_index, claim, after);
                 self.outputs[usize::from(output)].waiting -= 1;
             }
             Undo::Dequeued {
@@ -841,46 +860,46 @@ impl Router {
                 hops,
                 bits,
             } => {
-                let entry = if bits & ENTERING == 0 {
-                    Entry::Room
+                let claim = if bits & ENTERING == 0 {
+                    BufferClaim::Credit
                 } else {
-                    Entry::Bubble
+                    BufferClaim::Bubble
                 };
-                let place = self.undo_dequeue(output, vc, entry);
+                let place = self.undo_dequeue(output, vc, claim);
                 let mut packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
                 packet.hops = hops;
-                packet.alone = bits & ALONE != 0;
-                place.ready = Ready {
+                packet.standalone = bits & STANDALONE != 0;
+                place.routed = RoutedPacket {
                     packet,
                     input: 0,
                     output,
                     input_vc: 0,
                     output_vc: vc,
-                    entry,
+                    claim,
                 };
             }
             Undo::Underway {
                 output,
                 vc,
-                entry,
+                claim,
                 input,
                 input_vc,
-                born,
+                created_at,
                 route,
             } => {
-                let lane = self.lane(output, vc);
-                let head = self.queue_of(lane, entry).head;
-                let ready = &mut self.pool[head as usize].ready;
-                ready.input = input;
-                ready.input_vc = input_vc;
-                ready.packet.set_born(born);
-                ready.packet.route = route;
+                let vc_index = self.vc_index(output, vc);
+                let head = self.queue_of(vc_index, claim).head;
+                let routed = &mut self.pool[head as usize].routed;
+                routed.input = input;
+                routed.input_vc = input_vc;
+                routed.packet.set_created_at(created_at);
+                routed.packet.route = route;
             }
         }
     }
 
     fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
-        let lane = self.lane(port, vc);
+        let vc_index = self.vc_index(port, vc);
         let ports = self.outputs.len();
         let output = &mut self.outputs[usize::from(port)];
         let held = held_of(&mut self.held, ports, port);
@@ -890,20 +909,20 @@ impl Router {
             held.undo_unblock(idle_since, start, self.warmup);
         }
         output
-            .carried
+            .counters
             .undo_depart(start, serialization, bytes, self.warmup, || held);
         output.busy_until = busy_until;
         output.idle_since = idle_since;
         if output.to_host {
             output.load = output.load.wrapping_add(u64::from(bytes.max(self.slot)));
         } else {
-            let credits = &mut self.lanes[lane].credits;
+            let credits = &mut self.vc_states[vc_index].credits;
             *credits = credits.wrapping_add(bytes.max(self.slot));
         }
     }
 
-    fn undo_enqueue(&mut self, lane: usize, entry: Entry, after: u32) {
-        let queue = self.queue_of(lane, entry);
+    fn undo_enqueue(&mut self, vc_index: usize, claim: BufferClaim, after: u32) {
+        let queue = self.queue_of(vc_index, claim);
         let index = queue.tail;
         queue.tail = after;
         if after == NONE {
@@ -916,12 +935,12 @@ impl Router {
     }
 
     /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
-    fn undo_dequeue(&mut self, port: u16, vc: u8, entry: Entry) -> &mut Place {
-        let lane = self.lane(port, vc);
+    fn undo_dequeue(&mut self, port: u16, vc: u8, claim: BufferClaim) -> &mut PoolEntry {
+        let vc_index = self.vc_index(port, vc);
         self.outputs[usize::from(port)].waiting += 1;
         let index = self.free;
         self.free = self.pool[index as usize].next;
-        let queue = self.queue_of(lane, entry);
+        let queue = self.queue_of(vc_index, claim);
         let after = queue.head;
         queue.head = index;
         if queue.tail == NONE {
@@ -937,7 +956,7 @@ impl Router {
     pub fn prefetch(&self) {
         if self.outputs.len() <= FEW_PORTS {
             des::prefetch(self.outputs.as_slice());
-            des::prefetch(self.lanes.as_slice());
+            des::prefetch(self.vc_states.as_slice());
         }
     }
 
@@ -946,15 +965,15 @@ impl Router {
     pub fn prefetch_output(&self, port: u16) {
         if let Some(output) = self.outputs.get(usize::from(port)) {
             des::prefetch(output);
-            des::prefetch(&self.lanes[self.lane(port, 0)]);
+            des::prefetch(&self.vc_states[self.vc_index(port, 0)]);
         }
     }
 
     /// Asks for what a packet that leaves this input will touch.
     #[inline]
     pub fn prefetch_input(&self, port: u16) {
-        if let Some(lane) = self.lanes.get(self.lane(port, 0)) {
-            des::prefetch(lane);
+        if let Some(vc_index) = self.vc_states.get(self.vc_index(port, 0)) {
+            des::prefetch(vc_index);
         }
     }
 
@@ -962,7 +981,7 @@ impl Router {
     #[inline]
     pub fn prefetch_waiting(&self, port: u16, vc: u8) {
         if self.outputs[usize::from(port)].waiting > 0
-            && let Queue { head, .. } = self.queues[self.lane(port, vc)]
+            && let Queue { head, .. } = self.queues[self.vc_index(port, vc)]
             && head != NONE
         {
             des::prefetch(&self.pool[head as usize]);
@@ -975,14 +994,14 @@ impl Router {
     }
 
     /// Packets that wait in its buffers.
-    pub fn waiting(&self) -> impl Iterator<Item = &Ready> {
+    pub fn waiting(&self) -> impl Iterator<Item = &RoutedPacket> {
         let queues = self.queues.iter().chain(&self.entrances);
         queues.flat_map(|queue| self.queued(*queue))
     }
 
-    fn queued(&self, queue: Queue) -> impl Iterator<Item = &Ready> {
+    fn queued(&self, queue: Queue) -> impl Iterator<Item = &RoutedPacket> {
         let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
-        std::iter::successors(place(queue.head), move |p| place(p.next)).map(|p| &p.ready)
+        std::iter::successors(place(queue.head), move |p| place(p.next)).map(|p| &p.routed)
     }
 
     /// Bytes that wait for `port`, are under way there, or whose credit is not back.
@@ -992,12 +1011,12 @@ impl Router {
 
     /// Credits for a VC of the link at `port`, in bytes.
     pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        self.lanes[self.lane(port, vc)].credits
+        self.vc_states[self.vc_index(port, vc)].credits
     }
 
     /// Bytes that have left the input buffer of a VC of `port`, and whose credits are kept for a batch.
     pub fn owed(&self, port: u16, vc: u8) -> u32 {
-        self.lanes[self.lane(port, vc)].owed
+        self.vc_states[self.vc_index(port, vc)].owed
     }
 
     /// Use of the link at `port` up to `end`.
@@ -1007,10 +1026,10 @@ impl Router {
         if output.waiting > 0 {
             held.unblock(output.idle_since, end, self.warmup);
         }
-        LinkUse::new(output.carried, held, end, output.busy_until)
+        LinkUse::new(output.counters, held, end, output.busy_until)
     }
 
-    fn held(&self, port: u16) -> Held {
+    fn held(&self, port: u16) -> StallCounters {
         self.held.get(usize::from(port)).copied().unwrap_or_default()
     }
 
@@ -1031,21 +1050,21 @@ impl Router {
             busy_until: output.busy_until,
             load: output.load,
             idle_since: (output.waiting > 0).then_some(output.idle_since),
-            carried: output.carried,
+            counters: output.counters,
             held: self.held(port as u16),
         };
-        let lane = |(index, lane): (usize, &Lane)| {
+        let vc_index = |(index, vc_index): (usize, &VcState)| {
             let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
-            LaneState {
-                credits: lane.credits,
-                owed: lane.owed,
+            SavedVcState {
+                credits: vc_index.credits,
+                owed: vc_index.owed,
                 waiting: self.queued(self.queues[index]).copied().collect(),
                 entering: self.queued(entrance).copied().collect(),
             }
         };
         RouterState {
             outputs: self.outputs.iter().enumerate().map(output).collect(),
-            lanes: self.lanes.iter().enumerate().map(lane).collect(),
+            vc_states: self.vc_states.iter().enumerate().map(vc_index).collect(),
             last_tail: self.last_tail,
         }
     }
@@ -1063,20 +1082,20 @@ impl Router {
             output.load = saved.load;
             output.waiting = 0;
             output.idle_since = saved.idle_since.unwrap_or_default();
-            output.carried = saved.carried;
+            output.counters = saved.counters;
             self.held.push(saved.held);
         }
         self.last_tail = state.last_tail;
         self.pool.clear();
         self.free = NONE;
-        for (lane, saved) in state.lanes.into_iter().enumerate() {
-            self.queues[lane] = self.restored(saved.waiting);
-            self.lanes[lane] = Lane {
+        for (vc_index, saved) in state.vc_states.into_iter().enumerate() {
+            self.queues[vc_index] = self.restored(saved.waiting);
+            self.vc_states[vc_index] = VcState {
                 credits: saved.credits,
                 owed: saved.owed,
             };
             let entrance = self.restored(saved.entering);
-            if let Some(queue) = self.entrances.get_mut(lane) {
+            if let Some(queue) = self.entrances.get_mut(vc_index) {
                 *queue = entrance;
             }
         }
@@ -1084,11 +1103,11 @@ impl Router {
     }
 
     /// Lets packets wait, in their order.
-    fn restored(&mut self, waiting: Vec<Ready>) -> Queue {
+    fn restored(&mut self, waiting: Vec<RoutedPacket>) -> Queue {
         let first = self.pool.len() as u32;
-        for (ready, next) in waiting.into_iter().zip(first + 1..) {
-            self.outputs[usize::from(ready.output)].waiting += 1;
-            self.pool.push(Place { ready, next });
+        for (routed, next) in waiting.into_iter().zip(first + 1..) {
+            self.outputs[usize::from(routed.output)].waiting += 1;
+            self.pool.push(PoolEntry { routed, next });
         }
         let tail = self.pool.len() as u32;
         if tail == first {
@@ -1103,27 +1122,30 @@ impl Router {
 
     fn check(&self, state: &RouterState) -> Result<(), String> {
         let id = self.id.0;
-        let (ports, lanes) = (self.outputs.len(), self.lanes.len());
-        let (saved_ports, saved_lanes) = (state.outputs.len(), state.lanes.len());
-        if (saved_ports, saved_lanes) != (ports, lanes) {
+        let (ports, vc_states) = (self.outputs.len(), self.vc_states.len());
+        let (saved_ports, saved_lanes) = (state.outputs.len(), state.vc_states.len());
+        if (saved_ports, saved_lanes) != (ports, vc_states) {
             return Err(format!(
-                "router {id} has {ports} ports and {lanes} queues, its saved state {saved_ports} and {saved_lanes}"
+                "router {id} has {ports} ports and {vc_states} queues, its saved state {saved_ports} and {saved_lanes}"
             ));
         }
-        for (index, lane) in state.lanes.iter().enumerate() {
+        for (index, vc_index) in state.vc_states.iter().enumerate() {
             let (port, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
-            let fits = |ready: &Ready| {
-                (usize::from(ready.output), usize::from(ready.output_vc)) == (port, vc)
-                    && usize::from(ready.input) < ports
-                    && ready.input_vc < self.vcs
+            let fits = |routed: &RoutedPacket| {
+                (usize::from(routed.output), usize::from(routed.output_vc)) == (port, vc)
+                    && usize::from(routed.input) < ports
+                    && routed.input_vc < self.vcs
                     && !self.outputs[port].to_host
             };
             let bubbles = !self.entrances.is_empty();
-            let waits = |ready: &Ready| {
-                fits(ready) && (ready.entry == Entry::Room || ready.entry == Entry::Bubble && !bubbles)
+            let waits = |routed: &RoutedPacket| {
+                fits(routed)
+                    && (routed.claim == BufferClaim::Credit
+                        || routed.claim == BufferClaim::Bubble && !bubbles)
             };
-            let enters = |ready: &Ready| fits(ready) && ready.entry == Entry::Bubble && bubbles;
-            if !lane.waiting.iter().all(waits) || !lane.entering.iter().all(enters) {
+            let enters =
+                |routed: &RoutedPacket| fits(routed) && routed.claim == BufferClaim::Bubble && bubbles;
+            if !vc_index.waiting.iter().all(waits) || !vc_index.entering.iter().all(enters) {
                 return Err(format!(
                     "router {id}: a packet in the saved state cannot wait for port {port}, VC {vc}"
                 ));
@@ -1131,8 +1153,9 @@ impl Router {
         }
         for (port, output) in state.outputs.iter().enumerate() {
             let vcs = usize::from(self.vcs);
-            let mut lanes = state.lanes[port * vcs..(port + 1) * vcs].iter();
-            let waits = lanes.any(|lane| !lane.waiting.is_empty() || !lane.entering.is_empty());
+            let mut vc_states = state.vc_states[port * vcs..(port + 1) * vcs].iter();
+            let waits =
+                vc_states.any(|vc_index| !vc_index.waiting.is_empty() || !vc_index.entering.is_empty());
             if output.idle_since.is_some() != waits {
                 return Err(format!(
                     "router {id}: the saved state of port {port} contradicts its queues"
@@ -1145,7 +1168,7 @@ impl Router {
 
 /// What is counted of an output besides what it carries.
 #[inline]
-fn held_of(held: &mut Vec<Held>, ports: usize, port: u16) -> &mut Held {
+fn held_of(held: &mut Vec<StallCounters>, ports: usize, port: u16) -> &mut StallCounters {
     if held.is_empty() {
         hold(held, ports);
     }
@@ -1154,35 +1177,35 @@ fn held_of(held: &mut Vec<Held>, ports: usize, port: u16) -> &mut Held {
 
 #[cold]
 #[inline(never)]
-fn hold(held: &mut Vec<Held>, ports: usize) {
-    held.resize(ports, Held::default());
+fn hold(held: &mut Vec<StallCounters>, ports: usize) {
+    held.resize(ports, StallCounters::default());
 }
 
 /// A packet starts its turn on the wire after the first span, which takes the second.
 #[inline]
-fn depart<O: Outputs>(ready: &Ready, [wait, serialization]: [Time; 2], out: &mut O) {
-    let packet = ready.packet.on_next_link();
-    out.depart(ready.output, ready.output_vc, packet, wait, serialization);
+fn depart<O: Outputs>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
+    let packet = routed.packet.on_next_link();
+    out.depart(routed.output, routed.output_vc, packet, wait, serialization);
 }
 
 impl Undo {
     /// The steps that put a packet back at the front of its queue, in the order of noting.
-    fn of_dequeued(ready: &Ready) -> [Undo; 2] {
-        let Ready {
+    fn of_dequeued(routed: &RoutedPacket) -> [Undo; 2] {
+        let RoutedPacket {
             packet,
             input,
             output,
             input_vc,
             output_vc: vc,
-            entry,
-        } = *ready;
+            claim,
+        } = *routed;
         let underway = Undo::Underway {
             output,
             vc,
             input,
             input_vc,
-            entry,
-            born: packet.born(),
+            claim,
+            created_at: packet.created_at(),
             route: packet.route,
         };
         let dequeued = Undo::Dequeued {
@@ -1194,7 +1217,8 @@ impl Undo {
             bytes: packet.bytes,
             job: packet.job,
             hops: packet.hops,
-            bits: u8::from(packet.alone) * ALONE + u8::from(entry == Entry::Bubble) * ENTERING,
+            bits: u8::from(packet.standalone) * STANDALONE
+                + u8::from(claim == BufferClaim::Bubble) * ENTERING,
         };
         [underway, dequeued]
     }

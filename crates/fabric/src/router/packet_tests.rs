@@ -11,14 +11,18 @@ const SLOW: u64 = 8_000_000_000;
 /// that `flags` of its state names.
 struct Explicit;
 
-const EXPLICIT: Guide<'static> = Guide {
+const EXPLICIT: RoutingContext<'static> = RoutingContext {
     routing: &Explicit,
-    told: &[],
+    loads: &[],
 };
 
-fn seen(router: &Router, bytes: u32) -> Seen<'_> {
-    let guide = &EXPLICIT;
-    Seen { router, bytes, guide }
+fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+    let context = &EXPLICIT;
+    LocalCongestion {
+        router,
+        bytes,
+        context,
+    }
 }
 
 impl Routing for Explicit {
@@ -29,7 +33,7 @@ impl Routing for Explicit {
         Hop {
             port: Port(at.destination.0 as u16),
             vc: at.source.0 as u8,
-            entry: ENTRIES[usize::from(state.flags)],
+            claim: ENTRIES[usize::from(state.flags)],
         }
     }
     fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
@@ -37,7 +41,7 @@ impl Routing for Explicit {
     }
 }
 
-const ENTRIES: [Entry; 3] = [Entry::Room, Entry::Kept, Entry::Bubble];
+const ENTRIES: [BufferClaim; 3] = [BufferClaim::Credit, BufferClaim::Reserved, BufferClaim::Bubble];
 
 struct NoRandom;
 impl Random for NoRandom {
@@ -56,7 +60,7 @@ struct Bench {
 #[derive(Default)]
 struct Agenda {
     now: Time,
-    readies: Vec<(Time, Ready)>,
+    readies: Vec<(Time, RoutedPacket)>,
     /// Start, port, VC and end of every departure.
     departed: Vec<(u64, u16, u8, u64)>,
     credits: Vec<(u64, u16, u8, u32)>,
@@ -76,8 +80,8 @@ impl Outputs for Agenda {
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         self.credits.push(((self.now + after).0, port, vc, bytes));
     }
-    fn ready(&mut self, ready: Ready, after: Time) {
-        self.readies.push((self.now + after, ready));
+    fn ready(&mut self, routed: RoutedPacket, after: Time) {
+        self.readies.push((self.now + after, routed));
     }
 }
 
@@ -120,17 +124,17 @@ impl Bench {
     }
 
     fn arrive(&mut self, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
-        self.arrive_for(Entry::Room, at, input, output, vc, bytes);
+        self.arrive_for(BufferClaim::Credit, at, input, output, vc, bytes);
     }
 
-    fn arrive_for(&mut self, entry: Entry, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
+    fn arrive_for(&mut self, claim: BufferClaim, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
         self.until(Time(at));
         let mut packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
-        let flags = ENTRIES.iter().position(|e| *e == entry).expect("one of them");
+        let flags = ENTRIES.iter().position(|e| *e == claim).expect("one of them");
         packet.route.flags = flags as u8;
-        let mut ready = Ready::arrived(packet, input, 0);
-        self.router.route(&mut ready, &EXPLICIT, &mut NoRandom);
-        self.router.arrived(self.now, &ready, &mut self.agenda);
+        let mut routed = RoutedPacket::arrived(packet, input, 0);
+        self.router.route(&mut routed, &EXPLICIT, &mut NoRandom);
+        self.router.arrived(self.now, &routed, &mut self.agenda);
     }
 
     fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
@@ -143,9 +147,9 @@ impl Bench {
         while let Some(i) = (0..self.agenda.readies.len()).min_by_key(|i| self.agenda.readies[*i].0)
             && self.agenda.readies[i].0 <= end
         {
-            let (time, ready) = self.agenda.readies.swap_remove(i);
+            let (time, routed) = self.agenda.readies.swap_remove(i);
             self.agenda.now = time;
-            self.router.ready(time, &ready, &mut self.agenda);
+            self.router.ready(time, &routed, &mut self.agenda);
         }
         self.now = end;
         self.agenda.now = end;
@@ -227,7 +231,7 @@ fn room_is_what_nobody_has_or_waits_for() {
     let room = |bench: &Bench, bytes| seen(&bench.router, bytes).room(Port(2), 1);
     assert_eq!(room(&bench, 250), 250);
     assert_eq!(room(&bench, 251), 0, "too little for the packet that asks");
-    bench.arrive_for(Entry::Kept, 0, 0, 2, 1, 100);
+    bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 1, 100);
     assert_eq!(room(&bench, 150), 150);
     bench.arrive(0, 0, 2, 1, 200);
     assert_eq!(room(&bench, 50), 0, "somebody waits");
@@ -238,7 +242,7 @@ fn room_is_what_nobody_has_or_waits_for() {
     bench.arrive(0, 0, 2, 1, 1);
     assert_eq!(room(&bench, 1), 200, "a packet takes a slot");
     bench.arrive(0, 0, 2, 1, 100);
-    bench.arrive_for(Entry::Bubble, 0, 0, 2, 1, 100);
+    bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 1, 100);
     assert_eq!(room(&bench, 1), 0, "somebody waits for a bubble");
 }
 
@@ -251,7 +255,7 @@ fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
     };
     let mut bench = Bench::of(&[port(SLOW), port(2 * SLOW), port(2 * SLOW)], 0);
     // It may leave only after 50 ns; what comes meanwhile does not get its room.
-    bench.arrive_for(Entry::Kept, 0, 0, 2, 0, 100);
+    bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 0, 100);
     assert_eq!(bench.router.credits(2, 0), 50);
     bench.arrive(10_000, 1, 2, 0, 100);
     bench.until(Time(40_000));
@@ -270,8 +274,8 @@ fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
 fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
     let mut bench = Bench::new(150);
     bench.arrive(0, 0, 2, 0, 100);
-    bench.arrive_for(Entry::Kept, 0, 1, 2, 0, 100);
-    bench.arrive_for(Entry::Kept, 0, 1, 3, 0, 100);
+    bench.arrive_for(BufferClaim::Reserved, 0, 1, 2, 0, 100);
+    bench.arrive_for(BufferClaim::Reserved, 0, 1, 3, 0, 100);
     bench.until(Time(1_000_000));
     let ports: Vec<u16> = bench.agenda.departed.iter().map(|d| d.1).collect();
     assert_eq!(ports, [2, 3], "hosts take all that comes");
@@ -285,13 +289,13 @@ fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
 fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     let mut bench = Bench::with_slots(300);
     let departed = |bench: &Bench| bench.agenda.departed.len();
-    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 60);
+    bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (1, 200));
-    bench.arrive_for(Entry::Bubble, 0, 3, 2, 0, 60);
+    bench.arrive_for(BufferClaim::Bubble, 0, 3, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (2, 100));
     // Two want in; of two that go round the first takes the last slot and the second waits.
-    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 10);
-    bench.arrive_for(Entry::Bubble, 0, 0, 2, 0, 20);
+    bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 10);
+    bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 20);
     bench.arrive(0, 1, 2, 0, 30);
     bench.arrive(0, 1, 2, 0, 40);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (3, 0));
@@ -314,9 +318,9 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
-    Arrive(Ready),
+    Arrive(RoutedPacket),
     /// Also of packets that have never arrived.
-    Ready(Ready),
+    RoutedPacket(RoutedPacket),
     /// Also of what was never sent.
     Credit(u16, u8, u32),
 }
@@ -325,7 +329,7 @@ pub(crate) enum Op {
 pub(crate) enum Output {
     Depart(u16, u8, Packet, Time, Time),
     Credit(u16, u8, u32, Time),
-    Ready(Ready, Time),
+    RoutedPacket(RoutedPacket, Time),
 }
 
 impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
@@ -336,8 +340,8 @@ impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         self.outputs.push(Output::Credit(port, vc, bytes, after));
     }
-    fn ready(&mut self, ready: Ready, after: Time) {
-        self.outputs.push(Output::Ready(ready, after));
+    fn ready(&mut self, routed: RoutedPacket, after: Time) {
+        self.outputs.push(Output::RoutedPacket(routed, after));
     }
 }
 
@@ -356,8 +360,8 @@ impl Reversible for Router {
 
     fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
         match *op {
-            Op::Arrive(ready) => self.arrived(now, &ready, out),
-            Op::Ready(ready) => self.ready(now, &ready, out),
+            Op::Arrive(routed) => self.arrived(now, &routed, out),
+            Op::RoutedPacket(routed) => self.ready(now, &routed, out),
             Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
         }
     }
@@ -403,15 +407,17 @@ impl Reversible for Slotted {
     }
 }
 
-fn readies() -> impl Strategy<Value = Ready> {
+fn readies() -> impl Strategy<Value = RoutedPacket> {
     let place = (0u16..4, 0u16..4, 0u8..2, 0u8..2, 0usize..3);
-    (place, packets(0u32..200)).prop_map(|((input, output, input_vc, output_vc, entry), packet)| Ready {
-        packet,
-        input,
-        output,
-        input_vc,
-        output_vc,
-        entry: ENTRIES[entry],
+    (place, packets(0u32..200)).prop_map(|((input, output, input_vc, output_vc, claim), packet)| {
+        RoutedPacket {
+            packet,
+            input,
+            output,
+            input_vc,
+            output_vc,
+            claim: ENTRIES[claim],
+        }
     })
 }
 
@@ -419,7 +425,7 @@ fn op() -> impl Strategy<Value = Op> {
     let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
     prop_oneof![
         5 => readies().prop_map(Op::Arrive),
-        1 => readies().prop_map(Op::Ready),
+        1 => readies().prop_map(Op::RoutedPacket),
         4 => credits(0u32..300).prop_map(credit),
         1 => credits(any::<u32>()).prop_map(credit),
     ]
@@ -457,29 +463,32 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         "4 ports and 8 queues, its saved state 3 and 8",
     );
     refused(
-        |s| s.lanes.truncate(7),
+        |s| s.vc_states.truncate(7),
         "4 ports and 8 queues, its saved state 4 and 7",
     );
     refused(
-        |s| s.lanes[4].waiting[0].output = 1,
+        |s| s.vc_states[4].waiting[0].output = 1,
         "cannot wait for port 2, VC 0",
     );
     refused(
-        |s| s.lanes[4].waiting[0].input = 4,
+        |s| s.vc_states[4].waiting[0].input = 4,
         "cannot wait for port 2, VC 0",
     );
     refused(
-        |s| s.lanes[4].waiting[0].input_vc = 2,
+        |s| s.vc_states[4].waiting[0].input_vc = 2,
         "cannot wait for port 2, VC 0",
     );
-    refused(|s| s.lanes.swap(4, 6), "cannot wait for port 3, VC 0");
+    refused(|s| s.vc_states.swap(4, 6), "cannot wait for port 3, VC 0");
     refused(
-        |s| s.lanes[4].waiting[0].entry = Entry::Kept,
+        |s| s.vc_states[4].waiting[0].claim = BufferClaim::Reserved,
         "cannot wait for port 2, VC 0",
     );
-    refused(|s| s.lanes[4].waiting.clear(), "port 2 contradicts its queues");
     refused(
-        |s| s.lanes[4].entering = s.lanes[4].waiting.clone(),
+        |s| s.vc_states[4].waiting.clear(),
+        "port 2 contradicts its queues",
+    );
+    refused(
+        |s| s.vc_states[4].entering = s.vc_states[4].waiting.clone(),
         "cannot wait for port 2, VC 0",
     );
     refused(

@@ -19,9 +19,9 @@ pub(super) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value 
     );
     let route = (any::<u32>(), any::<u16>(), any::<u8>(), any::<u8>());
     (packet, route).prop_map(|(packet, (via, path, phase, flags))| {
-        let ([source, destination, message], bytes, born, job, hops, alone) = packet;
+        let ([source, destination, message], bytes, created_at, job, hops, standalone) = packet;
         let (source, destination) = (HostId(source), HostId(destination));
-        let mut packet = Packet::new(source, destination, message, bytes, Time(born), job);
+        let mut packet = Packet::new(source, destination, message, bytes, Time(created_at), job);
         packet.route = RouteState {
             via,
             path,
@@ -29,7 +29,7 @@ pub(super) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value 
             flags,
         };
         packet.hops = hops;
-        packet.alone = alone;
+        packet.standalone = standalone;
         packet
     })
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, Waits, show};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, show};
 
 /// A packet on its way through a router.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub struct Passage {
 
 /// The diary of a router of the model `input-queued`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputQueuedDiary {
+pub struct InputQueuedWaitTracker {
     vcs: u8,
     /// How many packets are here, by when they came: what the spans are kept for.
     present: BTreeMap<Time, u32>,
@@ -64,9 +64,9 @@ pub enum List {
     Holders(u16, u8),
 }
 
-/// One step back of an [`InputQueuedDiary`].
+/// One step back of an [`InputQueuedWaitTracker`].
 #[derive(Clone, Copy, Debug)]
-pub enum InputQueuedDiaryUndo {
+pub enum InputQueuedWaitTrackerUndo {
     /// A packet came.
     Came(Time),
     /// One left that had come then.
@@ -77,43 +77,43 @@ pub enum InputQueuedDiaryUndo {
     Last(u16, u8, Option<u16>),
 }
 
-const _: () = assert!(size_of::<InputQueuedDiaryUndo>() <= 32);
+const _: () = assert!(size_of::<InputQueuedWaitTrackerUndo>() <= 32);
 
-impl InputQueuedDiary {
+impl InputQueuedWaitTracker {
     /// An empty one for a router with so many ports and VCs.
-    pub fn new(ports: usize, vcs: u8) -> InputQueuedDiary {
-        let lanes = ports * usize::from(vcs);
-        InputQueuedDiary {
+    pub fn new(ports: usize, vcs: u8) -> InputQueuedWaitTracker {
+        let vc_queues = ports * usize::from(vcs);
+        InputQueuedWaitTracker {
             vcs,
             present: BTreeMap::new(),
-            queues: vec![Spans::default(); lanes],
+            queues: vec![Spans::default(); vc_queues],
             inputs: vec![Spans::default(); ports],
             wires: vec![Spans::default(); ports],
-            holders: vec![Spans::default(); lanes],
-            last: vec![None; lanes],
+            holders: vec![Spans::default(); vc_queues],
+            last: vec![None; vc_queues],
         }
     }
 
-    fn lane(&self, port: u16, vc: u8) -> usize {
+    fn vc_queue(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
     fn list(&mut self, list: List) -> &mut Spans {
         match list {
             List::Queue(port, vc) => {
-                let lane = self.lane(port, vc);
-                &mut self.queues[lane]
+                let vc_queue = self.vc_queue(port, vc);
+                &mut self.queues[vc_queue]
             }
             List::Input(port) => &mut self.inputs[usize::from(port)],
             List::Wire(port) => &mut self.wires[usize::from(port)],
             List::Holders(port, vc) => {
-                let lane = self.lane(port, vc);
-                &mut self.holders[lane]
+                let vc_queue = self.vc_queue(port, vc);
+                &mut self.holders[vc_queue]
             }
         }
     }
 
-    fn add<J: Journal<InputQueuedDiaryUndo>>(
+    fn add<J: Journal<InputQueuedWaitTrackerUndo>>(
         &mut self,
         list: List,
         (end, reason, job): (Time, Reason, Option<u16>),
@@ -121,22 +121,22 @@ impl InputQueuedDiary {
     ) {
         let step = self.list(list).add(Span { end, reason, job });
         if J::KEPT {
-            journal.note(InputQueuedDiaryUndo::Spans(list, step));
+            journal.note(InputQueuedWaitTrackerUndo::Spans(list, step));
         }
     }
 
     /// Nobody was served from the end of the last span until now.
-    fn pause<J: Journal<InputQueuedDiaryUndo>>(&mut self, now: Time, list: List, journal: &mut J) {
+    fn pause<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, list: List, journal: &mut J) {
         if self.list(list).end() < now {
             self.add(list, (now, Reason::Room, None), journal);
         }
     }
 
     /// A packet's head has come in.
-    pub fn arrived<J: Journal<InputQueuedDiaryUndo>>(&mut self, now: Time, journal: &mut J) {
+    pub fn arrived<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, journal: &mut J) {
         *self.present.entry(now).or_default() += 1;
         if J::KEPT {
-            journal.note(InputQueuedDiaryUndo::Came(now));
+            journal.note(InputQueuedWaitTrackerUndo::Came(now));
         }
     }
 
@@ -150,7 +150,12 @@ impl InputQueuedDiary {
     }
 
     /// A packet starts onto the wire of its output.
-    pub fn sent<W: Waits<InputQueuedDiaryUndo>>(&mut self, now: Time, passage: Passage, out: &mut W) {
+    pub fn sent<W: WaitOutputs<InputQueuedWaitTrackerUndo>>(
+        &mut self,
+        now: Time,
+        passage: Passage,
+        out: &mut W,
+    ) {
         let Passage {
             input,
             input_vc,
@@ -171,8 +176,8 @@ impl InputQueuedDiary {
         for list in [List::Input(input), List::Wire(output)] {
             self.pause(now, list, out);
         }
-        let lane = self.lane(output, output_vc);
-        let last = self.last[lane];
+        let vc_queue = self.vc_queue(output, output_vc);
+        let last = self.last[vc_queue];
         self.add(List::Holders(output, output_vc), (now, Reason::Room, last), out);
         if first < now {
             show(self.parts_at_output(&passage, first, now), first, |wait| {
@@ -184,14 +189,14 @@ impl InputQueuedDiary {
         self.add(List::Input(input), (end, Reason::Input, Some(job)), out);
         self.add(List::Wire(output), (end, Reason::Wire, Some(job)), out);
         if last != Some(job) {
-            self.last[lane] = Some(job);
+            self.last[vc_queue] = Some(job);
             if W::KEPT {
-                out.note(InputQueuedDiaryUndo::Last(output, output_vc, last));
+                out.note(InputQueuedWaitTrackerUndo::Last(output, output_vc, last));
             }
         }
         self.take_away(arrived);
         if W::KEPT {
-            out.note(InputQueuedDiaryUndo::Left(arrived));
+            out.note(InputQueuedWaitTrackerUndo::Left(arrived));
         }
         let oldest = self.present.keys().next().copied().unwrap_or(now);
         for list in [
@@ -202,7 +207,7 @@ impl InputQueuedDiary {
         ] {
             while let Some(step) = self.list(list).forget(oldest) {
                 if W::KEPT {
-                    out.note(InputQueuedDiaryUndo::Spans(list, step));
+                    out.note(InputQueuedWaitTrackerUndo::Spans(list, step));
                 }
             }
         }
@@ -221,7 +226,7 @@ impl InputQueuedDiary {
             }
         };
         let input = &self.inputs[usize::from(passage.input)];
-        let holders = &self.holders[self.lane(passage.output, passage.output_vc)];
+        let holders = &self.holders[self.vc_queue(passage.output, passage.output_vc)];
         for (on_wire, from, until) in self.wires[usize::from(passage.output)].within(begin, end) {
             if on_wire.job.is_some() {
                 count(on_wire, until - from);
@@ -241,28 +246,28 @@ impl InputQueuedDiary {
     }
 
     /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: InputQueuedDiaryUndo) {
+    pub fn undo(&mut self, step: InputQueuedWaitTrackerUndo) {
         match step {
-            InputQueuedDiaryUndo::Came(arrived) => self.take_away(arrived),
-            InputQueuedDiaryUndo::Left(arrived) => *self.present.entry(arrived).or_default() += 1,
-            InputQueuedDiaryUndo::Spans(list, step) => self.list(list).undo(step),
-            InputQueuedDiaryUndo::Last(port, vc, before) => {
-                let lane = self.lane(port, vc);
-                self.last[lane] = before;
+            InputQueuedWaitTrackerUndo::Came(arrived) => self.take_away(arrived),
+            InputQueuedWaitTrackerUndo::Left(arrived) => *self.present.entry(arrived).or_default() += 1,
+            InputQueuedWaitTrackerUndo::Spans(list, step) => self.list(list).undo(step),
+            InputQueuedWaitTrackerUndo::Last(port, vc, before) => {
+                let vc_queue = self.vc_queue(port, vc);
+                self.last[vc_queue] = before;
             }
         }
     }
 
     /// Whether it is that of a router with as many ports and VCs as the other one's.
-    pub fn fits(&self, other: &InputQueuedDiary) -> bool {
-        let size = |diary: &InputQueuedDiary| {
-            let ports = (diary.inputs.len(), diary.wires.len());
+    pub fn fits(&self, other: &InputQueuedWaitTracker) -> bool {
+        let size = |wait_tracker: &InputQueuedWaitTracker| {
+            let ports = (wait_tracker.inputs.len(), wait_tracker.wires.len());
             (
-                diary.vcs,
+                wait_tracker.vcs,
                 ports,
-                diary.queues.len(),
-                diary.holders.len(),
-                diary.last.len(),
+                wait_tracker.queues.len(),
+                wait_tracker.holders.len(),
+                wait_tracker.last.len(),
             )
         };
         size(self) == size(other)
@@ -292,19 +297,19 @@ mod tests {
 
     #[test]
     fn each_part_of_a_wait_has_its_reason() {
-        let (mut diary, mut out) = (InputQueuedDiary::new(3, 2), Out::default());
+        let (mut wait_tracker, mut out) = (InputQueuedWaitTracker::new(3, 2), Out::default());
         for arrived in [0, 1, 2, 3, 4] {
-            diary.arrived(Time(arrived), &mut out);
+            wait_tracker.arrived(Time(arrived), &mut out);
         }
-        diary.sent(Time(0), passage((0, 0), 2, 1, 0), &mut out);
+        wait_tracker.sent(Time(0), passage((0, 0), 2, 1, 0), &mut out);
         // From another input to the same output: the wire.
-        diary.sent(Time(10), passage((1, 0), 2, 2, 1), &mut out);
+        wait_tracker.sent(Time(10), passage((1, 0), 2, 2, 1), &mut out);
         // Behind the first one in its queue, to another output.
-        diary.sent(Time(10), passage((0, 0), 1, 3, 2), &mut out);
+        wait_tracker.sent(Time(10), passage((0, 0), 1, 3, 2), &mut out);
         // Another VC of the same input, to an output that is free from 20 on, where no room comes until 27.
-        diary.sent(Time(27), passage((0, 1), 2, 4, 3), &mut out);
+        wait_tracker.sent(Time(27), passage((0, 1), 2, 4, 3), &mut out);
         // Behind the third one; its output is free, its input from 27 on not.
-        diary.sent(Time(37), passage((0, 0), 0, 5, 4), &mut out);
+        wait_tracker.sent(Time(37), passage((0, 0), 0, 5, 4), &mut out);
         assert_eq!(
             shown(out),
             [
@@ -320,7 +325,7 @@ mod tests {
                 (27, 37, "input", Some(4)),
             ]
         );
-        assert!(diary.present.is_empty());
+        assert!(wait_tracker.present.is_empty());
     }
 
     #[derive(Clone, Debug)]
@@ -330,21 +335,21 @@ mod tests {
         Sent((u16, u8), u16, u16),
     }
 
-    impl Reversible for InputQueuedDiary {
+    impl Reversible for InputQueuedWaitTracker {
         type Op = Op;
-        type Step = InputQueuedDiaryUndo;
+        type Step = InputQueuedWaitTrackerUndo;
         type Output = Wait;
-        type State = InputQueuedDiary;
+        type State = InputQueuedWaitTracker;
 
-        fn fresh() -> InputQueuedDiary {
-            InputQueuedDiary::new(2, 2)
+        fn fresh() -> InputQueuedWaitTracker {
+            InputQueuedWaitTracker::new(2, 2)
         }
 
         fn apply<const KEPT: bool>(
             &mut self,
             now: Time,
             op: &Op,
-            out: &mut Recorder<InputQueuedDiaryUndo, Wait, KEPT>,
+            out: &mut Recorder<InputQueuedWaitTrackerUndo, Wait, KEPT>,
         ) {
             match *op {
                 Op::Arrived => self.arrived(now, out),
@@ -369,13 +374,13 @@ mod tests {
             }
         }
 
-        fn undo(&mut self, step: InputQueuedDiaryUndo) {
-            InputQueuedDiary::undo(self, step);
+        fn undo(&mut self, step: InputQueuedWaitTrackerUndo) {
+            InputQueuedWaitTracker::undo(self, step);
         }
-        fn state(&self) -> InputQueuedDiary {
+        fn state(&self) -> InputQueuedWaitTracker {
             self.clone()
         }
-        fn restore(&mut self, state: InputQueuedDiary) -> Result<(), String> {
+        fn restore(&mut self, state: InputQueuedWaitTracker) -> Result<(), String> {
             *self = state;
             Ok(())
         }
@@ -392,7 +397,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 12)) {
-            check::<InputQueuedDiary>(&script)?;
+            check::<InputQueuedWaitTracker>(&script)?;
         }
     }
 }

@@ -21,9 +21,9 @@ use std::collections::VecDeque;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-pub use input_queued::{InputQueuedDiary, InputQueuedDiaryUndo, Passage};
-pub use nic::{NicDiary, NicDiaryUndo, Turn};
-pub use packet::{Lane, RouterDiary, RouterDiaryUndo};
+pub use input_queued::{InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, Passage};
+pub use nic::{NicWaitTracker, NicWaitTrackerUndo, Turn};
+pub use packet::{PacketWaitTracker, PacketWaitTrackerUndo, VcQueue};
 
 /// Why a packet waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct Wait {
 }
 
 /// Where waits go, and where a diary notes how to take changes back.
-pub trait Waits<Step>: Journal<Step> {
+pub trait WaitOutputs<Step>: Journal<Step> {
     /// The packet that gets its turn has waited.
     fn waited(&mut self, wait: Wait);
 }
@@ -195,7 +195,7 @@ mod recorder {
     use super::*;
     use crate::reverse_check::Recorder;
 
-    impl<Step, const KEPT: bool> Waits<Step> for Recorder<Step, Wait, KEPT> {
+    impl<Step, const KEPT: bool> WaitOutputs<Step> for Recorder<Step, Wait, KEPT> {
         fn waited(&mut self, wait: Wait) {
             assert!(wait.begin < wait.end);
             self.outputs.push(wait);

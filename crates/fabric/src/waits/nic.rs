@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, Waits};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs};
 
 /// The diary of one port of a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NicDiary {
+pub struct NicWaitTracker {
     /// Messages in the NIC's own order.
     queue: VecDeque<Turn>,
     /// What held the link since the oldest of them has been waiting. A time in which it carried nothing was
@@ -28,9 +28,9 @@ pub struct Turn {
     ready: Time,
 }
 
-/// One step back of a [`NicDiary`].
+/// One step back of a [`NicWaitTracker`].
 #[derive(Clone, Copy, Debug)]
-pub enum NicDiaryUndo {
+pub enum NicWaitTrackerUndo {
     /// A message went to the end of the queue.
     Queued,
     /// One left the front.
@@ -41,30 +41,30 @@ pub enum NicDiaryUndo {
     Last(Option<u16>),
 }
 
-const _: () = assert!(size_of::<NicDiaryUndo>() <= 32);
+const _: () = assert!(size_of::<NicWaitTrackerUndo>() <= 32);
 
-impl NicDiary {
+impl NicWaitTracker {
     /// The NIC takes a message.
-    pub fn taken<J: Journal<NicDiaryUndo>>(&mut self, now: Time, journal: &mut J) {
+    pub fn taken<J: Journal<NicWaitTrackerUndo>>(&mut self, now: Time, journal: &mut J) {
         self.queued(now, now, journal);
     }
 
-    fn queued<J: Journal<NicDiaryUndo>>(&mut self, now: Time, ready: Time, journal: &mut J) {
+    fn queued<J: Journal<NicWaitTrackerUndo>>(&mut self, now: Time, ready: Time, journal: &mut J) {
         self.queue.push_back(Turn { queued: now, ready });
         if J::KEPT {
-            journal.note(NicDiaryUndo::Queued);
+            journal.note(NicWaitTrackerUndo::Queued);
         }
     }
 
-    fn add<J: Journal<NicDiaryUndo>>(&mut self, span: Span, journal: &mut J) {
+    fn add<J: Journal<NicWaitTrackerUndo>>(&mut self, span: Span, journal: &mut J) {
         let step = self.spans.add(span);
         if J::KEPT {
-            journal.note(NicDiaryUndo::Spans(step));
+            journal.note(NicWaitTrackerUndo::Spans(step));
         }
     }
 
     /// The first message gives a packet of this job to the wire, for so long; `last`: the last that it has.
-    pub fn departed<W: Waits<NicDiaryUndo>>(
+    pub fn departed<W: WaitOutputs<NicWaitTrackerUndo>>(
         &mut self,
         now: Time,
         job: u16,
@@ -83,7 +83,7 @@ impl NicDiary {
         let end = now + serialization;
         if let Some(turn) = self.queue.pop_front() {
             if W::KEPT {
-                out.note(NicDiaryUndo::Left(turn));
+                out.note(NicWaitTrackerUndo::Left(turn));
             }
             if turn.ready < now {
                 self.spans
@@ -93,33 +93,33 @@ impl NicDiary {
                 self.queued(now, end, out);
             }
         }
-        let carried = Span {
+        let counters = Span {
             end,
             reason: Reason::Wire,
             job: Some(job),
         };
-        self.add(carried, out);
+        self.add(counters, out);
         let before = self.last.replace(job);
         if W::KEPT && before != Some(job) {
-            out.note(NicDiaryUndo::Last(before));
+            out.note(NicWaitTrackerUndo::Last(before));
         }
         let oldest = self.queue.front().map_or(now, |turn| turn.queued);
         while let Some(step) = self.spans.forget(oldest) {
             if W::KEPT {
-                out.note(NicDiaryUndo::Spans(step));
+                out.note(NicWaitTrackerUndo::Spans(step));
             }
         }
     }
 
     /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: NicDiaryUndo) {
+    pub fn undo(&mut self, step: NicWaitTrackerUndo) {
         match step {
-            NicDiaryUndo::Queued => {
+            NicWaitTrackerUndo::Queued => {
                 self.queue.pop_back();
             }
-            NicDiaryUndo::Left(turn) => self.queue.push_front(turn),
-            NicDiaryUndo::Spans(step) => self.spans.undo(step),
-            NicDiaryUndo::Last(before) => self.last = before,
+            NicWaitTrackerUndo::Left(turn) => self.queue.push_front(turn),
+            NicWaitTrackerUndo::Spans(step) => self.spans.undo(step),
+            NicWaitTrackerUndo::Last(before) => self.last = before,
         }
     }
 }
@@ -134,18 +134,18 @@ mod tests {
 
     #[test]
     fn in_a_nic_messages_wait_for_each_other_and_for_room() {
-        let (mut diary, mut out) = (NicDiary::default(), Out::default());
-        diary.taken(Time(0), &mut out);
-        diary.departed(Time(0), 1, Time(10), false, &mut out);
-        diary.taken(Time(4), &mut out);
+        let (mut wait_tracker, mut out) = (NicWaitTracker::default(), Out::default());
+        wait_tracker.taken(Time(0), &mut out);
+        wait_tracker.departed(Time(0), 1, Time(10), false, &mut out);
+        wait_tracker.taken(Time(4), &mut out);
         // The second packet of the first message is ready at 10 and finds no room until 25.
-        diary.departed(Time(25), 1, Time(10), false, &mut out);
-        diary.departed(Time(35), 2, Time(10), true, &mut out);
-        diary.departed(Time(45), 1, Time(10), true, &mut out);
-        assert_eq!(diary.queue.len(), 0);
+        wait_tracker.departed(Time(25), 1, Time(10), false, &mut out);
+        wait_tracker.departed(Time(35), 2, Time(10), true, &mut out);
+        wait_tracker.departed(Time(45), 1, Time(10), true, &mut out);
+        assert_eq!(wait_tracker.queue.len(), 0);
         // After a pause nothing is held against the next one.
-        diary.taken(Time(100), &mut out);
-        diary.departed(Time(100), 1, Time(10), true, &mut out);
+        wait_tracker.taken(Time(100), &mut out);
+        wait_tracker.departed(Time(100), 1, Time(10), true, &mut out);
         assert_eq!(
             shown(out),
             [
@@ -164,21 +164,21 @@ mod tests {
         Departed(u16, bool),
     }
 
-    impl Reversible for NicDiary {
+    impl Reversible for NicWaitTracker {
         type Op = NicOp;
-        type Step = NicDiaryUndo;
+        type Step = NicWaitTrackerUndo;
         type Output = Wait;
-        type State = NicDiary;
+        type State = NicWaitTracker;
 
-        fn fresh() -> NicDiary {
-            NicDiary::default()
+        fn fresh() -> NicWaitTracker {
+            NicWaitTracker::default()
         }
 
         fn apply<const KEPT: bool>(
             &mut self,
             now: Time,
             op: &NicOp,
-            out: &mut Recorder<NicDiaryUndo, Wait, KEPT>,
+            out: &mut Recorder<NicWaitTrackerUndo, Wait, KEPT>,
         ) {
             match *op {
                 NicOp::Taken => self.taken(now, out),
@@ -196,13 +196,13 @@ mod tests {
             }
         }
 
-        fn undo(&mut self, step: NicDiaryUndo) {
-            NicDiary::undo(self, step);
+        fn undo(&mut self, step: NicWaitTrackerUndo) {
+            NicWaitTracker::undo(self, step);
         }
-        fn state(&self) -> NicDiary {
+        fn state(&self) -> NicWaitTracker {
             self.clone()
         }
-        fn restore(&mut self, state: NicDiary) -> Result<(), String> {
+        fn restore(&mut self, state: NicWaitTracker) -> Result<(), String> {
             *self = state;
             Ok(())
         }
@@ -218,7 +218,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_it_sees_can_be_taken_back_and_saved(script in script(nic_op(), 20)) {
-            check::<NicDiary>(&script)?;
+            check::<NicWaitTracker>(&script)?;
         }
     }
 }

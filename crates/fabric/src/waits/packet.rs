@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, Waits};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs};
 
 /// The diary of a router of the model `packet`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouterDiary {
+pub struct PacketWaitTracker {
     vcs: u8,
     /// By output: the turns on its wire that are not over.
     wires: Vec<Spans>,
     /// By output, then VC.
-    lanes: Vec<LaneDiary>,
+    vc_queues: Vec<VcWaits>,
 }
 
 /// What happened to one VC of one output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct LaneDiary {
+struct VcWaits {
     /// Since when those wait that need room only for themselves, in their order.
     waiting: VecDeque<Time>,
     /// Since when those wait that need a bubble, in their order.
@@ -32,7 +32,7 @@ struct LaneDiary {
 
 /// Which of the queues of an output's VC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lane {
+pub struct VcQueue {
     /// Output port.
     pub output: u16,
     /// VC.
@@ -41,24 +41,24 @@ pub struct Lane {
     pub entering: bool,
 }
 
-/// One step back of a [`RouterDiary`].
+/// One step back of a [`PacketWaitTracker`].
 #[derive(Clone, Copy, Debug)]
-pub enum RouterDiaryUndo {
+pub enum PacketWaitTrackerUndo {
     /// A packet went to the end of a queue.
-    Queued(Lane),
+    Queued(VcQueue),
     /// One left the front, which had waited since then.
-    Left(Lane, Time),
+    Left(VcQueue, Time),
     /// Who has turns on a wire.
     Wire(u16, SpansUndo),
     /// Who had been sent into a VC.
-    Holders(Lane, SpansUndo),
+    Holders(VcQueue, SpansUndo),
     /// Who had been sent into it last.
-    Last(Lane, Option<u16>),
+    Last(VcQueue, Option<u16>),
 }
 
-const _: () = assert!(size_of::<RouterDiaryUndo>() <= 32);
+const _: () = assert!(size_of::<PacketWaitTrackerUndo>() <= 32);
 
-impl LaneDiary {
+impl VcWaits {
     fn queue(&mut self, entering: bool) -> &mut VecDeque<Time> {
         if entering {
             &mut self.entering
@@ -74,36 +74,41 @@ impl LaneDiary {
     }
 }
 
-impl RouterDiary {
+impl PacketWaitTracker {
     /// An empty one for a router with so many ports and VCs.
-    pub fn new(ports: usize, vcs: u8) -> RouterDiary {
-        RouterDiary {
+    pub fn new(ports: usize, vcs: u8) -> PacketWaitTracker {
+        PacketWaitTracker {
             vcs,
             wires: vec![Spans::default(); ports],
-            lanes: vec![LaneDiary::default(); ports * usize::from(vcs)],
+            vc_queues: vec![VcWaits::default(); ports * usize::from(vcs)],
         }
     }
 
-    fn lane(&mut self, lane: Lane) -> &mut LaneDiary {
-        &mut self.lanes[usize::from(lane.output) * usize::from(self.vcs) + usize::from(lane.vc)]
+    fn vc_queue(&mut self, vc_queue: VcQueue) -> &mut VcWaits {
+        &mut self.vc_queues[usize::from(vc_queue.output) * usize::from(self.vcs) + usize::from(vc_queue.vc)]
     }
 
     /// A packet begins to wait for room.
-    pub fn queued<J: Journal<RouterDiaryUndo>>(&mut self, now: Time, lane: Lane, journal: &mut J) {
-        self.lane(lane).queue(lane.entering).push_back(now);
+    pub fn queued<J: Journal<PacketWaitTrackerUndo>>(
+        &mut self,
+        now: Time,
+        vc_queue: VcQueue,
+        journal: &mut J,
+    ) {
+        self.vc_queue(vc_queue).queue(vc_queue.entering).push_back(now);
         if J::KEPT {
-            journal.note(RouterDiaryUndo::Queued(lane));
+            journal.note(PacketWaitTrackerUndo::Queued(vc_queue));
         }
     }
 
-    /// The first packet of a queue has room, before [`RouterDiary::sent`] says that it is sent.
-    pub fn left<W: Waits<RouterDiaryUndo>>(&mut self, now: Time, lane: Lane, out: &mut W) {
-        let of = self.lane(lane);
-        let Some(since) = of.queue(lane.entering).pop_front() else {
+    /// The first packet of a queue has room, before [`PacketWaitTracker::sent`] says that it is sent.
+    pub fn left<W: WaitOutputs<PacketWaitTrackerUndo>>(&mut self, now: Time, vc_queue: VcQueue, out: &mut W) {
+        let of = self.vc_queue(vc_queue);
+        let Some(since) = of.queue(vc_queue.entering).pop_front() else {
             return;
         };
         if W::KEPT {
-            out.note(RouterDiaryUndo::Left(lane, since));
+            out.note(PacketWaitTrackerUndo::Left(vc_queue, since));
         }
         if since < now {
             let now_held = Span {
@@ -113,7 +118,7 @@ impl RouterDiary {
             };
             let step = of.holders.add(now_held);
             if W::KEPT {
-                out.note(RouterDiaryUndo::Holders(lane, step));
+                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
             }
             of.holders
                 .divide(since, now, Reason::Room, |wait| out.waited(wait));
@@ -121,14 +126,14 @@ impl RouterDiary {
         let oldest = of.oldest().unwrap_or(Time::MAX);
         while let Some(step) = of.holders.forget(oldest) {
             if W::KEPT {
-                out.note(RouterDiaryUndo::Holders(lane, step));
+                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
             }
         }
     }
 
     /// A packet of this job takes its room and its turn on the wire of an output, which comes after `wait` and
     /// takes `serialization`.
-    pub fn sent<W: Waits<RouterDiaryUndo>>(
+    pub fn sent<W: WaitOutputs<PacketWaitTrackerUndo>>(
         &mut self,
         now: Time,
         (output, vc, job): (u16, u8, u16),
@@ -139,7 +144,7 @@ impl RouterDiary {
         let wire = &mut self.wires[usize::from(output)];
         while let Some(step) = wire.forget(now) {
             if W::KEPT {
-                out.note(RouterDiaryUndo::Wire(output, step));
+                out.note(PacketWaitTrackerUndo::Wire(output, step));
             }
         }
         let start = now + wait;
@@ -153,14 +158,14 @@ impl RouterDiary {
         };
         let step = wire.add(turn);
         if W::KEPT {
-            out.note(RouterDiaryUndo::Wire(output, step));
+            out.note(PacketWaitTrackerUndo::Wire(output, step));
         }
-        let lane = Lane {
+        let vc_queue = VcQueue {
             output,
             vc,
             entering: false,
         };
-        let of = self.lane(lane);
+        let of = self.vc_queue(vc_queue);
         if of.last == Some(job) {
             return;
         }
@@ -173,31 +178,39 @@ impl RouterDiary {
             };
             let step = of.holders.add(held);
             if W::KEPT {
-                out.note(RouterDiaryUndo::Holders(lane, step));
+                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
             }
         }
         let before = of.last.replace(job);
         if W::KEPT {
-            out.note(RouterDiaryUndo::Last(lane, before));
+            out.note(PacketWaitTrackerUndo::Last(vc_queue, before));
         }
     }
 
     /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: RouterDiaryUndo) {
+    pub fn undo(&mut self, step: PacketWaitTrackerUndo) {
         match step {
-            RouterDiaryUndo::Queued(lane) => {
-                self.lane(lane).queue(lane.entering).pop_back();
+            PacketWaitTrackerUndo::Queued(vc_queue) => {
+                self.vc_queue(vc_queue).queue(vc_queue.entering).pop_back();
             }
-            RouterDiaryUndo::Left(lane, since) => self.lane(lane).queue(lane.entering).push_front(since),
-            RouterDiaryUndo::Wire(output, step) => self.wires[usize::from(output)].undo(step),
-            RouterDiaryUndo::Holders(lane, step) => self.lane(lane).holders.undo(step),
-            RouterDiaryUndo::Last(lane, before) => self.lane(lane).last = before,
+            PacketWaitTrackerUndo::Left(vc_queue, since) => {
+                self.vc_queue(vc_queue).queue(vc_queue.entering).push_front(since)
+            }
+            PacketWaitTrackerUndo::Wire(output, step) => self.wires[usize::from(output)].undo(step),
+            PacketWaitTrackerUndo::Holders(vc_queue, step) => self.vc_queue(vc_queue).holders.undo(step),
+            PacketWaitTrackerUndo::Last(vc_queue, before) => self.vc_queue(vc_queue).last = before,
         }
     }
 
     /// Whether it is that of a router with as many ports and VCs as the other one's.
-    pub fn fits(&self, other: &RouterDiary) -> bool {
-        let size = |diary: &RouterDiary| (diary.vcs, diary.wires.len(), diary.lanes.len());
+    pub fn fits(&self, other: &PacketWaitTracker) -> bool {
+        let size = |wait_tracker: &PacketWaitTracker| {
+            (
+                wait_tracker.vcs,
+                wait_tracker.wires.len(),
+                wait_tracker.vc_queues.len(),
+            )
+        };
         size(self) == size(other)
     }
 }
@@ -210,7 +223,7 @@ mod tests {
     use crate::waits::recorder::{Out, shown};
     use proptest::prelude::*;
 
-    const LANE: Lane = Lane {
+    const LANE: VcQueue = VcQueue {
         output: 0,
         vc: 0,
         entering: false,
@@ -218,13 +231,13 @@ mod tests {
 
     #[test]
     fn a_wire_is_held_by_those_whose_turns_fill_the_wait() {
-        let (mut diary, mut out) = (RouterDiary::new(2, 1), Out::default());
-        diary.sent(Time(0), (0, 0, 1), Time(0), Time(10), &mut out);
-        diary.sent(Time(2), (0, 0, 2), Time(8), Time(10), &mut out);
-        diary.sent(Time(3), (0, 0, 1), Time(17), Time(10), &mut out);
+        let (mut wait_tracker, mut out) = (PacketWaitTracker::new(2, 1), Out::default());
+        wait_tracker.sent(Time(0), (0, 0, 1), Time(0), Time(10), &mut out);
+        wait_tracker.sent(Time(2), (0, 0, 2), Time(8), Time(10), &mut out);
+        wait_tracker.sent(Time(3), (0, 0, 1), Time(17), Time(10), &mut out);
         // Another output is another wire.
-        diary.sent(Time(3), (1, 0, 3), Time(0), Time(10), &mut out);
-        diary.sent(Time(5), (0, 0, 1), Time(25), Time(10), &mut out);
+        wait_tracker.sent(Time(3), (1, 0, 3), Time(0), Time(10), &mut out);
+        wait_tracker.sent(Time(5), (0, 0, 1), Time(25), Time(10), &mut out);
         assert_eq!(
             shown(out),
             [
@@ -240,15 +253,15 @@ mod tests {
 
     #[test]
     fn a_buffer_is_held_by_those_who_were_sent_there_last() {
-        let (mut diary, mut out) = (RouterDiary::new(1, 2), Out::default());
-        diary.sent(Time(0), (0, 0, 7), Time(0), Time(10), &mut out);
-        diary.sent(Time(10), (0, 1, 8), Time(0), Time(10), &mut out);
-        diary.queued(Time(20), LANE, &mut out);
-        diary.queued(Time(25), LANE, &mut out);
-        diary.left(Time(40), LANE, &mut out);
-        diary.sent(Time(40), (0, 0, 5), Time(0), Time(10), &mut out);
-        diary.left(Time(70), LANE, &mut out);
-        diary.sent(Time(70), (0, 0, 6), Time(0), Time(10), &mut out);
+        let (mut wait_tracker, mut out) = (PacketWaitTracker::new(1, 2), Out::default());
+        wait_tracker.sent(Time(0), (0, 0, 7), Time(0), Time(10), &mut out);
+        wait_tracker.sent(Time(10), (0, 1, 8), Time(0), Time(10), &mut out);
+        wait_tracker.queued(Time(20), LANE, &mut out);
+        wait_tracker.queued(Time(25), LANE, &mut out);
+        wait_tracker.left(Time(40), LANE, &mut out);
+        wait_tracker.sent(Time(40), (0, 0, 5), Time(0), Time(10), &mut out);
+        wait_tracker.left(Time(70), LANE, &mut out);
+        wait_tracker.sent(Time(70), (0, 0, 6), Time(0), Time(10), &mut out);
         assert_eq!(
             shown(out),
             [
@@ -257,7 +270,11 @@ mod tests {
                 (40, 70, "room", Some(5)),
             ]
         );
-        assert_eq!(diary.lanes[0].holders, Spans::default(), "nobody waits any more");
+        assert_eq!(
+            wait_tracker.vc_queues[0].holders,
+            Spans::default(),
+            "nobody waits any more"
+        );
     }
 
     #[derive(Clone, Debug)]
@@ -268,30 +285,30 @@ mod tests {
         Sent(u16, u8, u16),
     }
 
-    impl Reversible for RouterDiary {
+    impl Reversible for PacketWaitTracker {
         type Op = RouterOp;
-        type Step = RouterDiaryUndo;
+        type Step = PacketWaitTrackerUndo;
         type Output = Wait;
-        type State = RouterDiary;
+        type State = PacketWaitTracker;
 
-        fn fresh() -> RouterDiary {
-            RouterDiary::new(2, 2)
+        fn fresh() -> PacketWaitTracker {
+            PacketWaitTracker::new(2, 2)
         }
 
         fn apply<const KEPT: bool>(
             &mut self,
             now: Time,
             op: &RouterOp,
-            out: &mut Recorder<RouterDiaryUndo, Wait, KEPT>,
+            out: &mut Recorder<PacketWaitTrackerUndo, Wait, KEPT>,
         ) {
             let (output, vc, job) = match *op {
                 RouterOp::Queued(output, vc, entering) => {
-                    let lane = Lane { output, vc, entering };
-                    return self.queued(now, lane, out);
+                    let vc_queue = VcQueue { output, vc, entering };
+                    return self.queued(now, vc_queue, out);
                 }
                 RouterOp::Left(output, vc, entering, job) => {
-                    let lane = Lane { output, vc, entering };
-                    self.left(now, lane, out);
+                    let vc_queue = VcQueue { output, vc, entering };
+                    self.left(now, vc_queue, out);
                     (output, vc, job)
                 }
                 RouterOp::Sent(output, vc, job) => (output, vc, job),
@@ -309,13 +326,13 @@ mod tests {
             assert_eq!(at, now + wait);
         }
 
-        fn undo(&mut self, step: RouterDiaryUndo) {
-            RouterDiary::undo(self, step);
+        fn undo(&mut self, step: PacketWaitTrackerUndo) {
+            PacketWaitTracker::undo(self, step);
         }
-        fn state(&self) -> RouterDiary {
+        fn state(&self) -> PacketWaitTracker {
             self.clone()
         }
-        fn restore(&mut self, state: RouterDiary) -> Result<(), String> {
+        fn restore(&mut self, state: PacketWaitTracker) -> Result<(), String> {
             *self = state;
             Ok(())
         }
@@ -336,7 +353,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_it_sees_can_be_taken_back_and_saved(script in script(router_op(), 20)) {
-            check::<RouterDiary>(&script)?;
+            check::<PacketWaitTracker>(&script)?;
         }
     }
 }

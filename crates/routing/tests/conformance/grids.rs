@@ -38,7 +38,7 @@ fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() 
     let kept = |port, vc| Hop {
         port: Port(port),
         vc,
-        entry: Entry::Kept,
+        claim: BufferClaim::Reserved,
     };
     // Both ways down are shortest: over the wrap-around links.
     let all = |_: u16, _: u8| 1000;
@@ -52,7 +52,7 @@ fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() 
     let escape_only = |_, vc| if vc < 2 { 5000 } else { 0 };
     assert_eq!(hop("", &|_| 9, &escape_only), Hop::new(Port(2), 0));
     let bubble = Hop {
-        entry: Entry::Bubble,
+        claim: BufferClaim::Bubble,
         ..Hop::new(Port(2), 0)
     };
     assert_eq!(hop("escape = \"bubble\"", &|_| 9, &|_, _| 0), bubble);
@@ -97,8 +97,8 @@ fn detours_in_a_hyperx_are_taken_by_load_times_links() {
     };
     assert_eq!(hop("doal", &room), Hop::new(Port(4), 1));
     assert_eq!(
-        (hop("dal", &room).port, hop("dal", &room).entry),
-        (Port(8), Entry::Kept)
+        (hop("dal", &room).port, hop("dal", &room).claim),
+        (Port(8), BufferClaim::Reserved)
     );
     // Nowhere is room: the escape in dimension order, which waits.
     assert_eq!(hop("dal", &|_, _| 0), Hop::new(Port(4), 0));

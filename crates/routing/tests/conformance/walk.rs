@@ -16,7 +16,7 @@ impl<F: Fn(Port) -> u64> Congestion for Load<F> {
         (self.0)(port)
     }
 
-    fn told(&self, slot: usize) -> u64 {
+    fn reported_load(&self, slot: usize) -> u64 {
         (self.0)(Port(slot as u16 + 1))
     }
 
@@ -112,7 +112,7 @@ pub fn path(
         let salt = draws.below(1000);
         let load = Load(|port| u64::from((u32::from(port.0) * 7919 + salt) % 7) * 2048);
         let hop = routing.route(at, &mut state, &load, draws);
-        if hop.entry == Entry::Kept {
+        if hop.claim == BufferClaim::Reserved {
             assert!(load.room(hop.port, hop.vc) > 0, "there is no room to keep");
         }
         assert!(

@@ -16,8 +16,8 @@ use routing::Oblivious;
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
 use workload::traffic::Pattern;
 
-use crate::experiment::{Experiment, Network};
-use crate::job::{Job, JobKind};
+use crate::setup::experiment::{Experiment, Network};
+use crate::setup::job::{Job, JobKind};
 use demand::Demand;
 use flow::{Channels, Flow, Walk};
 use timing::Timing;

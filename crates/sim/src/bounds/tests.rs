@@ -6,7 +6,7 @@ use config::Section;
 use workload::traffic::{PatternContext, Random};
 
 use super::*;
-use crate::geometry::HostGeometry;
+use crate::setup::geometry::HostGeometry;
 
 /// Uniform traffic that does not say so.
 struct Listed;

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::Error;
-use crate::fact::{BriefFlow, Record};
-use crate::lives::{Chronicler, Line, Lives};
-use crate::model::{Process, Simulation};
-use crate::outcome::NotBegun;
+use crate::collect::message_history::{Line, MessageHistory, TraceBuilder};
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::{BriefFlow, Record};
+use crate::outcome::final_state::NotBegun;
 
 /// Records between two looks at the clock.
 const UNSEEN: u32 = 4096;
@@ -143,7 +143,7 @@ pub struct Collector {
     records: Chain,
     tables: Tables,
     /// Makes rows of what is told.
-    chronicler: Chronicler,
+    trace_builder: TraceBuilder,
     /// Records since the clock was looked at.
     unseen: u32,
     shown: Instant,
@@ -158,7 +158,7 @@ pub struct CollectorState {
     records: Chain,
     sums: BTreeMap<u32, Sums>,
     tables: Vec<StreamState>,
-    lives: Lives,
+    message_history: MessageHistory,
 }
 
 impl Collector {
@@ -187,7 +187,7 @@ impl Collector {
             sums: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&shelf),
-            chronicler: Chronicler::new(simulation, Lives::default()),
+            trace_builder: TraceBuilder::new(simulation, MessageHistory::default()),
             unseen: 0,
             shown: Instant::now(),
             pause: FIRST_PAUSE,
@@ -221,7 +221,7 @@ impl Collector {
             records: state.records,
             sums: state.sums,
             tables,
-            chronicler: Chronicler::new(simulation, state.lives),
+            trace_builder: TraceBuilder::new(simulation, state.message_history),
             ..Collector::new(simulation, setting, shelf)
         };
         Ok(restored.opened())
@@ -234,7 +234,7 @@ impl Collector {
             records: self.records,
             sums: self.all_sums(),
             tables: self.tables.states(),
-            lives: self.chronicler.lives().clone(),
+            message_history: self.trace_builder.message_history().clone(),
         }
     }
 
@@ -363,7 +363,7 @@ impl Collector {
                 sum.bytes_sent += bytes_sent;
                 sum.bytes_received += bytes_received;
             }
-            Record::Told(told) => match self.chronicler.tell(time, told) {
+            Record::Trace(record) => match self.trace_builder.tell(time, record) {
                 Some(Line::Timeline(row)) => self.tables.timeline.push(row)?,
                 Some(Line::Message(row)) => self.tables.messages.push(row)?,
                 Some(Line::Wait(row)) => self.tables.waits.push(row)?,
@@ -472,7 +472,7 @@ impl Collector {
     pub fn finish(
         mut self,
         simulation: &Simulation,
-        processes: &Lps<Process>,
+        processes: &Lps<NetworkLp>,
         end: Time,
         not_begun: &NotBegun,
     ) -> io::Result<Vec<Collected>> {
@@ -488,12 +488,12 @@ impl Collector {
                 }
             };
             match process {
-                Process::Router(router) => {
+                NetworkLp::Router(router) => {
                     let plan = &simulation.plan;
                     router.sampler.finish(plan, &router.switch, end, not_begun, emit);
                 }
-                Process::Host(host) => host.finish(simulation, end, emit),
-                Process::Overseer(_) => {}
+                NetworkLp::Host(host) => host.finish(simulation, end, emit),
+                NetworkLp::TerminationDetector(_) => {}
             }
         }
         taken?;

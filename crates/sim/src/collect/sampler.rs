@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
-use crate::counts::JobCounts;
-use crate::fact::{BriefFlow, Record, VCS_PER_RECORD};
-use crate::job::JobKind;
-use crate::model::Simulation;
-use crate::outcome::NotBegun;
-use crate::process::Switch;
+use crate::lp::counts::JobCounts;
+use crate::lp::model::Simulation;
+use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
+use crate::lp::router_lp::Switch;
+use crate::outcome::final_state::NotBegun;
+use crate::setup::job::JobKind;
 
 /// No slot: a port without a cable.
 const NO_SLOT: u16 = u16::MAX;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use des::{Alone, Executor, Optimism, Processes, Time};
+use des::{Executor, Optimism, Processes, SingleProcess, Time};
 use results::RunResult;
-use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, Way, run_in};
+use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
 use tempfile::TempDir;
 use testkit::processes::Together;
 
@@ -70,11 +70,11 @@ fn begin(
         let runs = scope.spawn(|| {
             Together::run(processes, |process| {
                 let own = Control::new();
-                let way = Way {
+                let way = RunContext {
                     processes: process,
                     checkpoints: Some(checkpoints),
                     from,
-                    ..Way::default()
+                    ..RunContext::default()
                 };
                 let is_first = process.index() == 0;
                 run_in(experiment, if is_first { &control } else { &own }, &way)
@@ -267,9 +267,9 @@ fn programs_in_memory_are_refused_at_the_start() {
             // Never in this run.
             every: Every::Wall(Duration::from_secs(100_000)),
         };
-        let way = Way {
+        let way = RunContext {
             checkpoints: Some(&checkpoints),
-            ..Way::default()
+            ..RunContext::default()
         };
         let Err(Error::Checkpoint { file: named, why }) = run_in(&experiment, &control, &way) else {
             panic!("it is not refused");
@@ -373,10 +373,10 @@ fn a_network_of_another_size_is_refused() {
     let overrides = [("network.topology.groups".to_string(), "3".to_string())];
     let smaller = checkpoint.experiment(&overrides, &[]).unwrap();
     let try_in = |processes: &dyn Processes| {
-        let way = Way {
+        let way = RunContext {
             processes,
             from: Some(&checkpoint),
-            ..Way::default()
+            ..RunContext::default()
         };
         let ended = run_in(&smaller, &Control::new(), &way);
         ended.unwrap_err().to_string()
@@ -385,7 +385,7 @@ fn a_network_of_another_size_is_refused() {
         "{}: cannot be continued: it has 25 logical processes, the model has 19",
         file.display()
     );
-    assert_eq!(try_in(&Alone), said);
+    assert_eq!(try_in(&SingleProcess), said);
     // In several processes, all of them say so, and none waits for the others.
     let errors = Together::run(2, |process| try_in(process));
     assert_eq!(errors, [said.clone(), said]);
@@ -405,10 +405,10 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
         let mut experiment = small();
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let errors = Together::run(processes, |process| {
-            let way = Way {
+            let way = RunContext {
                 processes: process,
                 checkpoints: Some(&checkpoints),
-                ..Way::default()
+                ..RunContext::default()
             };
             run_in(&experiment, &Control::new(), &way)
                 .map(|_| ())

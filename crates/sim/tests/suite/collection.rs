@@ -6,7 +6,7 @@ use std::fs;
 
 use des::Executor;
 use results::{RunResult, Table};
-use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, Way, run_in};
+use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
 
 use crate::support::{compute, experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};
 
@@ -375,10 +375,10 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         every: Every::Simulated(31_000_000),
     };
     // It runs to its end: more is written than the checkpoint knows of.
-    let way = Way {
+    let way = RunContext {
         checkpoints: Some(&checkpoints),
         parts: Some(&parts),
-        ..Way::default()
+        ..RunContext::default()
     };
     let whole = run_in(&experiment, &Control::new(), &way).unwrap().unwrap();
     assert_eq!(whole.summary.collect, reference.summary.collect);
@@ -396,10 +396,10 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     );
     let checkpoint = Checkpoint::load(&checkpoints.file).unwrap();
     let go_on = |experiment: &Experiment, parts| {
-        let way = Way {
+        let way = RunContext {
             from: Some(&checkpoint),
             parts,
-            ..Way::default()
+            ..RunContext::default()
         };
         run_in(experiment, &Control::new(), &way)
     };
@@ -450,9 +450,9 @@ fn parts_that_cannot_be_written_end_the_run() {
         (Executor::Optimistic, 2),
     ] {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
-        let way = Way {
+        let way = RunContext {
             parts: Some(&missing),
-            ..Way::default()
+            ..RunContext::default()
         };
         let error = run_in(&experiment, &Control::new(), &way).unwrap_err();
         assert!(

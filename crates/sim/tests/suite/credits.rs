@@ -3,7 +3,7 @@
 use des::{Executor, Time};
 use proptest::prelude::*;
 use results::RunResult;
-use sim::{Control, CreditSetting, Experiment, Way, run_in};
+use sim::{Control, CreditSetting, Experiment, RunContext, run_in};
 
 use crate::support::{assert_same, experiment, run, run_everywhere, run_together};
 
@@ -82,9 +82,9 @@ fn a_run_that_finds_too_little_room_begins_anew() {
 
     // What the first try has written is gone.
     let folder = tempfile::tempdir().unwrap();
-    let way = Way {
+    let way = RunContext {
         parts: Some(folder.path()),
-        ..Way::default()
+        ..RunContext::default()
     };
     (experiment.run.executor, experiment.run.threads) = (Executor::Conservative, 2);
     let result = run_in(&experiment, &Control::new(), &way).unwrap().unwrap();

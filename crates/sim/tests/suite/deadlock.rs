@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use des::Time;
-use routing::{At, Congestion, Entry, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free};
+use routing::{
+    At, BufferClaim, Congestion, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free,
+};
 use sim::{Experiment, Network, Plane};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};
@@ -224,7 +226,7 @@ impl Routing for WithoutBubbles {
         random: &mut dyn Random,
     ) -> Hop {
         let hop = self.0.route(at, state, congestion, random);
-        assert_ne!(hop.entry, Entry::Kept);
+        assert_ne!(hop.claim, BufferClaim::Reserved);
         WithoutBubbles::hop(hop)
     }
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use des::Time;
 use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
-use sim::{Control, Error, Experiment, Job, JobKind, RankJob, Way, run_with_interference};
+use sim::{Control, Error, Experiment, Job, JobKind, RankJob, RunContext, run_with_interference};
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::Together;
 use topology::HostId;
@@ -40,7 +40,7 @@ fn flood(messages: usize, bytes: u64) -> Vec<Vec<Operation>> {
 }
 
 fn interference(experiment: &Experiment) -> (RunResult, Vec<SlowDown>) {
-    let result = run_with_interference(experiment, &Control::new(), &Way::default());
+    let result = run_with_interference(experiment, &Control::new(), &RunContext::default());
     let result = result.unwrap_or_else(|e| panic!("{e}")).expect("it is alone");
     let jobs = result
         .summary
@@ -61,9 +61,9 @@ fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowD
     for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let mut results = Together::run(processes, |process| {
-            let way = Way {
+            let way = RunContext {
                 processes: process,
-                ..Way::default()
+                ..RunContext::default()
             };
             run_with_interference(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
         })
@@ -140,7 +140,8 @@ fn traffic_interferes_and_is_not_compared() {
 fn without_ranks_there_is_nothing_to_compare() {
     let text =
         format!("{LINE}[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"");
-    let error = run_with_interference(&experiment(&text), &Control::new(), &Way::default()).unwrap_err();
+    let error =
+        run_with_interference(&experiment(&text), &Control::new(), &RunContext::default()).unwrap_err();
     assert!(matches!(error, Error::Interference(_)), "{error}");
     assert!(error.to_string().contains("no job has ranks"), "{error}");
 }
@@ -155,9 +156,9 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
     ];
     let experiment = jobs_on(LINE, jobs);
     let errors = Together::run(2, |process| {
-        let way = Way {
+        let way = RunContext {
             processes: process,
-            ..Way::default()
+            ..RunContext::default()
         };
         let result = run_with_interference(&experiment, &Control::new(), &way);
         result.map(|_| ()).unwrap_err().to_string()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use des::{Executor, Partition, Time};
 use results::{RunResult, Table};
 use sim::{
-    Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, Series, Way, run_in,
+    Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, RunContext, Series, run_in,
 };
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::Together;
@@ -168,11 +168,11 @@ pub fn run_from(
     from: Option<&Checkpoint>,
 ) -> RunResult {
     let results = Together::run(processes, |process| {
-        let way = Way {
+        let way = RunContext {
             processes: process,
             partition: partition.cloned(),
             from,
-            ..Way::default()
+            ..RunContext::default()
         };
         run_in(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
     });

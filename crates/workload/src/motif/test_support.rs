@@ -109,7 +109,7 @@ pub fn totals(name: &str, parameters: &str) -> MotifTotals {
     while let Some(rank) = state.ready.pop_front() {
         while !state.ranks[rank as usize].ended && state.is_free(rank) {
             match state.ranks[rank as usize].program.next().unwrap() {
-                Some(operation) => state.carry_out(rank, operation, &communicators),
+                Some(operation) => state.execute(rank, operation, &communicators),
                 None => state.ranks[rank as usize].ended = true,
             }
         }
@@ -141,7 +141,7 @@ impl MessageKey {
         !rank.held && rank.awaited.is_empty()
     }
 
-    fn carry_out(&mut self, rank: u32, operation: Operation, communicators: &[Vec<u32>]) {
+    fn execute(&mut self, rank: u32, operation: Operation, communicators: &[Vec<u32>]) {
         match operation {
             Operation::Compute { ps, .. } => self.totals.compute_ps += ps,
             Operation::Send {

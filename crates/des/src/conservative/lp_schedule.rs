@@ -1,0 +1,206 @@
+//! The turns of a block of LPs in one window: which LPs have events, and which events each has.
+
+use crate::prefetch::prefetch_begin;
+use crate::{Event, Time};
+
+/// Events of a block are asked for so many before they are looked at.
+const AHEAD: usize = 24;
+
+/// So many entries are sorted by counting; a power of two.
+const FEW: usize = 16;
+
+/// LPs of a block that have events in a window, in their order, each with its events side by side (a counting
+/// sort by LP).
+#[derive(Default)]
+pub(super) struct LpSchedule {
+    lps: Vec<ScheduledLp>,
+    /// Events by LP, each as its time since the window's begin (upper half) and its place in the block (lower
+    /// half): what sorting moves about instead of events.
+    entries: Vec<u64>,
+}
+
+/// An LP whose turn comes.
+#[derive(Clone, Copy)]
+pub(super) struct ScheduledLp {
+    /// The LP, counted from the first of its worker.
+    pub(super) local: u32,
+    begin: u32,
+    end: u32,
+}
+
+/// What filling an agenda needs for a moment.
+pub(super) struct ScheduleSorter {
+    /// By LP of the block: its events, then the place of its next one in the agenda.
+    places: Vec<u32>,
+    /// By event: its entry.
+    entries: Vec<u64>,
+    /// By event: its LP, counted from the first of the block.
+    inside: Vec<u32>,
+    /// Makes times within a window fit 32 bits.
+    shift: u32,
+}
+
+impl ScheduleSorter {
+    /// For blocks of so many LPs, and windows as long as `width`.
+    pub(super) fn new(block: usize, width: Time) -> ScheduleSorter {
+        ScheduleSorter {
+            places: vec![0; block],
+            entries: Vec::new(),
+            inside: Vec::new(),
+            shift: (64 - width.ps().leading_zeros()).saturating_sub(32),
+        }
+    }
+}
+
+impl LpSchedule {
+    /// The agenda of these events of a block, whose first LP is `first`, in the window that begins at `begin`.
+    /// Turns count LPs from `origin`, the first LP of the worker.
+    pub(super) fn fill<P>(
+        &mut self,
+        sorter: &mut ScheduleSorter,
+        (origin, first): (u32, u32),
+        begin: Time,
+        events: &[Event<P>],
+    ) {
+        assert!(
+            u32::try_from(events.len()).is_ok(),
+            "more than 2^32 events in one window"
+        );
+        let ScheduleSorter {
+            places,
+            entries,
+            inside,
+            shift,
+        } = sorter;
+        let places = &mut places[..];
+        for list in [&mut *entries, &mut self.entries] {
+            list.resize(events.len(), 0);
+        }
+        inside.resize(events.len(), 0);
+        let noted = entries.iter_mut().zip(inside.iter_mut());
+        for ((i, event), (entry, inside)) in events.iter().enumerate().zip(noted) {
+            prefetch_begin(events, i + AHEAD);
+            *entry = ((event.time - begin).ps() >> *shift) << 32 | i as u64;
+            *inside = event.target.0 - first;
+            places[*inside as usize] += 1;
+        }
+        self.lps.clear();
+        let mut end = 0;
+        for (local, place) in (first - origin..).zip(places.iter_mut()) {
+            let begin = end;
+            end += std::mem::replace(place, begin);
+            if end > begin {
+                self.lps.push(ScheduledLp { local, begin, end });
+            }
+        }
+        let sorted = &mut self.entries[..];
+        for (entry, inside) in entries.iter().zip(&*inside) {
+            let place = &mut places[*inside as usize];
+            sorted[*place as usize] = *entry;
+            *place += 1;
+        }
+        places.fill(0);
+    }
+
+    /// No turns.
+    pub(super) fn clear(&mut self) {
+        self.lps.clear();
+    }
+
+    /// The turns, in the order of the LPs.
+    pub(super) fn lps(&self) -> &[ScheduledLp] {
+        &self.lps
+    }
+
+    /// Entries of the events of one turn, in no particular order.
+    #[inline]
+    pub(super) fn entries(&mut self, turn: ScheduledLp) -> &mut [u64] {
+        &mut self.entries[turn.begin as usize..turn.end as usize]
+    }
+
+    /// Places of the events of one turn, in no particular order.
+    #[inline]
+    pub(super) fn events(&self, turn: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
+        let entries = &self.entries[turn.begin as usize..turn.end as usize];
+        entries.iter().map(|entry| *entry as u32)
+    }
+}
+
+/// Brings the entries of one LP into the total order of their events. Times alone nearly always decide, so that
+/// whole keys are looked at for ties only.
+pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
+    match entries.len() {
+        1 => return,
+        2..=FEW => sort_few(entries),
+        _ => entries.sort_unstable(),
+    }
+    let key = |entry: u64| events[entry as u32 as usize].key();
+    for end in 1..entries.len() {
+        let moving = entries[end];
+        let mut hole = end;
+        while hole > 0 && entries[hole - 1] >> 32 == moving >> 32 && key(moving) < key(entries[hole - 1]) {
+            entries[hole] = entries[hole - 1];
+            hole -= 1;
+        }
+        if hole < end {
+            entries[hole] = moving;
+        }
+    }
+}
+
+/// Counts for each entry those below it. For a few that is more work than to insert one after the other, but has no
+/// branch that depends on them: half of those would be foretold wrongly.
+#[inline]
+fn sort_few(entries: &mut [u64]) {
+    let mut sorted = [0; FEW];
+    for entry in &*entries {
+        let below = entries
+            .iter()
+            .map(|other| usize::from(other < entry))
+            .sum::<usize>();
+        sorted[below % FEW] = *entry;
+    }
+    entries.copy_from_slice(&sorted[..entries.len()]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LpId;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_lp_has_its_events_in_the_total_order(
+            blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..4),
+            width in prop::sample::select(vec![9u64, 1 << 40]),
+        ) {
+            let (origin, first, begin) = (1000, 1260, Time(500));
+            let mut sorter = ScheduleSorter::new(130, Time(width));
+            let mut schedule = LpSchedule::default();
+            for block in blocks {
+                let event = |(sequence, (inside, time, source)): (usize, &(u32, u64, u32))| Event {
+                    time: begin + Time(time * (width / 9)),
+                    source: LpId(*source),
+                    sequence: 100 - sequence as u32,
+                    target: LpId(first + inside),
+                    payload: (),
+                };
+                let events: Vec<_> = block.iter().enumerate().map(event).collect();
+                schedule.fill(&mut sorter, (origin, first), begin, &events);
+                let mut seen = 0;
+                for turn in schedule.lps().to_vec() {
+                    let entries = schedule.entries(turn);
+                    sort(entries, &events);
+                    let of: Vec<_> = entries.iter().map(|e| events[*e as u32 as usize]).collect();
+                    prop_assert!(of.iter().all(|e| e.target.0 - origin == turn.local));
+                    prop_assert!(of.is_sorted_by_key(|e| e.key()));
+                    prop_assert!(!of.is_empty());
+                    seen += of.len();
+                }
+                prop_assert_eq!(seen, events.len());
+                prop_assert!(schedule.lps().is_sorted_by_key(|turn| turn.local));
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The author of events: what every executor lends to the LP at work, so that events and random numbers are
+//! the same from all of them.
+//!
+//! Does not know the time, nor where an event goes once it is written.
+
+use crate::event::Head;
+use crate::slot::Slot;
+use crate::{Event, LpId, RandomStream, Settings, Time};
+
+/// Writes the events of one LP after the other, and draws their random numbers.
+pub(crate) struct EventSigner {
+    seed: u64,
+    lookahead: Time,
+    /// End of the run: what happens from there on is not carried out, and may come as soon as it likes.
+    until: Time,
+    /// Least delay of an LP to itself: nothing while the first events are sent.
+    least: Time,
+    lp: LpId,
+    draws: u64,
+    sequence: u32,
+}
+
+impl EventSigner {
+    /// Ready for the model's first events.
+    pub(crate) fn new(lookahead: Time, settings: &Settings) -> EventSigner {
+        EventSigner {
+            seed: settings.seed,
+            lookahead,
+            until: settings.until,
+            least: Time::ZERO,
+            lp: LpId(0),
+            draws: 0,
+            sequence: 0,
+        }
+    }
+
+    /// The first events are sent: from now on, what an LP does is part of an event.
+    pub(crate) fn begin_events(&mut self) {
+        self.least = Time(1);
+    }
+
+    /// Whether an event is carried out, rather than an LP's start.
+    #[inline(always)]
+    pub(crate) fn is_in_event(&self) -> bool {
+        self.least > Time::ZERO
+    }
+
+    /// Takes over an LP's counters before its handlers run.
+    #[inline(always)]
+    pub(crate) fn open<L>(&mut self, lp: LpId, slot: &Slot<L>) {
+        self.lp = lp;
+        self.draws = slot.draws;
+        self.sequence = slot.sequence;
+    }
+
+    /// Gives them back after.
+    #[inline(always)]
+    pub(crate) fn close<L>(&self, slot: &mut Slot<L>) {
+        slot.draws = self.draws;
+        slot.sequence = self.sequence;
+    }
+
+    /// The LP at work.
+    #[inline(always)]
+    pub(crate) fn lp(&self) -> LpId {
+        self.lp
+    }
+
+    /// Numbers that it has drawn and events that it has sent, so far.
+    #[inline(always)]
+    pub(crate) fn counters(&self) -> (u64, u32) {
+        (self.draws, self.sequence)
+    }
+
+    /// The LP's next event, sent `now`.
+    ///
+    /// # Panics
+    /// If it comes sooner than [`Context::send`](crate::Context::send) allows.
+    #[inline(always)]
+    pub(crate) fn write<P>(&mut self, now: Time, target: LpId, delay: Time, payload: P) -> Event<P> {
+        self.sign(now, target, delay).event(payload)
+    }
+
+    /// The head of the LP's next event, sent `now`.
+    ///
+    /// # Panics
+    /// Like [`EventSigner::write`].
+    #[inline(always)]
+    pub(crate) fn sign(&mut self, now: Time, target: LpId, delay: Time) -> Head {
+        let least = if target == self.lp {
+            self.least
+        } else {
+            self.lookahead
+        };
+        if delay < least && now + delay < self.until {
+            too_soon(self.lp, target, delay, least);
+        }
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        Head {
+            time: now + delay,
+            source: self.lp,
+            sequence,
+            target,
+        }
+    }
+
+    /// The LP's next random number.
+    #[inline(always)]
+    pub(crate) fn draw(&mut self) -> u64 {
+        let number = RandomStream::new(self.seed, self.lp.0, self.draws).next_u64();
+        self.draws += 1;
+        number
+    }
+
+    /// Where a run ends that the LP stops `now`.
+    pub(crate) fn stop(&self, now: Time) -> Time {
+        now + self.lookahead
+    }
+
+    /// Lets an LP emit a record.
+    ///
+    /// # Panics
+    /// At its start, where it may not.
+    #[inline(always)]
+    pub(crate) fn may_emit(&self) {
+        assert!(self.is_in_event(), "an LP emits records in events only");
+    }
+}
+
+/// Apart, and by value: what a message names would have to be in memory for each event.
+#[cold]
+#[inline(never)]
+fn too_soon(from: LpId, to: LpId, delay: Time, least: Time) -> ! {
+    panic!("LP {} sends to LP {} in {delay}, less than {least}", from.0, to.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Executor, Optimism, Partition};
+
+    const LP: LpId = LpId(7);
+    const UNTIL: Time = Time(10_000);
+
+    fn settings() -> Settings {
+        Settings {
+            executor: Executor::Sequential,
+            partition: Partition::new(vec![0, 8]),
+            seed: 5,
+            until: UNTIL,
+            optimism: Optimism::default(),
+        }
+    }
+
+    fn signer(draws: u64, sequence: u32) -> EventSigner {
+        let mut signer = EventSigner::new(Time(100), &settings());
+        let lp = ();
+        signer.open(LP, &Slot { lp, draws, sequence });
+        signer
+    }
+
+    #[test]
+    fn counters_go_on_where_the_lp_has_left_them() {
+        let mut signer = signer(3, u32::MAX);
+        let (first, second) = (
+            signer.write(Time(20), LpId(8), Time(100), 'a'),
+            signer.write(Time(20), LpId(8), Time(101), 'b'),
+        );
+        assert_eq!(
+            (
+                first.time,
+                first.source,
+                first.sequence,
+                first.target,
+                first.payload
+            ),
+            (Time(120), LP, u32::MAX, LpId(8), 'a')
+        );
+        assert_eq!((second.time, second.sequence), (Time(121), 0));
+        let mut stream = RandomStream::new(5, 7, 3);
+        assert_eq!(signer.draw(), stream.next_u64());
+        assert_eq!(signer.draw(), stream.next_u64());
+        let mut slot = Slot {
+            lp: (),
+            draws: 0,
+            sequence: 9,
+        };
+        signer.close(&mut slot);
+        assert_eq!((slot.draws, slot.sequence), (5, 1));
+        assert_eq!(signer.counters(), (5, 1));
+    }
+
+    #[test]
+    fn an_lp_may_send_itself_an_event_without_delay_at_its_start() {
+        let event = signer(0, 0).write(Time::ZERO, LP, Time::ZERO, ());
+        assert_eq!(event.time, Time::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "LP 7 sends to LP 7 in 0 ps, less than 1 ps")]
+    fn but_not_in_an_event() {
+        let mut signer = signer(0, 0);
+        signer.begin_events();
+        signer.write(Time::ZERO, LP, Time::ZERO, ());
+    }
+
+    #[test]
+    #[should_panic(expected = "LP 7 sends to LP 8 in 99 ps, less than 100 ps")]
+    fn never_to_another_in_less_than_the_lookahead() {
+        signer(0, 0).write(Time::ZERO, LpId(8), Time(99), ());
+    }
+
+    #[test]
+    fn but_after_the_end_of_the_run_as_soon_as_it_likes() {
+        let mut signer = signer(0, 0);
+        signer.begin_events();
+        let event = signer.write(UNTIL - Time(99), LpId(8), Time(99), ());
+        assert_eq!(event.time, UNTIL);
+    }
+
+    #[test]
+    #[should_panic(expected = "in events only")]
+    fn the_start_emits_nothing() {
+        signer(0, 0).may_emit();
+    }
+}

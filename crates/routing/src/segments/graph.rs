@@ -1,0 +1,124 @@
+//! PathSegments in any network that finds its shortest paths.
+//!
+//! The VC is the number of links that a packet has crossed, over all legs (K. D. Guenther, "Prevention of
+//! deadlocks in packet-switched data transport systems", IEEE Trans. Communications 29(4), 1981): a channel
+//! waits only for channels of the next VC. Two legs in a network of diameter d need 2d VCs, and 3d - 1 if
+//! they can begin anywhere on a minimal path but at its end.
+//!
+//! Which shortest path a first leg takes is drawn at every router from this router, the intermediate one and
+//! the destination; a last leg as in `minimal`, by where it begins and the destination. A packet that meets its
+//! destination's router on the first leg stays there.
+//!
+//! State: `path` counts the links. On the first leg `via` is the intermediate router, on a minimal path what
+//! is left of the draw.
+
+use std::sync::Arc;
+
+use config::{Error, Section};
+use topology::{Graph, RouterId, Topology};
+
+use crate::{At, Chance, Hop, RouteState, spread};
+
+use super::places::Places;
+use super::routers::RouterSegments;
+use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+
+pub(super) struct GraphSegments {
+    topology: Arc<dyn Topology>,
+    places: Places,
+    retractable: bool,
+    vcs: u8,
+}
+
+impl GraphSegments {
+    pub(super) fn new(
+        section: &Section,
+        topology: Arc<dyn Topology>,
+        retractable: bool,
+    ) -> Result<GraphSegments, Error> {
+        let places = Places::new(&*topology);
+        let graph = topology.shape().graph().expect("the registry checks the shape");
+        // Hosts of a single router exchange packets without any link.
+        let diameter = graph.diameter().max(1);
+        let longest = match (places.any(), retractable) {
+            (false, _) => u64::from(diameter),
+            (true, false) => 2 * u64::from(diameter),
+            (true, true) => 3 * u64::from(diameter) - 1,
+        };
+        let vcs = u8::try_from(longest).map_err(|_| {
+            let text = format!(
+                "paths of {longest} links need as many VCs; expected at most {}",
+                u8::MAX
+            );
+            section.error("algorithm", text)
+        })?;
+        Ok(GraphSegments {
+            topology,
+            places,
+            retractable,
+            vcs,
+        })
+    }
+
+    fn graph(&self) -> &dyn Graph {
+        let shape = self.topology.shape();
+        shape.graph().expect("the registry checks the shape")
+    }
+
+    /// One hop on a shortest path, and what is left of the draw.
+    #[inline]
+    fn step(&self, at: At, to: RouterId, draw: u32, state: &mut RouteState) -> (Hop, u32) {
+        let (port, left) = self.graph().shortest_path(at.router, to, draw);
+        let hop = Hop::new(port, state.path as u8);
+        state.path += 1;
+        (hop, left)
+    }
+}
+
+impl RouterSegments for GraphSegments {
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    fn all_places(&self) -> &Places {
+        &self.places
+    }
+
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    #[inline]
+    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+        let draw = spread(spread(at.router.0, state.via), at.destination.0);
+        self.step(at, RouterId(state.via), draw, state).0
+    }
+
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        let hop;
+        (hop, state.via) = self.step(at, target, state.via, state);
+        hop
+    }
+
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        if state.phase == UNDECIDED {
+            state.via = spread(at.source.0, at.destination.0);
+        }
+        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
+        (self.last_leg(at, target, &mut state), state)
+    }
+
+    fn chances_to(
+        &self,
+        router: RouterId,
+        to: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        self.graph().shortest_shares(router, to, &mut |port, part| {
+            out.push((port, state, share * part))
+        });
+    }
+}

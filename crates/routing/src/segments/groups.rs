@@ -1,0 +1,484 @@
+//! PathSegments in networks of groups, compiled for each topology: at most one global link in each.
+//!
+//! Intermediate places are in groups that are neither the source's nor the destination's: routers with
+//! hosts, or whole groups, which a packet leaves from whichever router it meets first. Traffic inside a group
+//! is minimal. Or they are any routers with hosts: then a leg may stay in a group, as traffic inside a group does.
+//!
+//! A leg has two VCs, one for local links before its global link, one from that on. To an intermediate router
+//! these are VC 0 and 1, from there 2 and 3. The leg to an intermediate group ends on its global link: VC 0
+//! and 1, from there 1 for local links, 2 from the global link on. Minimal paths use the VCs of the last leg,
+//! traffic inside a group the last VC. VCs only grow along a path, and within one VC local links wait for
+//! global ones and for later links of the same way through a group, or global ones for local ones: no cycle.
+//! If minimal paths can be left, all this is one VC higher, and VC 0 is for local links of minimal paths before
+//! their global link.
+//!
+//! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so legs
+//! begin and end at routers with hosts. A packet that meets an intermediate group at a spine goes on directly
+//! if this has a link to the destination's group; otherwise it goes down first, on the VC on which it came
+//! (up-links on that VC wait for global links only). A minimal path is left at a spine only for a place to which
+//! this has a global link itself.
+//!
+//! State: on the first leg `via` is the intermediate router or group; `path` is the index of the first global
+//! link where a way through a group may have several links (up to 65,536 links between two groups; more are
+//! not used by first legs). On a minimal path `via` is the index of the global link, `path` the path
+//! inside groups.
+
+use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
+
+use crate::groups::{GroupNetwork, add};
+use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
+
+use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, PathSegments, Start, TENTATIVE, UNDECIDED};
+
+/// Compiled with and without what it takes to leave minimal paths, too.
+pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
+    network: GroupNetwork<T>,
+    intermediate: Intermediate,
+    groups: u32,
+    /// Intermediate places in every group.
+    places: u32,
+    /// Routers with hosts in every group, if there are others.
+    leaves: Option<Divisor>,
+    /// First VC of the first leg.
+    first_vc: u8,
+    /// First VC of the last leg.
+    last_vc: u8,
+}
+
+/// What picks the last leg behind an intermediate place: not what has picked the first one, on which depends where
+/// the last one begins.
+#[inline]
+fn last_draw(via: u32, destination: HostId) -> u32 {
+    spread(!via, destination.0)
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE> {
+    pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
+        let groups = network.groups();
+        let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
+        let first_vc = u8::from(RETRACTABLE);
+        let (places, last_vc) = match intermediate {
+            Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
+            Intermediate::Group => (1, first_vc + 1),
+        };
+        GroupSegments {
+            intermediate,
+            groups: groups.groups(),
+            places,
+            leaves: (leaves < routers).then(|| Divisor::new(leaves)),
+            first_vc,
+            last_vc,
+            network,
+        }
+    }
+
+    fn has_hosts(&self, router: RouterId) -> bool {
+        let of_group = self.network.groups().routers_per_group();
+        self.leaves
+            .is_none_or(|leaves| router.0 % of_group < leaves.get())
+    }
+
+    /// Whether all routers of a group are linked to each other. Asked for each time: for topologies of which
+    /// this is always true the answer is compiled in.
+    #[inline]
+    fn all_to_all(&self) -> bool {
+        self.network.groups().local_diameter() <= 1
+    }
+
+    /// The link that a packet to an intermediate router takes. Where its way to the link is itself a
+    /// link, the next router finds a link of its own again; where it is longer, the link must stay the same.
+    #[inline]
+    fn first_link(&self, here: RouterId, via: RouterId, draw: u32, chosen: u16) -> u32 {
+        match self.all_to_all() {
+            true => self.network.groups().minimal_link(here, via, draw),
+            false => u32::from(chosen),
+        }
+    }
+
+    /// The link that a packet to an intermediate group takes.
+    #[inline]
+    fn link_to_group(&self, here: u32, via: u32, draw: u32) -> u32 {
+        pick(draw, self.network.groups().links_between(here, via)).0
+    }
+
+    /// One hop towards the intermediate place, or none if the packet is there.
+    #[inline]
+    fn first_leg(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
+        let draw = spread(via, at.destination.0);
+        let groups = self.network.groups();
+        match self.intermediate {
+            Intermediate::Router | Intermediate::AnyRouter if at.router.0 == via => None,
+            Intermediate::Router | Intermediate::AnyRouter => {
+                let (via, path) = (RouterId(via), self.network.local_path(draw));
+                let way = |_: &T, to_other_group| match to_other_group {
+                    true => (self.first_link(at.router, via, draw, chosen), path),
+                    false => (0, path),
+                };
+                Some(self.network.towards(at.router, via, self.first_vc, way))
+            }
+            Intermediate::Group => {
+                let here = groups.group(at.router);
+                (here != via).then(|| {
+                    let link = self.link_to_group(here, via, draw);
+                    let path = self.network.local_path(draw);
+                    self.network.through(at.router, via, self.first_vc, link, path)
+                })
+            }
+        }
+    }
+
+    /// In an intermediate group: a hop down to a router with hosts, if the packet has to begin the last leg
+    /// at one.
+    #[inline(never)]
+    fn to_leaf(&self, at: At, target: RouterId, via: u32, leaves: Divisor) -> Option<Hop> {
+        if self.has_hosts(at.router) {
+            return None;
+        }
+        let groups = self.network.groups();
+        let draw = last_draw(via, at.destination);
+        let link = groups.minimal_link(at.router, target, draw);
+        let group = groups.group(at.router);
+        if groups.gateway(group, groups.group(target), link).0 == at.router {
+            return None;
+        }
+        let (leaf, rest) = pick(spread(at.router.0, draw), leaves.get());
+        let leaf = RouterId(group * groups.routers_per_group() + leaf);
+        let port = groups.local_port(at.router, leaf, self.network.local_path(rest));
+        Some(Hop::new(port, self.first_vc + 1))
+    }
+
+    /// One hop on the minimal path to `target`, another router.
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        self.network
+            .towards(at.router, target, self.last_vc, |groups, to_other_group| {
+                if state.phase < LAST_LEG {
+                    let draw = match state.phase {
+                        UNDECIDED => spread(at.source.0, at.destination.0),
+                        _ => last_draw(state.via, at.destination),
+                    };
+                    *state = RouteState {
+                        via: match to_other_group {
+                            true => groups.minimal_link(at.router, target, draw),
+                            false => 0,
+                        },
+                        path: self.network.local_path(draw),
+                        phase: LAST_LEG,
+                        flags: 0,
+                    };
+                }
+                (state.via, state.path)
+            })
+    }
+
+    /// Whether the way to an intermediate router leads to another group.
+    fn leaves_group(&self, here: RouterId, via: u32) -> bool {
+        let groups = self.network.groups();
+        match self.intermediate {
+            Intermediate::Router => true,
+            Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
+            Intermediate::Group => false,
+        }
+    }
+
+    /// The chances of a hop of the first leg, not at its end. In the state `path` is the index of the global
+    /// link from the hop on with which it stays the same, up to that link.
+    fn chances_of_first(
+        &self,
+        router: RouterId,
+        via: u32,
+        chosen: Option<u16>,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let groups = self.network.groups();
+        let here = groups.group(router);
+        let next = |link: u32, there: u32| {
+            let ahead = here != there && groups.gateway(here, there, link).0 != router;
+            RouteState {
+                via,
+                path: if ahead {
+                    link.min(u32::from(u16::MAX)) as u16
+                } else {
+                    0
+                },
+                phase: FIRST_LEG,
+                flags: 0,
+            }
+        };
+        if self.intermediate == Intermediate::Group {
+            let chosen = chosen.map(u32::from);
+            return self
+                .network
+                .chances_to_group(router, via, chosen, |port, link, chance| {
+                    add(out, (port, next(link, via), share * chance));
+                });
+        }
+        let target = RouterId(via);
+        let there = groups.group(target);
+        match chosen.map(u32::from) {
+            // The link stays the same; paths inside the group are as many as before.
+            Some(link) if here != there && !self.all_to_all() => {
+                self.network
+                    .chances_to_group(router, there, Some(link), |port, _, chance| {
+                        add(out, (port, next(link, there), share * chance));
+                    });
+            }
+            _ => {
+                let keeps = !self.all_to_all();
+                self.network
+                    .minimal_chances(router, target, None, |port, (link, _), chance| {
+                        let mut next = next(link, there);
+                        next.path = if keeps { next.path } else { 0 };
+                        add(out, (port, next, share * chance));
+                    });
+            }
+        }
+    }
+
+    /// The chances of the hop down to a router with hosts, if the last leg has to begin at one
+    /// ([`GroupSegments::to_leaf`]).
+    fn chances_to_leaf(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        leaves: Divisor,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) -> bool {
+        let groups = self.network.groups();
+        let (here, there) = (groups.group(router), groups.group(target));
+        // A link of this router is nearer than any other.
+        let link = groups.minimal_link(router, target, 0);
+        if self.has_hosts(router) || groups.gateway(here, there, link).0 == router {
+            return false;
+        }
+        let state = RouteState {
+            phase: ARRIVED,
+            ..RouteState::default()
+        };
+        for leaf in 0..leaves.get() {
+            let leaf = RouterId(here * groups.routers_per_group() + leaf);
+            let port = groups.local_port(router, leaf, 0);
+            out.push((port, state, share / f64::from(leaves.get())));
+        }
+        true
+    }
+
+    /// Where a global link leads.
+    fn across(&self, gateway: RouterId, port: Port) -> RouterId {
+        match self.network.groups().peer(gateway, port) {
+            Peer::Router(router, _) => router,
+            _ => unreachable!("global links join routers"),
+        }
+    }
+
+    /// Links of the path between routers of different groups over the `link`-th link between these.
+    fn links(&self, from: RouterId, to: RouterId, link: u32) -> u32 {
+        let groups = self.network.groups();
+        let (gateway, port) = groups.gateway(groups.group(from), groups.group(to), link);
+        groups.distance(from, gateway) + 1 + groups.distance(self.across(gateway, port), to)
+    }
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegments<T, RETRACTABLE> {
+    /// The groups of source and destination.
+    type Ends = (u32, u32);
+
+    const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+
+    fn vcs(&self) -> u8 {
+        self.last_vc + 2
+    }
+
+    #[inline]
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        self.network.attachment(host)
+    }
+
+    #[inline]
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
+        let groups = self.network.groups();
+        let ends = (groups.group(here), groups.group(target));
+        let between = ends.0 != ends.1 && self.groups > 2;
+        (between || self.intermediate == Intermediate::AnyRouter).then_some(ends)
+    }
+
+    #[inline]
+    fn places(&self, _: (u32, u32)) -> u32 {
+        let groups = match self.intermediate {
+            Intermediate::AnyRouter => self.groups,
+            _ => self.groups - 2,
+        };
+        groups * self.places
+    }
+
+    /// Groups are counted without those of source and destination, if these do not count.
+    #[inline]
+    fn place(&self, index: u32, (source, destination): (u32, u32)) -> u32 {
+        let size = self.places;
+        let (low, high) = (source.min(destination), source.max(destination));
+        let without_high = if index >= low * size { index + size } else { index };
+        let place = match self.intermediate {
+            Intermediate::AnyRouter => index,
+            _ if without_high >= high * size => without_high + size,
+            _ => without_high,
+        };
+        match (self.leaves, self.intermediate) {
+            (Some(leaves), Intermediate::Router | Intermediate::AnyRouter) => {
+                let (group, leaf) = leaves.divide(place);
+                group * self.network.groups().routers_per_group() + leaf
+            }
+            _ => place,
+        }
+    }
+
+    #[inline]
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        let mut hop = self.last_leg(at, target, &mut state);
+        if RETRACTABLE {
+            let in_source_group = hop.vc == self.last_vc;
+            state.phase = if in_source_group { TENTATIVE } else { LAST_LEG };
+            hop.vc = if in_source_group { 0 } else { hop.vc };
+        }
+        (hop, state)
+    }
+
+    #[inline(always)]
+    fn through(&self, at: At, via: u32, _: RouteState) -> Option<Start> {
+        let mut state = RouteState {
+            via,
+            phase: FIRST_LEG,
+            ..RouteState::default()
+        };
+        if !self.all_to_all() && self.leaves_group(at.router, via) {
+            let draw = spread(via, at.destination.0);
+            let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
+            state.path = link.min(u32::from(u16::MAX)) as u16;
+        }
+        let hop = self.first_leg(at, via, state.path)?;
+        if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
+            return None;
+        }
+        Some((hop, state))
+    }
+
+    #[inline]
+    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        if state.phase == FIRST_LEG {
+            if let Some(hop) = self.first_leg(at, state.via, state.path) {
+                return hop;
+            }
+            state.phase = ARRIVED;
+            if let Some(leaves) = self.leaves
+                && let Some(hop) = self.to_leaf(at, target, state.via, leaves)
+            {
+                return hop;
+            }
+        }
+        self.last_leg(at, target, state)
+    }
+
+    #[inline(never)]
+    fn global_link(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+        let groups = self.network.groups();
+        let here = groups.group(at.router);
+        let (there, link) = match (state.phase, self.intermediate) {
+            (FIRST_LEG, Intermediate::Router | Intermediate::AnyRouter) => {
+                let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
+                (
+                    groups.group(via),
+                    self.first_link(at.router, via, draw, state.path),
+                )
+            }
+            (FIRST_LEG, Intermediate::Group) => {
+                let draw = spread(state.via, at.destination.0);
+                (state.via, self.link_to_group(here, state.via, draw))
+            }
+            _ => (groups.group(target), state.via),
+        };
+        (here != there).then(|| groups.gateway(here, there, link))
+    }
+
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        Some(Reports::in_groups(self.network.groups(), period_ps))
+    }
+
+    #[inline(never)]
+    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32 {
+        self.links(at.router, target, start.1.via)
+    }
+
+    #[inline(never)]
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32 {
+        let groups = self.network.groups();
+        let draw = spread(via, at.destination.0);
+        let (met, before) = match self.intermediate {
+            Intermediate::Router | Intermediate::AnyRouter => {
+                let via = RouterId(via);
+                let link = self.first_link(at.router, via, draw, start.1.path);
+                (via, self.links(at.router, via, link))
+            }
+            Intermediate::Group => {
+                let here = groups.group(at.router);
+                let link = self.link_to_group(here, via, draw);
+                let (gateway, port) = groups.gateway(here, via, link);
+                let met = self.across(gateway, port);
+                (met, groups.distance(at.router, gateway) + 1)
+            }
+        };
+        let last = last_draw(via, at.destination);
+        before + self.links(met, target, groups.minimal_link(met, target, last))
+    }
+
+    fn chances_through(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        via: u32,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if self.intermediate == Intermediate::AnyRouter && router.0 == via {
+            return self.chances(router, target, RouteState::default(), share, out);
+        }
+        self.chances_of_first(router, via, None, share, out);
+    }
+
+    /// Draws of different legs, and of routers that find a link of their own, count as independent.
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if state.phase == FIRST_LEG {
+            let here = match self.intermediate {
+                Intermediate::Router | Intermediate::AnyRouter => router.0,
+                Intermediate::Group => self.network.groups().group(router),
+            };
+            if here != state.via {
+                return self.chances_of_first(router, state.via, Some(state.path), share, out);
+            }
+            if let Some(leaves) = self.leaves
+                && self.intermediate == Intermediate::Group
+                && self.chances_to_leaf(router, target, leaves, share, out)
+            {
+                return;
+            }
+        }
+        let chosen = (state.phase == LAST_LEG).then_some((state.via, state.path));
+        self.network
+            .minimal_chances(router, target, chosen, |port, (via, path), chance| {
+                let last = RouteState {
+                    via,
+                    path,
+                    phase: LAST_LEG,
+                    flags: 0,
+                };
+                add(out, (port, last, share * chance));
+            });
+    }
+}

@@ -1,0 +1,128 @@
+//! PathSegments in a HyperX: dimension after dimension, one VC for each leg.
+//!
+//! Source: J. H. Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks",
+//! SC 2009 (Valiant and UGAL with legs in dimension order: two VCs). Within a VC links of a dimension wait only
+//! for those of later ones. The last leg, and so a minimal path, uses the last VC; one that can be left uses a
+//! VC of its own below the others, up to its end.
+//!
+//! Which of parallel links a first leg takes is drawn at every router from this router, the intermediate one
+//! and the destination; a last leg by where it begins and the destination. A packet that meets its
+//! destination's router on the first leg stays there.
+//!
+//! State: on the first leg `via` is the intermediate router; on a minimal path what is left of the draw, if
+//! there are parallel links.
+
+use std::sync::Arc;
+
+use topology::{HyperX, RouterId, Shape, Topology, pick};
+
+use crate::{At, Chance, Hop, RouteState, spread};
+
+use super::places::Places;
+use super::routers::RouterSegments;
+use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+
+pub(super) struct DimensionSegments {
+    topology: Arc<dyn Topology>,
+    places: Places,
+    /// Whether there are parallel links.
+    parallel: bool,
+    retractable: bool,
+    /// VC of the first leg; the last leg has the next one.
+    first_vc: u8,
+}
+
+impl DimensionSegments {
+    pub(super) fn new(topology: Arc<dyn Topology>, retractable: bool) -> DimensionSegments {
+        let network = hyperx(&*topology);
+        let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
+        DimensionSegments {
+            places: Places::new(&*topology),
+            parallel,
+            retractable,
+            first_vc: u8::from(retractable),
+            topology,
+        }
+    }
+
+    /// One hop towards another router, and what is left of the draw.
+    #[inline]
+    fn step(&self, here: RouterId, to: RouterId, draw: impl FnOnce() -> u32, vc: u8) -> (Hop, u32) {
+        let network = hyperx(&*self.topology);
+        let (dimension, coordinate) = network.first_difference(here, to).expect("another router");
+        let (cable, left) = match self.parallel {
+            true => pick(draw(), network.width(dimension)),
+            false => (0, 0),
+        };
+        let port = network.link_port(here, dimension, coordinate, cable);
+        (Hop::new(port, vc), left)
+    }
+}
+
+fn hyperx(topology: &dyn Topology) -> &dyn HyperX {
+    match topology.shape() {
+        Shape::HyperX(hyperx) => hyperx,
+        _ => unreachable!("built for this shape"),
+    }
+}
+
+impl RouterSegments for DimensionSegments {
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    fn all_places(&self) -> &Places {
+        &self.places
+    }
+
+    fn vcs(&self) -> u8 {
+        match self.places.any() {
+            true => self.first_vc + 2,
+            false => 1,
+        }
+    }
+
+    #[inline]
+    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+        let draw = || spread(spread(at.router.0, state.via), at.destination.0);
+        self.step(at.router, RouterId(state.via), draw, self.first_vc).0
+    }
+
+    #[inline]
+    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+        let hop;
+        (hop, state.via) = self.step(at.router, target, || state.via, self.vcs() - 1);
+        hop
+    }
+
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+        let draw = || match state.phase {
+            UNDECIDED => spread(at.source.0, at.destination.0),
+            _ => state.via,
+        };
+        let (phase, vc) = match self.retractable {
+            true => (TENTATIVE, 0),
+            false => (LAST_LEG, self.vcs() - 1),
+        };
+        let (hop, left) = self.step(at.router, target, draw, vc);
+        (state.phase, state.via) = (phase, left);
+        (hop, state)
+    }
+
+    fn chances_to(
+        &self,
+        router: RouterId,
+        to: RouterId,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let network = hyperx(&*self.topology);
+        let (dimension, coordinate) = network.first_difference(router, to).expect("another router");
+        let width = network.width(dimension);
+        for cable in 0..width {
+            let port = network.link_port(router, dimension, coordinate, cable);
+            out.push((port, state, share / f64::from(width)));
+        }
+    }
+}

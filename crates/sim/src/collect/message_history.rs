@@ -1,0 +1,349 @@
+//! From what ranks, NICs and routers have told to rows of the tables `timeline`, `messages` and `waits`, in the total
+//! order in which it was told.
+//!
+//! The life of a message is told in parts by the two hosts that have to do with it, neither of which knows the times
+//! of the other. They come together here; what is kept is of messages under way only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use des::{LpId, Time};
+use mpi::{ALGORITHMS, MessageKind};
+use results::rows::{MessageRow, TimelineRow, WaitRow};
+use serde::{Deserialize, Serialize};
+use topology::{HostId, Peer, Port, RouterId};
+
+use crate::lp::model::Simulation;
+use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
+use crate::lp::wiring::{Identity, Numbering};
+use crate::setup::experiment::Network;
+use crate::setup::job::{Job, JobKind};
+use crate::setup::rails::EndPoint;
+
+/// A row of one of the tables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// Of `timeline`.
+    Timeline(TimelineRow),
+    /// Of `messages`.
+    Message(MessageRow),
+    /// Of `waits`.
+    Wait(WaitRow),
+}
+
+/// What is known of messages that are under way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessageHistory {
+    in_flight: BTreeMap<MessageKey, MessageTrace>,
+    /// By host and number: messages whose last byte has not left.
+    leaving: BTreeMap<(u32, u32), MessageKey>,
+    /// By the request to send: when its rank came to it, and for which algorithm, for the data that follow.
+    handshakes: BTreeMap<MessageKey, (Time, Option<u16>)>,
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct MessageTrace {
+    bytes: u64,
+    tag: Option<u32>,
+    algorithm: Option<u16>,
+    number: Option<u32>,
+    posted: Time,
+    sent: Time,
+    injected: Option<Time>,
+    arrived: Option<Time>,
+}
+
+/// Makes rows.
+pub struct TraceBuilder {
+    network: Arc<Network>,
+    numbering: Arc<Numbering>,
+    jobs: Arc<[Job]>,
+    names: Vec<JobNames>,
+    message_history: MessageHistory,
+    /// By router: the number of its first link.
+    links: Vec<u32>,
+}
+
+struct JobNames {
+    name: Arc<str>,
+    regions: Vec<Arc<str>>,
+}
+
+/// What the columns of `messages` call the parts of protocols.
+fn protocol(kind: u8) -> &'static str {
+    const KINDS: [(MessageKind, &str); 8] = [
+        (MessageKind::Eager, "eager"),
+        (MessageKind::RequestToSend, "request-to-send"),
+        (MessageKind::ClearToSend, "clear-to-send"),
+        (MessageKind::Data, "rendezvous"),
+        (MessageKind::Put, "put"),
+        (MessageKind::PutDone, "put-done"),
+        (MessageKind::Get, "get"),
+        (MessageKind::GetData, "get-data"),
+    ];
+    let found = KINDS.iter().find(|(of, _)| *of as u8 == kind);
+    found.map_or("", |(_, name)| name)
+}
+
+/// Whether a receive has to match it, or it is taken as it comes.
+fn is_matched(kind: u8) -> bool {
+    [MessageKind::Eager as u8, MessageKind::RequestToSend as u8].contains(&kind)
+}
+
+impl TraceBuilder {
+    /// Goes on with what is under way.
+    pub fn new(simulation: &Simulation, message_history: MessageHistory) -> TraceBuilder {
+        let names = |job: &Job| JobNames {
+            name: job.name.as_str().into(),
+            regions: match &job.kind {
+                JobKind::Ranks(ranks) => ranks
+                    .workload
+                    .regions()
+                    .iter()
+                    .map(|name| name.as_str().into())
+                    .collect(),
+                JobKind::Traffic(_) => Vec::new(),
+            },
+        };
+        TraceBuilder {
+            network: simulation.network.clone(),
+            numbering: simulation.numbering.clone(),
+            jobs: simulation.jobs.clone(),
+            names: simulation.jobs.iter().map(names).collect(),
+            message_history,
+            links: if simulation.waits {
+                first_links(&simulation.network)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    /// What is under way.
+    pub fn message_history(&self) -> &MessageHistory {
+        &self.message_history
+    }
+
+    /// Takes a record that was committed; gives a row if it is the last of what makes one.
+    pub fn tell(&mut self, now: Time, record: TraceRecord) -> Option<Line> {
+        match record {
+            TraceRecord::Did {
+                job,
+                rank,
+                since,
+                until,
+                what,
+                blocked,
+            } => {
+                let row = self.timeline(job, rank, (since, until), what);
+                Some(Line::Timeline(TimelineRow { blocked, ..row }))
+            }
+            TraceRecord::Asked { key, number, at } => {
+                let message = MessageTrace {
+                    bytes: 0,
+                    tag: None,
+                    algorithm: None,
+                    number,
+                    posted: at,
+                    sent: now,
+                    injected: None,
+                    arrived: None,
+                };
+                if let Some(number) = number {
+                    let host = self.host_of_rank(key.job, key.from);
+                    self.message_history.leaving.insert((host.0, number), key);
+                }
+                self.message_history.in_flight.insert(key, message);
+                None
+            }
+            TraceRecord::Described {
+                key,
+                bytes,
+                tag,
+                algorithm,
+            } => {
+                let message = self.message_history.in_flight.get_mut(&key)?;
+                (message.bytes, message.tag, message.algorithm) = (bytes, tag, algorithm);
+                let message = *message;
+                self.shake_hands(key, message);
+                None
+            }
+            TraceRecord::Handed { key } => {
+                if let Some(message) = self.message_history.in_flight.get_mut(&key) {
+                    message.sent = now;
+                }
+                None
+            }
+            TraceRecord::Injected { source, number, at } => {
+                let host = self.host_of(source);
+                if let Some(key) = self.message_history.leaving.get(&(host, number))
+                    && let Some(message) = self.message_history.in_flight.get_mut(key)
+                {
+                    // Of several rails, the last.
+                    message.injected = message.injected.max(Some(at));
+                }
+                None
+            }
+            TraceRecord::Arrived { key } => {
+                let message = self.message_history.in_flight.get_mut(&key)?;
+                message.arrived = Some(now);
+                let number = message.number;
+                if let Some(number) = number {
+                    let from = self.host_of_rank(key.job, key.from);
+                    self.message_history.leaving.remove(&(from.0, number));
+                }
+                if is_matched(key.kind) {
+                    return None;
+                }
+                self.over(key, now)
+            }
+            TraceRecord::Matched { key } => self.over(key, now),
+            TraceRecord::Waited {
+                job,
+                source,
+                number,
+                lp,
+                port,
+                vc,
+                bytes,
+                part,
+                wait,
+            } => {
+                let (link, in_nic) = self.link(lp, port);
+                let reason = match (wait.reason, in_nic) {
+                    (fabric::Reason::Wire, true) => "nic",
+                    (reason, _) => reason.name(),
+                };
+                Some(Line::Wait(WaitRow {
+                    job: self.name(job),
+                    from_host: self.host_of(source),
+                    number,
+                    link,
+                    vc,
+                    begin_ps: wait.begin.ps(),
+                    end_ps: wait.end.ps(),
+                    reason: reason.into(),
+                    holder: wait.holder.map(|job| self.name(job)),
+                    part,
+                    bytes,
+                }))
+            }
+        }
+    }
+
+    fn name(&self, job: u16) -> Arc<str> {
+        self.names[usize::from(job)].name.clone()
+    }
+
+    fn host_of(&self, end_point: HostId) -> u32 {
+        self.network.rails.host(EndPoint(end_point)).0
+    }
+
+    fn host_of_rank(&self, job: u16, rank: u32) -> HostId {
+        match &self.jobs[usize::from(job)].kind {
+            JobKind::Ranks(ranks) => ranks.hosts[rank as usize],
+            JobKind::Traffic(_) => unreachable!("messages of ranks are those of jobs with ranks"),
+        }
+    }
+
+    fn timeline(&self, job: u16, rank: u32, (begin, end): (Time, Time), what: Activity) -> TimelineRow {
+        let (state, region) = match what {
+            Activity::Compute(region) => ("compute", region),
+            Activity::Call(call) => (call.name(), None),
+        };
+        let regions = &self.names[usize::from(job)].regions;
+        TimelineRow {
+            job: self.name(job),
+            rank,
+            begin_ps: begin.ps(),
+            end_ps: end.ps(),
+            state: state.into(),
+            blocked: false,
+            region: region.and_then(|region| regions.get(region as usize).cloned()),
+        }
+    }
+
+    /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
+    fn shake_hands(&mut self, key: MessageKey, message: MessageTrace) {
+        let request = |from, to| MessageKey {
+            kind: MessageKind::RequestToSend as u8,
+            from,
+            to,
+            ..key
+        };
+        if key.kind == MessageKind::RequestToSend as u8 {
+            self.message_history
+                .handshakes
+                .insert(key, (message.posted, message.algorithm));
+            return;
+        }
+        let (posted, algorithm) = if key.kind == MessageKind::ClearToSend as u8 {
+            let of = self.message_history.handshakes.get(&request(key.to, key.from));
+            (message.posted, of.and_then(|(_, algorithm)| *algorithm))
+        } else if key.kind == MessageKind::Data as u8
+            && let Some(of) = self.message_history.handshakes.remove(&request(key.from, key.to))
+        {
+            of
+        } else {
+            return;
+        };
+        if let Some(message) = self.message_history.in_flight.get_mut(&key) {
+            (message.posted, message.algorithm) = (posted, algorithm);
+        }
+    }
+
+    /// The life of a message is over.
+    fn over(&mut self, key: MessageKey, matched: Time) -> Option<Line> {
+        let message = self.message_history.in_flight.remove(&key)?;
+        let host = |rank| self.host_of_rank(key.job, rank).0;
+        let algorithm = message
+            .algorithm
+            .and_then(|index| ALGORITHMS.get(usize::from(index)));
+        Some(Line::Message(MessageRow {
+            job: self.name(key.job),
+            from_rank: key.from,
+            to_rank: key.to,
+            sequence: key.sequence,
+            number: message.number,
+            from_host: host(key.from),
+            to_host: host(key.to),
+            bytes: message.bytes,
+            tag: message.tag.map(|tag| tag as i32),
+            collective: algorithm.map(|of| format!("{} {}", of.collective.name(), of.name).into()),
+            protocol: protocol(key.kind).into(),
+            posted_ps: message.posted.ps(),
+            sent_ps: message.sent.ps(),
+            injected_ps: message.injected.map(Time::ps),
+            arrived_ps: message.arrived.unwrap_or(matched).ps(),
+            matched_ps: matched.ps(),
+        }))
+    }
+
+    /// The number of a link in the table `links`, by where it begins; and whether that is a NIC.
+    fn link(&self, lp: LpId, port: u16) -> (u32, bool) {
+        let network = &self.network;
+        match self.numbering.identity(lp) {
+            Identity::Host(host) => (host.0 * network.rails.count() + u32::from(port), true),
+            Identity::Router(router) => {
+                let wired = |port: &u16| network.topology.peer(router, Port(*port)) != Peer::Unwired;
+                let before = (0..port).filter(wired).count() as u32;
+                (self.links[router.0 as usize] + before, false)
+            }
+            Identity::TerminationDetector => unreachable!("the overseer has no links"),
+        }
+    }
+}
+
+/// By router: the number of its first link in the table `links`.
+fn first_links(network: &Network) -> Vec<u32> {
+    let topology = network.topology.as_ref();
+    let mut next = network.hosts() * network.rails.count();
+    let first = |router| {
+        let first = next;
+        let wired = |port: &u16| topology.peer(router, Port(*port)) != Peer::Unwired;
+        next += (0..topology.ports(router)).filter(wired).count() as u32;
+        first
+    };
+    (0..topology.routers()).map(RouterId).map(first).collect()
+}

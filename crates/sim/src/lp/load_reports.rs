@@ -1,0 +1,159 @@
+//! What a router has been told of loads elsewhere, and what it tells, for routing that wants to know
+//! ([`routing::Reports`]).
+//!
+//! A report is asked for when a load that is told may have changed, and is sent at the next multiple of the
+//! period, if it has. Where nothing moves, nothing is told: reports keep no run alive.
+
+use des::{Context, Time};
+use routing::Reports;
+use serde::{Deserialize, Serialize};
+use topology::{Port, RouterId};
+
+use crate::lp::model::{Simulation, Undo};
+use crate::lp::net_event::NetEvent;
+
+/// Loads in one event.
+pub const LOADS_PER_EVENT: usize = 8;
+
+/// Consecutive loads in units of [`Reports::UNIT`].
+pub type Loads = [u16; LOADS_PER_EVENT];
+
+/// Of one router.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadReports {
+    /// Loads in the group, as far as told; the router's own as it told them last.
+    loads: Vec<u16>,
+    /// Whether a report is to come.
+    due: bool,
+}
+
+/// One step back.
+pub enum LoadReportsUndo {
+    /// A report was asked for.
+    Asked,
+    /// It came.
+    Due,
+    /// Loads changed.
+    Received {
+        /// The first of them.
+        slot: u16,
+        /// What they and those behind them were.
+        before: Loads,
+    },
+}
+
+/// A load as it is told.
+fn in_units(bytes: u64) -> u16 {
+    bytes.div_ceil(Reports::UNIT).min(u64::from(u16::MAX)) as u16
+}
+
+impl LoadReports {
+    /// Nothing told yet.
+    pub fn new(reports: &Reports) -> LoadReports {
+        LoadReports {
+            loads: vec![0; reports.slots()],
+            due: false,
+        }
+    }
+
+    /// All loads in the group.
+    pub fn loads(&self) -> &[u16] {
+        &self.loads
+    }
+
+    /// Brings it into the state of one of the same network.
+    ///
+    /// # Errors
+    /// It is of another network.
+    pub fn restore(&mut self, saved: LoadReports) -> Result<(), String> {
+        if saved.loads.len() != self.loads.len() {
+            let (here, there) = (self.loads.len(), saved.loads.len());
+            return Err(format!(
+                "a router is told {here} loads, in its saved state {there}"
+            ));
+        }
+        *self = saved;
+        Ok(())
+    }
+
+    /// Asks for a report if the load of a port that is told has changed.
+    #[inline]
+    pub fn look<C: Context<Simulation>>(
+        &mut self,
+        reports: &Reports,
+        router: RouterId,
+        load: impl Fn(Port) -> u64,
+        context: &mut C,
+    ) {
+        let loads = &self.loads[reports.first_slot(router)..];
+        let mut ports = reports.ports(router).zip(loads);
+        if self.due || ports.all(|(port, loads)| in_units(load(Port(port))) == *loads) {
+            return;
+        }
+        self.due = true;
+        if C::REVERSIBLE {
+            context.undo(Undo::LoadReports(LoadReportsUndo::Asked));
+        }
+        let period = reports.period_ps();
+        let wait = period - context.now().ps() % period;
+        context.send(context.lp(), Time::from_ps(wait), NetEvent::ReportDue);
+    }
+
+    /// Tells the loads of a router's ports, if they have changed.
+    pub fn report<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        reports: &Reports,
+        router: RouterId,
+        load: impl Fn(Port) -> u64,
+        context: &mut C,
+    ) {
+        self.due = false;
+        if C::REVERSIBLE {
+            context.undo(Undo::LoadReports(LoadReportsUndo::Due));
+        }
+        let ports = reports.ports(router);
+        for (part, first) in ports.clone().step_by(LOADS_PER_EVENT).enumerate() {
+            let mut loads = Loads::default();
+            let part_ports = first..ports.end.min(first + LOADS_PER_EVENT as u16);
+            let count = part_ports.len() as u8;
+            for (loads, port) in loads.iter_mut().zip(part_ports) {
+                *loads = in_units(load(Port(port)));
+            }
+            let slot = (reports.first_slot(router) + part * LOADS_PER_EVENT) as u16;
+            if self.loads[usize::from(slot)..][..usize::from(count)] == loads[..usize::from(count)] {
+                continue;
+            }
+            self.received(slot, count, loads, context);
+            for listener in reports.listeners(router) {
+                let delay = simulation.network.report_delay(router, listener);
+                let event = NetEvent::LoadsTold { slot, count, loads };
+                context.send(simulation.numbering.router(listener), delay, event);
+            }
+        }
+    }
+
+    /// Takes note of loads.
+    pub fn received<C: Context<Simulation>>(&mut self, slot: u16, count: u8, loads: Loads, context: &mut C) {
+        let known = &mut self.loads[usize::from(slot)..];
+        if C::REVERSIBLE {
+            let (mut before, kept) = (Loads::default(), known.len().min(LOADS_PER_EVENT));
+            before[..kept].copy_from_slice(&known[..kept]);
+            context.undo(Undo::LoadReports(LoadReportsUndo::Received { slot, before }));
+        }
+        known[..usize::from(count)].copy_from_slice(&loads[..usize::from(count)]);
+    }
+
+    /// Takes back one step.
+    pub fn undo(&mut self, step: LoadReportsUndo) {
+        match step {
+            LoadReportsUndo::Asked => self.due = false,
+            LoadReportsUndo::Due => self.due = true,
+            LoadReportsUndo::Received { slot, before } => {
+                let known = &mut self.loads[usize::from(slot)..];
+                let kept = known.len().min(LOADS_PER_EVENT);
+                known[..kept].copy_from_slice(&before[..kept]);
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The logical processes of a run: routers, hosts and the termination detector, with their events and counters.
+
+pub mod counts;
+pub mod credits;
+pub mod early_commit;
+pub mod host;
+pub mod load_reports;
+pub mod model;
+pub mod net_event;
+pub mod router_lp;
+pub mod termination_detector;
+pub mod trace_record;
+pub mod wiring;

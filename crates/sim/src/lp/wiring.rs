@@ -1,0 +1,190 @@
+//! From routers, ports and hosts to logical processes: who is LP 311, and where does port 7 lead.
+//!
+//! A router is followed by its hosts, so that neighbours are close in memory and share a thread; a host with
+//! several rails follows the router of its first one. The last LP is the overseer, which knows when all ranks have finished.
+
+use des::{LpId, Partition, Time};
+use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
+
+use crate::setup::experiment::Network;
+use crate::setup::rails::EndPoint;
+
+/// What an LP is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A router.
+    Router(RouterId),
+    /// A host: its NIC and its ranks.
+    Host(HostId),
+    /// Waits for all ranks to finish.
+    TerminationDetector,
+}
+
+/// The far end of a cable, as seen from one port.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkEnd {
+    /// LP at the far end.
+    pub lp: LpId,
+    /// Port at the far end; at a host, the rail.
+    pub port: u16,
+    /// Whether the far end is a host.
+    pub to_host: bool,
+    /// From the start of a packet (from its tail, if the far end is a host) until the far end acts on it:
+    /// the cable, and the router's pipeline.
+    pub arrival: Time,
+    /// From a place becoming free until the far end knows: the cable.
+    pub credit: Time,
+}
+
+impl LinkEnd {
+    /// From the start of a packet that takes so long to send until the far end acts on it.
+    #[inline]
+    pub fn delay(&self, serialization: Time) -> Time {
+        if self.to_host {
+            serialization + self.arrival
+        } else {
+            self.arrival
+        }
+    }
+}
+
+/// The numbering of LPs.
+pub struct Numbering {
+    routers: Vec<u32>,
+    hosts: Vec<u32>,
+    identities: Vec<Identity>,
+}
+
+impl Numbering {
+    /// Numbers a network's routers and hosts.
+    pub fn new(network: &Network) -> Numbering {
+        let (topology, hosts) = (network.topology.as_ref(), network.rails.hosts());
+        let mut numbering = Numbering {
+            routers: Vec::with_capacity(topology.routers() as usize),
+            hosts: vec![0; hosts as usize],
+            identities: Vec::with_capacity((topology.routers() + hosts + 1) as usize),
+        };
+        for router in (0..topology.routers()).map(RouterId) {
+            numbering.routers.push(numbering.identities.len() as u32);
+            numbering.identities.push(Identity::Router(router));
+            for port in 0..topology.ports(router) {
+                if let Peer::Host(end_point) = topology.peer(router, Port(port))
+                    && let (host, 0) = network.rails.host_and_rail(EndPoint(end_point))
+                {
+                    numbering.hosts[host.0 as usize] = numbering.identities.len() as u32;
+                    numbering.identities.push(Identity::Host(host));
+                }
+            }
+        }
+        numbering.identities.push(Identity::TerminationDetector);
+        numbering
+    }
+
+    /// Number of LPs.
+    pub fn lps(&self) -> u32 {
+        self.identities.len() as u32
+    }
+
+    /// What an LP is.
+    pub fn identity(&self, lp: LpId) -> Identity {
+        self.identities[lp.0 as usize]
+    }
+
+    /// The LP of a router.
+    pub fn router(&self, router: RouterId) -> LpId {
+        LpId(self.routers[router.0 as usize])
+    }
+
+    /// The LP of a host.
+    pub fn host(&self, host: HostId) -> LpId {
+        LpId(self.hosts[host.0 as usize])
+    }
+
+    /// The overseer.
+    pub fn termination_detector(&self) -> LpId {
+        LpId(self.lps() - 1)
+    }
+
+    /// Contiguous parts of about equal work, for as many threads. Neighbours stay together where that costs
+    /// little balance: groups of a dragonfly, planes of a torus or HyperX, columns of a Slim Fly; and a router
+    /// with its hosts. What stands at one place in several copies of a network is together, as it has hosts in
+    /// common.
+    pub fn partition(&self, network: &Network, parts: usize) -> Partition {
+        let neighbourhood = neighbourhood(network.topology.as_ref());
+        let border = |lp| match self.identity(lp) {
+            Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
+            Identity::Router(_) => 1,
+            Identity::Host(_) | Identity::TerminationDetector => 0,
+        };
+        let weight = |lp| self.work(network, lp);
+        Partition::between_neighbours(self.lps(), parts, weight, border)
+    }
+
+    /// Expected work of an LP: it grows with its ports.
+    pub fn work(&self, network: &Network, lp: LpId) -> u64 {
+        match self.identity(lp) {
+            Identity::Router(router) => 2 * u64::from(network.topology.ports(router)),
+            Identity::Host(_) => 2 * u64::from(network.rails.count()),
+            Identity::TerminationDetector => 0,
+        }
+    }
+
+    /// Where the cable of a router's port leads; none if it has no cable.
+    pub fn link_end(&self, network: &Network, router: RouterId, port: Port) -> Option<LinkEnd> {
+        let topology = network.topology.as_ref();
+        let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
+        match topology.peer(router, port) {
+            Peer::Unwired => None,
+            Peer::Host(end_point) => {
+                let latency = latency(topology::HOST_LINK);
+                let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
+                Some(LinkEnd {
+                    lp: self.host(host),
+                    port: rail as u16,
+                    to_host: true,
+                    arrival: latency,
+                    credit: latency,
+                })
+            }
+            Peer::Router(far, far_port) => {
+                let latency = latency(topology.link_class(router, port));
+                Some(LinkEnd {
+                    lp: self.router(far),
+                    port: far_port.0,
+                    to_host: false,
+                    arrival: latency + network.router_delay,
+                    credit: latency,
+                })
+            }
+        }
+    }
+
+    /// The injection link of one rail of a host.
+    pub fn injection(&self, network: &Network, host: HostId, rail: u32) -> LinkEnd {
+        let (router, port) = network.attachment(host, rail);
+        let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
+        LinkEnd {
+            lp: self.router(router),
+            port: port.0,
+            to_host: false,
+            arrival: latency + network.router_delay,
+            credit: latency,
+        }
+    }
+}
+
+/// How many routers with consecutive numbers, beginning with a multiple of it, to keep together.
+fn neighbourhood(topology: &dyn Topology) -> u32 {
+    match topology.shape() {
+        Shape::Groups(groups) => groups.routers_per_group(),
+        Shape::Cartesian(grid) => {
+            // Routers are numbered with the first coordinate fastest.
+            let sizes = grid.sizes();
+            sizes.iter().take(sizes.len().saturating_sub(1)).product()
+        }
+        Shape::HyperX(hyperx) => hyperx.neighbourhood(),
+        Shape::Graph(graph) => graph.neighbourhood(),
+        Shape::Tree(_) => 1,
+        Shape::Planes(planes) => planes.count() * neighbourhood(planes.plane()).max(1),
+    }
+}

@@ -1,0 +1,182 @@
+//! Books must balance: at the end of every run each packet and each credit is accounted for.
+//!
+//! For every link and VC, the credits at its sending end, those on their way back or kept for a batch, the room
+//! that is kept for packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
+//! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
+//! buffer, or is on a link.
+
+use std::collections::HashMap;
+
+use des::{Event, Lps};
+use foldhash::fast::FixedState;
+use routing::BufferClaim;
+use topology::{HostId, Peer, Port, RouterId};
+
+use crate::Error;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::NetEvent;
+
+/// What is still in the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Packets on links and in buffers.
+    pub packets: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+}
+
+/// Bytes of buffer space in use or promised, by receiving router, input port and VC.
+type Held = HashMap<(RouterId, u16, u8), u64, FixedState>;
+
+/// Checks that nothing was lost or invented, and counts what is still under way.
+///
+/// # Errors
+/// What does not add up: a bug of the simulator.
+pub fn audit(
+    simulation: &Simulation,
+    processes: &Lps<NetworkLp>,
+    pending: &[Event<NetEvent>],
+) -> Result<InFlight, Error> {
+    let mut flight = InFlight::default();
+    let mut held = Held::default();
+    for process in processes.iter() {
+        let NetworkLp::Router(router) = process else {
+            continue;
+        };
+        let id = router.switch.id();
+        router.switch.buffered(&mut |packet, input, vc| {
+            flight.add(packet.bytes);
+            *held.entry((id, input, vc)).or_default() += room(simulation, id, input, packet.bytes);
+        });
+    }
+    for event in pending {
+        hold_pending(simulation, event, &mut flight, &mut held);
+    }
+    check_credits(simulation, processes, &held)?;
+    check_packets(processes, simulation.jobs.len(), flight)?;
+    Ok(flight)
+}
+
+impl InFlight {
+    fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+/// Room that a packet of so many bytes takes in an input buffer.
+fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u64 {
+    let network = &simulation.network;
+    match network.topology.peer(router, Port(input)) {
+        Peer::Router(..) => u64::from(bytes.max(network.slot())),
+        Peer::Host(_) | Peer::Unwired => u64::from(bytes),
+    }
+}
+
+fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut InFlight, held: &mut Held) {
+    let processes = &simulation.numbering;
+    match (processes.identity(event.target), event.payload) {
+        (crate::lp::wiring::Identity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
+            flight.add(packet.bytes);
+            *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
+        }
+        (
+            crate::lp::wiring::Identity::Router(router),
+            NetEvent::PacketReady {
+                input,
+                output,
+                input_vc,
+                output_vc,
+                claim,
+                packet,
+            },
+        ) => {
+            flight.add(packet.bytes);
+            if claim == BufferClaim::Reserved
+                && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
+            {
+                *held.entry((far, far_port.0, output_vc)).or_default() +=
+                    room(simulation, far, far_port.0, packet.bytes);
+            }
+            *held.entry((router, input, input_vc)).or_default() +=
+                room(simulation, router, input, packet.bytes);
+        }
+        (crate::lp::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
+            flight.add(packet.bytes)
+        }
+        (crate::lp::wiring::Identity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
+            if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
+                *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
+            }
+        }
+        (crate::lp::wiring::Identity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
+            let (router, port) = simulation.network.attachment(host, u32::from(port));
+            *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
+        }
+        _ => {}
+    }
+}
+
+fn check_credits(simulation: &Simulation, processes: &Lps<NetworkLp>, held: &Held) -> Result<(), Error> {
+    let topology = simulation.network.topology.as_ref();
+    let vcs = simulation.network.routing.vcs();
+    let room = u64::from(simulation.network.buffer_of_vc(vcs));
+    let switch = |router: RouterId| match &processes[simulation.numbering.router(router)] {
+        NetworkLp::Router(router) => Ok(&router.switch),
+        NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
+            Err(Error::Audit(format!("router {} is no router", router.0)))
+        }
+    };
+    // The link into a port of a router, whose sender has so many credits for a VC.
+    let balance = |what: &dyn Fn() -> String, (router, port, vc): (RouterId, u16, u8), credits: u32| {
+        let owed = switch(router)?.owed(port, vc);
+        let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(owed);
+        if u64::from(credits) + used == room {
+            return Ok(());
+        }
+        let what = what();
+        Err(Error::Audit(format!(
+            "{what}, VC {vc}: {credits} B of credits and {used} B held do not make {room} B"
+        )))
+    };
+    for router in (0..topology.routers()).map(RouterId) {
+        let state = switch(router)?;
+        for port in 0..topology.ports(router) {
+            let Peer::Router(far, far_port) = topology.peer(router, Port(port)) else {
+                continue;
+            };
+            let what = || format!("link from router {} port {port}", router.0);
+            for vc in 0..vcs {
+                balance(&what, (far, far_port.0, vc), state.credits(port, vc))?;
+            }
+        }
+    }
+    for host in (0..simulation.network.hosts()).map(HostId) {
+        let NetworkLp::Host(state) = &processes[simulation.numbering.host(host)] else {
+            return Err(Error::Audit(format!("host {} is no host", host.0)));
+        };
+        for rail in 0..simulation.network.rails.count() {
+            let (router, port) = simulation.network.attachment(host, rail);
+            let what = || format!("injection link of host {} rail {rail}", host.0);
+            balance(&what, (router, port.0, 0), state.credits(rail))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_packets(processes: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> Result<(), Error> {
+    let (mut injected, mut delivered) = (0, 0);
+    for process in processes.iter() {
+        for counts in (0..jobs).filter_map(|job| process.counts(job)) {
+            injected += counts.packets_injected;
+            delivered += counts.packets_delivered;
+        }
+    }
+    if injected == delivered + flight.packets {
+        return Ok(());
+    }
+    Err(Error::Audit(format!(
+        "{injected} packets injected are not {delivered} delivered and {} under way",
+        flight.packets
+    )))
+}

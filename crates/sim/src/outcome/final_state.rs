@@ -1,0 +1,310 @@
+//! From the final state of all processes to integers, rows and the result.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use des::{Event, Lps, Time};
+use fabric::LinkUse;
+use foldhash::fast::FixedState;
+use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
+use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
+use topology::{HostId, Peer, Port, RouterId};
+
+use crate::lp::host::Host;
+use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::net_event::NetEvent;
+use crate::lp::router_lp::Switch;
+use crate::lp::wiring::Identity;
+use crate::outcome::inventory::{self, End};
+use crate::setup::job::JobKind;
+
+/// The final state of a run, to be read out.
+pub struct FinalState<'a> {
+    /// The model.
+    pub simulation: &'a Simulation,
+    /// Final state of all LPs.
+    pub processes: &'a Lps<NetworkLp>,
+    /// Events that were not carried out.
+    pub pending: &'a [Event<NetEvent>],
+    /// When the run ended.
+    pub end: Time,
+    /// Hash over the records.
+    pub records: Chain,
+    /// The tables `routers` and `hosts`.
+    pub drawing: [Table; 2],
+}
+
+/// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
+pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
+
+impl FinalState<'_> {
+    /// Everything measured.
+    pub fn outcome(self) -> Outcome {
+        let not_begun = self.not_begun();
+        let links = self.links(&not_begun);
+        let mut network = self.network(&not_begun);
+        network.links = links.rows() as u64;
+        let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
+        let (rank_rows, call_rows) = self.ranks(&mut jobs);
+        for job in &jobs {
+            network.latency_ps.merge(&job.latency_ps);
+            network.hops.merge(&job.hops);
+        }
+        let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
+        tables.extend(self.drawing);
+        Outcome {
+            network,
+            jobs,
+            tables,
+            records: self.records,
+        }
+    }
+
+    /// A router decides on a packet's turn ahead of time; what had not begun by the end is not to count.
+    pub fn not_begun(&self) -> NotBegun {
+        let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
+        let mut not_begun = NotBegun::default();
+        for event in self.pending {
+            let NetEvent::PacketArrived { port, packet, .. } = event.payload else {
+                continue;
+            };
+            let Identity::Router(router) = numbering.identity(event.source) else {
+                continue;
+            };
+            let from = match numbering.identity(event.target) {
+                Identity::Host(_) => network.topology.attachment(packet.destination).1,
+                Identity::Router(far) => match network.topology.peer(far, Port(port)) {
+                    Peer::Router(_, port) => port,
+                    Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
+                },
+                Identity::TerminationDetector => unreachable!("the overseer gets no packets"),
+            };
+            let link_end = numbering
+                .link_end(network, router, from)
+                .expect("a packet came through it");
+            let start = event.time - link_end.delay(network.rate(router, from).serialization(packet.bytes));
+            if start >= self.end {
+                let (packets, bytes) = not_begun.entry((router, from)).or_default();
+                *packets += 1;
+                *bytes += u64::from(packet.bytes);
+            }
+        }
+        not_begun
+    }
+
+    /// Use of a router's link up to the end.
+    fn used(&self, router: &Switch, port: Port, not_begun: &NotBegun) -> LinkUse {
+        let mut used = router.used(port.0, self.end);
+        if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
+            used.total.packets -= packets;
+            used.total.bytes -= bytes;
+            used.packets -= packets;
+            used.bytes -= bytes;
+        }
+        used
+    }
+
+    fn host(&self, host: HostId) -> &Host {
+        match &self.processes[self.simulation.numbering.host(host)] {
+            NetworkLp::Host(state) => state,
+            _ => unreachable!("hosts are hosts"),
+        }
+    }
+
+    fn switch(&self, router: RouterId) -> &Switch {
+        match &self.processes[self.simulation.numbering.router(router)] {
+            NetworkLp::Router(state) => &state.switch,
+            _ => unreachable!("routers are routers"),
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.processes.iter().filter_map(|process| match process {
+            NetworkLp::Host(host) => Some(host),
+            _ => None,
+        })
+    }
+
+    /// Span that loads and links are measured over.
+    fn measured(&self) -> Time {
+        self.end.saturating_sub(self.simulation.warmup)
+    }
+
+    fn network(&self, not_begun: &NotBegun) -> NetworkTotals {
+        let topology = self.simulation.network.topology.as_ref();
+        let (hosts, rails) = (self.simulation.network.hosts(), &self.simulation.network.rails);
+        let injection = self.simulation.network.injection_bits_per_s();
+        let per_host = u128::from(injection) * u128::from(self.measured().ps()) / 8_000_000_000_000;
+        let mut totals = NetworkTotals {
+            topology: topology.describe(),
+            hosts: u64::from(hosts),
+            rails: u64::from(rails.count()),
+            planes: u64::from(rails.planes()),
+            routers: u64::from(topology.routers()),
+            measured_ps: self.measured().ps(),
+            capacity_bytes: u64::try_from(per_host * u128::from(hosts)).unwrap_or(u64::MAX),
+            ..NetworkTotals::default()
+        };
+        for host in self.hosts() {
+            for rail in 0..rails.count() {
+                totals.packet_hops += host.injection_use(rail, self.end).total.packets;
+            }
+        }
+        for process in self.processes.iter() {
+            for counts in (0..self.simulation.jobs.len()).filter_map(|job| process.counts(job)) {
+                totals.packets_injected += counts.packets_injected;
+                totals.packets_delivered += counts.packets_delivered;
+                totals.bytes_delivered += counts.bytes_delivered;
+                totals.offered_bytes += counts.offered_bytes;
+                totals.accepted_bytes += counts.accepted_bytes;
+            }
+            let NetworkLp::Router(router) = process else {
+                continue;
+            };
+            for port in (0..topology.ports(router.switch.id())).map(Port) {
+                totals.packet_hops += self.used(&router.switch, port, not_begun).total.packets;
+            }
+        }
+        totals
+    }
+
+    /// The table of links: one row per direction of each cable.
+    fn links(&self, not_begun: &NotBegun) -> Table {
+        let network = &self.simulation.network;
+        let (topology, rails) = (network.topology.as_ref(), network.rails.count());
+        let routers = (0..topology.routers()).map(RouterId);
+        let routers: Vec<String> = routers
+            .map(|router| format!("router {} ({}) port ", router.0, topology.coordinates(router)))
+            .collect();
+        let name = |end: End| match end {
+            End::Host(host, _) if rails == 1 => format!("host {}", host.0),
+            End::Host(host, rail) => format!("host {} rail {rail}", host.0),
+            End::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
+        };
+        let measured = self.measured().ps();
+        let row = |(number, link): (usize, inventory::Link)| {
+            let used = match link.from {
+                End::Host(host, rail) => self.host(host).injection_use(rail, self.end),
+                End::Router(router, port) => self.used(self.switch(router), port, not_begun),
+            };
+            LinkRow {
+                from: name(link.from),
+                to: name(link.to),
+                bytes: used.bytes,
+                packets: used.packets,
+                busy_ps: used.busy.ps(),
+                busy_fraction: if measured == 0 {
+                    0.0
+                } else {
+                    used.busy.ps() as f64 / measured as f64
+                },
+                buffer_full_ps: used.buffer_full.ps(),
+                ..link.row(number, network)
+            }
+        };
+        // Never all rows at once beside their table: a million hosts have many millions of links.
+        results::rows::links(inventory::links(network).enumerate().map(row))
+    }
+
+    /// Totals of a job, but for what its ranks did.
+    fn job(&self, index: usize) -> JobTotals {
+        let job = &self.simulation.jobs[index];
+        let mut totals = JobTotals {
+            name: job.name.clone(),
+            kind: match &job.kind {
+                JobKind::Ranks(ranks) => ranks.kind.into(),
+                JobKind::Traffic(_) => "traffic".into(),
+            },
+            hosts: u64::from(job.host_count()),
+            repetitions: match &job.kind {
+                JobKind::Ranks(ranks) => ranks.repetitions,
+                JobKind::Traffic(_) => 1,
+            },
+            finished: true,
+            time_ps: self.end.saturating_sub(job.start).ps(),
+            ..JobTotals::default()
+        };
+        let mut latency = Histogram::default();
+        let mut hops = Histogram::default();
+        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
+            totals.messages += counts.messages;
+            totals.bytes += counts.bytes;
+            latency.merge(&counts.latency);
+            hops.merge(&counts.hops);
+        }
+        totals.latency_ps = latency;
+        totals.hops = hops;
+        totals
+    }
+
+    /// Rows of all ranks by job, and what they add to their jobs.
+    fn ranks(&self, jobs: &mut [JobTotals]) -> (Vec<RankRow>, Vec<CallRow>) {
+        let (mut rank_rows, mut call_rows) = (Vec::new(), Vec::new());
+        for (index, job) in self.simulation.jobs.iter().enumerate() {
+            let JobKind::Ranks(ranks) = &job.kind else {
+                continue;
+            };
+            let totals = &mut jobs[index];
+            let name: Arc<str> = job.name.as_str().into();
+            *totals = JobTotals {
+                ranks: ranks.hosts.len() as u64,
+                messages: 0,
+                bytes: 0,
+                time_ps: 0,
+                ..std::mem::take(totals)
+            };
+            for (rank, host) in ranks.hosts.iter().enumerate() {
+                let seat =
+                    &self.host(*host).ranks()[usize::from(self.simulation.seats.slot(job, rank as u32))];
+                let row = self.rank_row(&name, seat, *host, job.start);
+                totals.finished &= row.finished;
+                totals.time_ps = totals.time_ps.max(row.time_ps);
+                totals.compute_sum_ps += u128::from(row.compute_ps);
+                totals.mpi_sum_ps += u128::from(row.mpi_ps);
+                totals.messages += row.messages_sent + row.collective_messages_sent;
+                totals.bytes += row.bytes_sent + row.collective_bytes_sent;
+                rank_rows.push(row);
+                let calls = seat.state.iter().flat_map(|state| state.stats().calls());
+                call_rows.extend(calls.map(|call| CallRow {
+                    job: name.clone(),
+                    rank: rank as u32,
+                    call: call.call.name().into(),
+                    count: call.calls,
+                    time_ps: call.time.ps(),
+                }));
+            }
+        }
+        (rank_rows, call_rows)
+    }
+
+    fn rank_row(
+        &self,
+        job: &Arc<str>,
+        seat: &crate::lp::host::RankSlot,
+        host: HostId,
+        start: Time,
+    ) -> RankRow {
+        let stats = seat
+            .state
+            .as_ref()
+            .map(|state| state.stats().clone())
+            .unwrap_or_default();
+        RankRow {
+            job: job.clone(),
+            rank: seat.rank,
+            host: host.0,
+            finished: stats.finished_at.is_some(),
+            time_ps: stats.finished_at.unwrap_or(self.end).saturating_sub(start).ps(),
+            compute_ps: stats.compute.ps(),
+            mpi_ps: stats.communication().ps(),
+            messages_sent: stats.messages_sent,
+            bytes_sent: stats.bytes_sent,
+            messages_received: stats.messages_received,
+            bytes_received: stats.bytes_received,
+            collective_messages_sent: stats.collective_messages_sent,
+            collective_bytes_sent: stats.collective_bytes_sent,
+            collective_messages_received: stats.collective_messages_received,
+            collective_bytes_received: stats.collective_bytes_received,
+        }
+    }
+}

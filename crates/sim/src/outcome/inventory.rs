@@ -1,0 +1,168 @@
+//! The network as tables: its routers, hosts and links, which are known before anything happens.
+//!
+//! They are written when a run begins, so that one that is under way or was killed can be drawn. What links have
+//! carried, and their ends in words, are added at the end ([`crate::outcome::final_state`]).
+
+use std::io;
+
+use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
+use results::{Shelf, Table};
+use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
+
+use crate::setup::experiment::Network;
+use crate::setup::rails::EndPoint;
+
+/// Tables that are there from the beginning of a run.
+pub const KNOWN_BEFORE: &[&str] = &["hosts", "links", "routers"];
+
+/// Links of the largest networks whose tables are written early: as many as `fabricsim view` draws. Of larger ones
+/// that would take time and serve nobody.
+const MOST_LINKS: u64 = 1_500_000;
+
+/// One direction of a cable.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Its class, which says how fast it is.
+    pub class: LinkClass,
+    /// Name of its kind: links of hosts are `injection` and `ejection`.
+    pub name: &'static str,
+    /// Where it begins.
+    pub from: End,
+    /// Where it ends.
+    pub to: End,
+}
+
+/// Where a link begins or ends.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// One rail of a host.
+    Host(HostId, u32),
+    /// A port of a router.
+    Router(RouterId, Port),
+}
+
+/// All links in the order of their numbers: injection links by host and rail, then each router's by port.
+pub fn links(network: &Network) -> impl Iterator<Item = Link> + '_ {
+    let topology = network.topology.as_ref();
+    let rails = network.rails.count();
+    let hosts = (0..network.hosts()).map(HostId);
+    let injection = hosts.flat_map(move |host| (0..rails).map(move |rail| (host, rail)));
+    let injection = injection.map(|(host, rail)| {
+        let (router, port) = network.attachment(host, rail);
+        Link {
+            class: topology::HOST_LINK,
+            name: "injection",
+            from: End::Host(host, rail),
+            to: End::Router(router, port),
+        }
+    });
+    let names = topology.link_classes();
+    let ports =
+        |router| (0..topology.ports(RouterId(router))).map(move |port| (RouterId(router), Port(port)));
+    let others = (0..topology.routers()).flat_map(ports);
+    let others = others.filter_map(move |(router, port)| {
+        let class = topology.link_class(router, port);
+        let (name, to) = match topology.peer(router, port) {
+            Peer::Unwired => return None,
+            Peer::Host(end_point) => {
+                let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
+                ("ejection", End::Host(host, rail))
+            }
+            Peer::Router(far, far_port) => (names[usize::from(class.0)], End::Router(far, far_port)),
+        };
+        Some(Link {
+            class,
+            name,
+            from: End::Router(router, port),
+            to,
+        })
+    });
+    injection.chain(others)
+}
+
+impl Link {
+    /// Its row, as far as it is known before the run.
+    pub fn row(&self, number: usize, network: &Network) -> LinkRow {
+        let (from_kind, from_id, from_port) = self.from.numbers();
+        let (to_kind, to_id, to_port) = self.to.numbers();
+        LinkRow {
+            link: number as u32,
+            class: self.name.into(),
+            from_kind: from_kind.into(),
+            from_id,
+            from_port,
+            to_kind: to_kind.into(),
+            to_id,
+            to_port,
+            bandwidth_bits_per_s: network.links[usize::from(self.class.0)].bandwidth.bits_per_s,
+            ..LinkRow::default()
+        }
+    }
+}
+
+impl End {
+    /// Kind, number, and port or rail.
+    fn numbers(self) -> (&'static str, u32, u32) {
+        match self {
+            End::Host(host, rail) => ("host", host.0, rail),
+            End::Router(router, port) => ("router", router.0, port.0.into()),
+        }
+    }
+}
+
+/// Where routers and hosts are drawn: the tables `routers` and `hosts`.
+pub fn drawing(network: &Network) -> [Table; 2] {
+    let topology = network.topology.as_ref();
+    let drawing = Drawing::of(topology);
+    let routers: Vec<RouterId> = (0..network.hosts())
+        .map(|host| network.attachment(HostId(host), 0).0)
+        .collect();
+    let mut hosts_of = vec![0u32; drawing.routers.len()];
+    for router in &routers {
+        hosts_of[router.0 as usize] += 1;
+    }
+    let mut placed = vec![0u32; drawing.routers.len()];
+    let host_rows = routers.iter().enumerate().map(|(host, router)| {
+        let index = router.0 as usize;
+        let (x, y) = drawing.host(*router, placed[index], hosts_of[index]);
+        placed[index] += 1;
+        HostRow {
+            host: host as u32,
+            router: router.0,
+            x,
+            y,
+        }
+    });
+    let hosts = results::rows::hosts(host_rows);
+    let router_rows = drawing
+        .routers
+        .iter()
+        .enumerate()
+        .map(|(router, spot)| RouterRow {
+            router: router as u32,
+            label: topology.coordinates(RouterId(router as u32)),
+            group: spot.group,
+            x: spot.x,
+            y: spot.y,
+            hosts: hosts_of[router],
+        });
+    [results::rows::routers(router_rows), hosts]
+}
+
+/// Writes what is known for readers of a run under way, unless the network is too large to be drawn.
+///
+/// # Errors
+/// The system refuses.
+pub fn write(network: &Network, drawing: &[Table; 2], shelf: &Shelf) -> io::Result<()> {
+    let topology = network.topology.as_ref();
+    let ports = (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
+    let injection = u64::from(network.hosts()) * u64::from(network.rails.count());
+    if injection + ports.sum::<u64>() > MOST_LINKS {
+        return Ok(());
+    }
+    for table in drawing {
+        shelf.put_table(table)?;
+    }
+    let links = links(network).enumerate();
+    shelf.put_rows(links.map(|(number, link)| link.row(number, network)), LINK_LATER)
+}

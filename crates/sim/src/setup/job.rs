@@ -1,0 +1,518 @@
+//! Jobs: what runs on the network, on which hosts, and who sits on a host.
+//!
+//! In which order a job takes hosts is said by its [placement](crate::setup::placement), and which rank sits on which
+//! of them by its [mapping](crate::setup::mapping).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use config::Section;
+use des::{RandomStream, Time};
+use mpi::ComputeRule;
+use topology::HostId;
+use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext, Random, SizeDistribution};
+use workload::{Interpreters, Workload};
+
+use crate::Error;
+use crate::setup::experiment::{Network, read_start};
+use crate::setup::geometry::HostGeometry;
+use crate::setup::mapping;
+use crate::setup::placement::{self, Order, Site};
+
+/// Most repetitions of a job: more would not end.
+const MAX_REPETITIONS: u64 = 1_000_000_000;
+
+/// One application or one kind of synthetic traffic.
+pub struct Job {
+    /// Name in results.
+    pub name: String,
+    /// When it begins.
+    pub start: Time,
+    /// What it does.
+    pub kind: JobKind,
+}
+
+/// The two kinds of jobs.
+pub enum JobKind {
+    /// MPI ranks; ends by itself.
+    Ranks(RankJob),
+    /// Synthetic traffic; goes on until the run ends.
+    Traffic(TrafficJob),
+}
+
+/// A job of MPI ranks.
+#[derive(Clone)]
+pub struct RankJob {
+    /// What they do; all repetitions of it.
+    pub workload: Arc<dyn Workload>,
+    /// How often they do it, for people.
+    pub repetitions: u64,
+    /// Where that comes from: [`workload::Source::kind`], for people.
+    pub kind: &'static str,
+    /// What they share.
+    pub mpi: Arc<mpi::MpiJob>,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+    /// The place of each rank among the ranks of its host.
+    slots: Vec<u16>,
+}
+
+/// Synthetic traffic between hosts.
+pub struct TrafficJob {
+    /// Who sends to whom.
+    pattern: Box<dyn Pattern>,
+    /// When.
+    arrival: Box<dyn Arrival>,
+    /// How large messages are.
+    size: Box<dyn SizeDistribution>,
+    /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
+    pub load: f64,
+    /// Its hosts; none: all of them.
+    hosts: Option<Vec<HostId>>,
+    /// Number of its hosts.
+    pub host_count: u32,
+}
+
+impl Job {
+    /// Whether another process that reads the same experiment finds the same job.
+    pub(crate) fn reopens(&self) -> bool {
+        match &self.kind {
+            JobKind::Ranks(ranks) => ranks.workload.reopens(),
+            JobKind::Traffic(_) => true,
+        }
+    }
+
+    /// Whether it is synthetic traffic.
+    pub(crate) fn is_traffic(&self) -> bool {
+        matches!(self.kind, JobKind::Traffic(_))
+    }
+
+    /// Number of hosts that it uses.
+    pub fn host_count(&self) -> u32 {
+        match &self.kind {
+            JobKind::Traffic(traffic) => traffic.host_count,
+            JobKind::Ranks(ranks) => {
+                let mut hosts = ranks.hosts.clone();
+                hosts.sort_unstable();
+                hosts.dedup();
+                hosts.len() as u32
+            }
+        }
+    }
+}
+
+impl RankJob {
+    /// Ranks of `workload`, each on the host of its number in `hosts`; several may share a host. No two
+    /// jobs of an experiment may share one.
+    ///
+    /// # Errors
+    /// Not one host for each rank, or communicators that contradict each other.
+    pub fn new(
+        workload: Arc<dyn Workload>,
+        settings: mpi::MpiSettings,
+        hosts: Vec<HostId>,
+    ) -> Result<RankJob, mpi::ReplayError> {
+        let ranks = workload.ranks();
+        if hosts.len() != ranks as usize {
+            let message = format!("{} hosts are given for {ranks} ranks", hosts.len());
+            return Err(mpi::ReplayError::Job(message));
+        }
+        let mut seats: BTreeMap<HostId, u16> = BTreeMap::new();
+        let mut slots = Vec::with_capacity(hosts.len());
+        for host in &hosts {
+            let seat = seats.entry(*host).or_default();
+            slots.push(*seat);
+            *seat += 1;
+        }
+        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
+        Ok(RankJob {
+            workload,
+            repetitions: 1,
+            kind: "program",
+            mpi: Arc::new(mpi),
+            hosts,
+            slots,
+        })
+    }
+}
+
+impl TrafficJob {
+    /// Who sends to whom, by the numbers of the job's hosts.
+    pub(crate) fn pattern(&self) -> &dyn Pattern {
+        self.pattern.as_ref()
+    }
+
+    /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
+    /// be zero.
+    pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
+        Time(self.arrival.gap_ps(index, random))
+    }
+
+    /// Where message number `index` of the job's host number `source` goes; none: this host never sends.
+    pub fn destination(&self, source: u32, index: u64, random: &mut dyn Random) -> Option<HostId> {
+        let to = self.pattern.destination(source, self.host_count, index, random)?;
+        Some(self.host(to))
+    }
+
+    /// Mean size of a message in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        self.size.mean().as_f64()
+    }
+
+    /// Bytes of the next message.
+    pub fn bytes(&self, random: &mut dyn Random) -> u64 {
+        self.size.bytes(random)
+    }
+
+    /// The host of a number in the job.
+    pub fn host(&self, number: u32) -> HostId {
+        match &self.hosts {
+            None => HostId(number),
+            Some(hosts) => hosts[number as usize],
+        }
+    }
+
+    /// Calls `each` with the destinations of the job's host number `source` and their shares of what it sends,
+    /// which add up to 1; with none, if it is silent.
+    pub fn shares(&self, source: u32, each: &mut dyn FnMut(HostId, f64)) {
+        let each = &mut |to, share| each(self.host(to), share);
+        self.pattern.shares(source, self.host_count, each);
+    }
+}
+
+/// Who sits on a host, looked up by host.
+pub struct HostOccupants {
+    /// First seat of each host, and the number of seats at the end.
+    first: Vec<u32>,
+    /// Job and rank of each seat.
+    seats: Vec<(u16, u32)>,
+    /// By job: the number of each host among the job's, for traffic on part of the hosts.
+    sources: Vec<Sources>,
+}
+
+enum Sources {
+    /// Not a traffic job.
+    None,
+    All,
+    /// By host; `u32::MAX`: not one of the job's.
+    Some(Vec<u32>),
+}
+
+impl HostOccupants {
+    /// Looks through all jobs.
+    pub fn new(jobs: &[Job], hosts: u32) -> HostOccupants {
+        let mut seats: Vec<(HostId, u16, u32)> = Vec::new();
+        let mut sources = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            match &job.kind {
+                JobKind::Ranks(ranks) => {
+                    sources.push(Sources::None);
+                    seats.extend(
+                        ranks
+                            .hosts
+                            .iter()
+                            .enumerate()
+                            .map(|(rank, host)| (*host, index as u16, rank as u32)),
+                    );
+                }
+                JobKind::Traffic(traffic) => sources.push(match &traffic.hosts {
+                    None => Sources::All,
+                    Some(members) => {
+                        let mut numbers = vec![u32::MAX; hosts as usize];
+                        for (number, host) in members.iter().enumerate() {
+                            numbers[host.0 as usize] = number as u32;
+                        }
+                        Sources::Some(numbers)
+                    }
+                }),
+            }
+        }
+        seats.sort_unstable();
+        assert!(
+            seats.windows(2).all(|s| s[0].0 != s[1].0 || s[0].1 == s[1].1),
+            "no two jobs share a host"
+        );
+        let first = (0..=hosts)
+            .map(|host| seats.partition_point(|s| s.0.0 < host) as u32)
+            .collect();
+        HostOccupants {
+            first,
+            seats: seats.into_iter().map(|(_, job, rank)| (job, rank)).collect(),
+            sources,
+        }
+    }
+
+    /// Job and rank of all who sit on a host.
+    pub fn ranks(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
+        let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
+        self.seats[from as usize..to as usize].iter().copied()
+    }
+
+    /// Hosts that somebody sits on.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + '_ {
+        let taken = |window: &[u32]| window[0] != window[1];
+        (0..)
+            .map(HostId)
+            .zip(self.first.windows(2))
+            .filter_map(move |(host, window)| taken(window).then_some(host))
+    }
+
+    /// Job, and number of the host among the job's, of all traffic that a host makes.
+    pub fn sources(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.sources.iter().enumerate().filter_map(move |(job, sources)| {
+            let number = match sources {
+                Sources::None => return None,
+                Sources::All => host.0,
+                Sources::Some(numbers) => numbers[host.0 as usize],
+            };
+            (number != u32::MAX).then_some((job as u16, number))
+        })
+    }
+
+    /// The place of a rank among those of its host.
+    pub fn slot(&self, job: &Job, rank: u32) -> u16 {
+        match &job.kind {
+            JobKind::Ranks(ranks) => ranks.slots[rank as usize],
+            JobKind::Traffic(_) => unreachable!("only jobs with ranks have seats"),
+        }
+    }
+}
+
+/// Hands out hosts.
+struct HostAllocator<'a> {
+    taken: Vec<bool>,
+    network: &'a Network,
+    seed: u64,
+    /// What paths are relative to.
+    folder: &'a Path,
+    interpreters: Interpreters<'a>,
+}
+
+/// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
+///
+/// # Errors
+/// No job at all, a wrong key or value, a trace that cannot be read, more ranks than fit.
+pub fn read_jobs(
+    root: &Section,
+    network: &Network,
+    mpi: &mpi::MpiSettings,
+    seed: u64,
+    folder: &Path,
+    interpreters: Interpreters<'_>,
+) -> Result<Vec<Job>, Error> {
+    let sections = root.sections("job")?;
+    if sections.is_empty() {
+        return Err(root
+            .error(
+                "job",
+                "missing: nothing runs on this network; expected at least one [[job]]",
+            )
+            .into());
+    }
+    if sections.len() > usize::from(u16::MAX) {
+        return Err(root.error("job", "more than 65535 jobs").into());
+    }
+    let hosts = network.hosts() as usize;
+    let mut rooms = HostAllocator {
+        taken: vec![false; hosts],
+        network,
+        seed,
+        folder,
+        interpreters,
+    };
+    let mut jobs: Vec<Option<Job>> = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        let ranks = match (section.has("traffic"), section.has("workload")) {
+            (false, true) => Some(read_job(section, index, |s| rooms.read_ranks(s, index, mpi))?),
+            (true, false) => None,
+            _ => {
+                let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
+                let message = format!(
+                    "expected either traffic = {{ pattern = ... }}, or workload = {{ ... }} with one of {}",
+                    sources.join(", ")
+                );
+                return Err(section.error("", message).into());
+            }
+        };
+        jobs.push(ranks);
+    }
+    for (index, section) in sections.iter().enumerate() {
+        if jobs[index].is_none() {
+            jobs[index] = Some(read_job(section, index, |s| rooms.read_traffic(s, index))?);
+        }
+    }
+    Ok(jobs.into_iter().flatten().collect())
+}
+
+fn read_job(
+    section: &Section,
+    index: usize,
+    kind: impl FnOnce(&Section) -> Result<JobKind, Error>,
+) -> Result<Job, Error> {
+    Ok(Job {
+        name: section.or("name", format!("job{index}"))?,
+        start: read_start(section)?,
+        kind: kind(section)?,
+    })
+}
+
+impl HostAllocator<'_> {
+    fn read_ranks(
+        &mut self,
+        section: &Section,
+        index: usize,
+        mpi: &mpi::MpiSettings,
+    ) -> Result<JobKind, Error> {
+        let source = section.section("workload")?;
+        let workload = workload::read(source, self.folder, self.interpreters)?;
+        let mut settings = mpi.clone();
+        settings.compute = ComputeRule::read(section, &workload.regions())?;
+        let repetitions: u64 = section.or("repetitions", 1)?;
+        if !(1..=MAX_REPETITIONS).contains(&repetitions) {
+            let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
+            return Err(section.error("repetitions", message).into());
+        }
+        let ranks = workload.ranks();
+        let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
+        let seating = mapping::seats(section, ranks, self.folder, stream)?;
+        let order = self.order(section, index, self.free())?;
+        let (needed, free) = (seating.host_count() as usize, order.hosts.len());
+        if needed > free {
+            let per_host = seating.per_host;
+            let message = match order.is_named {
+                true => format!(
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but the placement names {free}"
+                ),
+                false => format!(
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free",
+                    self.taken.len()
+                ),
+            };
+            let key = if order.is_named { "placement" } else { "workload" };
+            return Err(section.error(key, message).into());
+        }
+        let hosts: Vec<HostId> = seating
+            .hosts
+            .iter()
+            .map(|host| order.hosts[*host as usize])
+            .collect();
+        for host in &hosts {
+            self.taken[host.0 as usize] = true;
+        }
+        let workload = workload::repeated(workload, repetitions);
+        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
+        let kind = workload::named(source)?.kind;
+        Ok(JobKind::Ranks(RankJob {
+            repetitions,
+            kind,
+            ..job
+        }))
+    }
+
+    fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {
+        let (network, folder) = (self.network, self.folder);
+        let traffic = section.section("traffic")?;
+        let hosts = self.traffic_hosts(section, index)?;
+        let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
+        if host_count < 2 {
+            return Err(section
+                .error(
+                    "hosts",
+                    format!("traffic between {host_count} hosts; expected at least 2"),
+                )
+                .into());
+        }
+        let geometry = HostGeometry::new(network);
+        let all_in_order =
+            |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
+        let is_whole = hosts.as_ref().is_none_or(all_in_order);
+        let mut place = PatternContext {
+            hosts: host_count,
+            network: is_whole.then_some(&geometry as &dyn Geometry),
+            folder,
+            random: &mut Drawn(RandomStream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
+        };
+        let pattern = workload::traffic::pattern(traffic, &mut place)?;
+        let arrival = workload::traffic::arrival(traffic)?;
+        let size = workload::traffic::size::size(traffic, u64::from(network.packet), folder)?;
+        let load: f64 = traffic.required("load")?;
+        if !(load > 0.0 && load <= 1.0) {
+            let message = format!(
+                "{load} is out of range; expected a fraction of the injection bandwidth, 0 < load <= 1"
+            );
+            return Err(traffic.error("load", message).into());
+        }
+        let injection = network.injection_bits_per_s();
+        let pace =
+            OfferedLoad::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
+        Ok(JobKind::Traffic(TrafficJob {
+            pattern,
+            arrival: (arrival.build)(traffic, &pace)?,
+            size,
+            load,
+            hosts,
+            host_count,
+        }))
+    }
+
+    /// `hosts = "all"`, `"free"` (those without ranks) or a number of them; none: all, in their order.
+    fn traffic_hosts(&self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
+        let all = self.taken.len();
+        let everywhere = || (0..all as u32).map(HostId).collect();
+        if section.has("hosts")
+            && let Ok(count) = section.required::<u32>("hosts")
+        {
+            let Order { mut hosts, is_named } = self.order(section, index, everywhere())?;
+            if count as usize > hosts.len() {
+                let message = match is_named {
+                    true => format!("the placement names {} hosts", hosts.len()),
+                    false => format!("the network has {all} hosts"),
+                };
+                return Err(section.error("hosts", message).into());
+            }
+            hosts.truncate(count as usize);
+            return Ok(Some(hosts));
+        }
+        match section.choice("hosts", "all", &["all", "free"])? {
+            "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
+            _ => {
+                // The order of all hosts is theirs, whatever the placement, unless it says which they are.
+                let order = self.order(section, index, everywhere())?;
+                Ok(order.is_named.then_some(order.hosts))
+            }
+        }
+    }
+
+    /// Hosts without ranks.
+    fn free(&self) -> Vec<HostId> {
+        let hosts = (0..self.taken.len() as u32).map(HostId);
+        hosts.filter(|host| !self.taken[host.0 as usize]).collect()
+    }
+
+    /// These hosts in the order of the job's placement.
+    fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<Order, Error> {
+        let mut site = Site {
+            free,
+            hosts: self.taken.len() as u32,
+            geometry: &HostGeometry::new(self.network),
+            folder: self.folder,
+            random: RandomStream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
+        };
+        Ok(placement::order(section, &mut site)?)
+    }
+}
+
+/// Streams that no LP has, one for each of up to 2^16 jobs downwards: LPs are numbered from 0.
+const PLACEMENT_STREAMS: u32 = u32::MAX;
+const PATTERN_STREAMS: u32 = u32::MAX - (1 << 16);
+const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
+
+/// A stream, as patterns draw from it when they are built.
+struct Drawn(RandomStream);
+
+impl Random for Drawn {
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}

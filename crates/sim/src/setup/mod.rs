@@ -1,0 +1,11 @@
+//! From the experiment file to the parts: network, jobs, placement, and what `check` and `list` say of them.
+
+pub mod check;
+pub mod experiment;
+pub mod geometry;
+pub mod job;
+pub mod listing;
+pub mod mapping;
+pub mod named;
+pub mod placement;
+pub mod rails;

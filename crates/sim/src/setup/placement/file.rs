@@ -1,0 +1,18 @@
+//! Hosts from a file: one number on each line, in the order in which they are taken. Empty lines, and what
+//! follows a `#`, are skipped.
+
+use super::Placement;
+use crate::setup::named::numbers;
+
+pub(super) const KIND: Placement = Placement {
+    name: "file",
+    summary: "the hosts that a file lists, one number on each line",
+    parameters: &[("file", "path, relative to the experiment's file; required")],
+    names_hosts: true,
+    order: |section, site| {
+        let file: String = section.required("file")?;
+        let numbers = numbers(site.folder, &file).map_err(|message| section.error("file", message))?;
+        let named = |(line, number)| (format!("{file}:{line}"), u64::from(number));
+        site.named(section, "file", numbers.into_iter().map(named).collect())
+    },
+};
