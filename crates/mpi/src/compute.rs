@@ -88,7 +88,7 @@ impl ComputeRule {
         let each: Option<Duration> = table.optional("each")?;
         let mut rule = match each {
             Some(_) if table.has("scale") => {
-                return Err(table.error("each", "stands with scale; expected one of the two"));
+                return Err(table.error("each", "conflicts with scale; expected one of the two"));
             }
             Some(each) => ComputeRule::each(Time(each.ps)),
             None => {
@@ -99,7 +99,7 @@ impl ComputeRule {
         let by_region = table.section("regions")?;
         for name in by_region.keys() {
             if regions.is_empty() {
-                let message = "this workload does not tell parts of its code apart; expected no regions";
+                let message = "this workload distinguishes no regions of its code; expected no regions";
                 return Err(by_region.error(&name, message));
             }
             // A region name may have several numbers.
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "compute = { scale = 2.0, each = \"1 us\" }",
-                "compute.each: stands with scale",
+                "compute.each: conflicts with scale",
             ),
             ("compute = { each = 10 }", "compute.each: 10 has no unit"),
             ("compute = { factor = 2.0 }", "unknown key 'factor'"),
@@ -275,7 +275,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            message.contains("does not tell parts of its code apart"),
+            message.contains("distinguishes no regions of its code"),
             "{message}"
         );
     }

@@ -65,7 +65,7 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         if message.request == NO_REQUEST {
-            return Err(self.contract_error(format!("nobody asked for {message:?}")));
+            return Err(self.contract_error(format!("it received the unrequested {message:?}")));
         }
         let (moved, answer) = (payload(message.bytes), message.kind == MessageKind::Put);
         if answer {

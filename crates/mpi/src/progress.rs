@@ -116,7 +116,7 @@ impl Rank {
             request.info.kind == RequestKind::Send && request.matched && !request.complete
         });
         if !under_way {
-            return Err(self.contract_error(format!("no data of request handle {handle} was under way")));
+            return Err(self.contract_error(format!("no data of request handle {handle} was in flight")));
         }
         self.complete(handle, now, out)
     }

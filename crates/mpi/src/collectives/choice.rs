@@ -162,7 +162,7 @@ impl SelectionRule {
         let below: Option<Bytes> = section.optional("below")?;
         if below.is_some() && !variant.has_size() {
             let why = format!(
-                "the ranks of an {} do not know each other's sizes, so that they could not choose alike; leave out below",
+                "the ranks of an {} do not know each other's sizes and could select different algorithms; leave out below",
                 variant.name()
             );
             return Err(section.error("below", why));
@@ -271,7 +271,7 @@ impl AlgorithmSelection {
                         return Err(tables[others.len()].error("", why));
                     }
                     if let Some(early) = others.iter().position(SelectionRule::is_unconditional) {
-                        let why = "this rule holds for all calls, so that those after it never do";
+                        let why = "this rule holds for all calls, so later rules have no effect";
                         return Err(tables[early].error("", why));
                     }
                 }
@@ -526,7 +526,7 @@ mod tests {
             ),
             (
                 "allreduce = [{ algorithm = \"ring\" }, { algorithm = \"ring\" }]",
-                "those after it never do",
+                "later rules have no effect",
             ),
             ("allreduce = [{ algorithm = \"rong\" }]", "did you mean 'ring'"),
             ("allreduce = [{ below = 3, algorithm = \"ring\" }]", "has no unit"),

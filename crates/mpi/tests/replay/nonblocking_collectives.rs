@@ -223,8 +223,8 @@ fn as_many_as_can_be_told_apart_are_under_way_at_once() {
     let refused = run(settings(), fixed(), vec![start(1025), vec![]]).map(|_| ());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "rank 0: MPI_Ibarrier: 1024 collectives of communicator 0 are under way, more than this simulator tells \
-         apart; wait for some of them first"
+        "rank 0: MPI_Ibarrier: 1024 collectives of communicator 0 are in progress, more than the simulator \
+         distinguishes; wait for some of them first"
     );
     // With waits between them there may be any number.
     let program: Vec<Operation> = (0..3000)

@@ -523,7 +523,7 @@ impl DumpiAssembly<'_> {
                 Some(chosen) if callers == group.len() => children.push((None, chosen)),
                 _ => {
                     let message = format!(
-                        "{callers} of the {} ranks of the group give this group",
+                        "{callers} of the {} ranks of the group name this group",
                         group.len()
                     );
                     return Err(self.error(group[0], message));

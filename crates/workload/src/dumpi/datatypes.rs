@@ -97,12 +97,12 @@ impl Datatypes {
             Some(TypeSize::Bytes(bytes)) => *bytes,
             Some(TypeSize::Unknown(call)) => {
                 return Err(format!(
-                    "the size of datatype {handle}, made by {call}, cannot be told from the trace"
+                    "the size of datatype {handle}, made by {call}, is not known from the trace"
                 ));
             }
             None => {
                 return Err(format!(
-                    "the size of datatype {handle} cannot be told from the trace: no recorded call makes it or says its size"
+                    "the size of datatype {handle} is not known from the trace: no recorded call makes it or says its size"
                 ));
             }
         };

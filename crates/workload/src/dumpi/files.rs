@@ -86,7 +86,7 @@ impl DumpiFile {
         }
         if !complete || magic != MAGIC {
             return Err(
-                "is no rank's file of a DUMPI trace: it does not begin with ff aa dd 44 55 4d 50 49, or is too short"
+                "is not a rank's file of a DUMPI trace: it does not begin with ff aa dd 44 55 4d 50 49, or is too short"
                     .into(),
             );
         }
@@ -232,7 +232,7 @@ fn read_meta(meta: &Path) -> Result<(u32, PathBuf), String> {
         .parse()
         .ok()
         .filter(|n| *n > 0)
-        .ok_or_else(|| format!("numprocs={ranks} is no number of ranks"))?;
+        .ok_or_else(|| format!("numprocs={ranks} is not a number of ranks"))?;
     let folder = meta.parent().unwrap_or(Path::new(""));
     let own = meta.with_extension("");
     let written = value("fileprefix").unwrap_or_default();

@@ -53,7 +53,7 @@ fn notes(archive: &DumpiArchive, unfinished: &Unfinished, internal: u64) -> Vec<
     let counted = [
         (
             totals.by_threads,
-            "calls were made by other threads than the first; they are replayed as recorded, as if one thread had made all",
+            "calls were made by other threads than the first; they are replayed in recorded order, as calls of one thread",
         ),
         (
             unfinished.open,
@@ -65,11 +65,11 @@ fn notes(archive: &DumpiArchive, unfinished: &Unfinished, internal: u64) -> Vec<
         ),
         (
             unfinished.wildcards,
-            "receives are from any source or with any tag, and were recorded without a status; they take what comes first",
+            "receives are from any source or with any tag, and were recorded without a status; they take the first message",
         ),
         (
             internal,
-            "collective operations are those inside calls that make or free communicators and windows, as in MPICH",
+            "collective operations are internal to calls that create or free communicators and windows, as in MPICH",
         ),
         (
             calls_of("MPI_File_") + calls_of("MPIO_"),
@@ -80,7 +80,7 @@ fn notes(archive: &DumpiArchive, unfinished: &Unfinished, internal: u64) -> Vec<
     if totals.version > [13, 0, 0] {
         let [major, minor, patch] = totals.version;
         notes.push(format!(
-            "written by version {major}.{minor}.{patch} of the library, which is newer than what this reader was made for (13.0.0)"
+            "written by version {major}.{minor}.{patch} of the library, which is newer than the latest known version (13.0.0)"
         ));
     }
     notes

@@ -515,7 +515,7 @@ fn broken_calls_are_named() {
         (one("MPI_Send", &[N(1), N(INT), N(1), N(-7), N(WORLD)]), "tag -7"),
         (
             one("MPI_Send", &[N(1), N(30), N(1), N(7), N(WORLD)]),
-            "MPI_Send at byte 16: the size of datatype 30 cannot be told from the trace: no recorded call makes it",
+            "MPI_Send at byte 16: the size of datatype 30 is not known from the trace: no recorded call makes it",
         ),
         (
             one(
@@ -534,7 +534,7 @@ fn broken_calls_are_named() {
                 ],
             )
             .call("MPI_Bcast", &[N(1), N(30), N(0), N(WORLD)]),
-            "the size of datatype 30, made by MPI_Type_create_darray, cannot be told",
+            "the size of datatype 30, made by MPI_Type_create_darray, is not known",
         ),
         (
             one("MPI_Bcast", &[N(1), N(INT), N(2), N(WORLD)]),
@@ -897,7 +897,7 @@ fn broken_files_are_named() {
         ),
         (
             &|folder| fs::write(folder.join("app.meta"), "numprocs=-3\n").unwrap(),
-            "/app.meta: numprocs=-3 is no number of ranks",
+            "/app.meta: numprocs=-3 is not a number of ranks",
         ),
         (
             &|folder| fs::write(folder.join("app.meta"), "numproc=3\n").unwrap(),
@@ -909,11 +909,11 @@ fn broken_files_are_named() {
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes.truncate(11)),
-            "/app-0001.bin: rank 1: is no rank's file of a DUMPI trace",
+            "/app-0001.bin: rank 1: is not a rank's file of a DUMPI trace",
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes[1] = 0),
-            "/app-0001.bin: rank 1: is no rank's file of a DUMPI trace",
+            "/app-0001.bin: rank 1: is not a rank's file of a DUMPI trace",
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes[..8].reverse()),

@@ -37,9 +37,9 @@ impl MessageCounts {
             None => Ok(()),
             Some((rank, (sends, receives))) => {
                 let what = if sends > receives {
-                    "messages would lie there for ever"
+                    "some messages would never be received"
                 } else {
-                    "receives would wait for ever"
+                    "some receives would never complete"
                 };
                 let message = format!("{sends} messages are sent to it, but it receives {receives}: {what}");
                 Err((*rank, message))

@@ -244,7 +244,7 @@ impl ScheduleGraph {
         let fixed = HEAD_BYTES + 4 * u64::from(roots) + OPERATION_BYTES * u64::from(operations);
         let left = block.len().checked_sub(fixed).ok_or_else(|| {
             format!(
-                "the schedule is cut off: {operations} operations, of which {roots} follow none, take {fixed} bytes, and there \
+                "the schedule is cut off: {operations} operations, {roots} of them without prerequisites, take {fixed} bytes, and there \
                  are {}",
                 block.len()
             )

@@ -140,7 +140,7 @@ impl GoalProgram {
             let ascends = place == 0 || self.graph.root(place - 1)? < Some(root);
             if node.prerequisites > 0 || !ascends {
                 return Err(format!(
-                    "operation {root} is not where those that follow none are listed: the file is damaged"
+                    "operation {root} is missing in the list of operations without prerequisites: the file is damaged"
                 ));
             }
             if class_of(node) == class {
@@ -183,7 +183,7 @@ impl GoalProgram {
     fn start(&mut self, number: u32, node: GoalNode) -> Result<(), String> {
         self.started += 1;
         if self.started > self.graph.operations {
-            return Err("more operations can start than there are: the file is damaged".into());
+            return Err("more operations start than the schedule has: the file is damaged".into());
         }
         let (cpu, nic) = *self.first_units.get_or_insert((node.cpu, node.nic));
         self.several_units.0 |= cpu != node.cpu;
@@ -203,7 +203,7 @@ impl GoalProgram {
                 requests: Vec::new(),
             });
             partial.left = partial.left.checked_sub(1).ok_or_else(|| {
-                format!("operation {number} follows more operations than it says: the file is damaged")
+                format!("operation {number} has more prerequisites than it declares: the file is damaged")
             })?;
             partial.requests.extend(request);
             if partial.left > 0 {
@@ -248,7 +248,7 @@ impl GoalProgram {
         if self.started < operations {
             let among = self.partial.keys().next();
             return Err(format!(
-                "{} of {operations} operations can never start, because they wait for each other in a circle{}",
+                "{} of {operations} operations can never start, because they depend on each other in a cycle{}",
                 operations - self.started,
                 among.map_or(String::new(), |n| format!(" (operation {n} is behind it)"))
             ));
@@ -312,7 +312,7 @@ pub fn check(node: GoalNode, ranks: u32) -> Result<(), String> {
         ));
     }
     if node.kind == NodeKind::Send && node.tag == ANY {
-        return Err("a send with any tag (-1); expected a number, only a recv can take any".into());
+        return Err("a send with any tag (-1); expected a number, only a recv accepts any tag".into());
     }
     Ok(())
 }

@@ -102,20 +102,17 @@ impl ScheduleTotals {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["a schedule has no recorded times: its span is given as 0".to_string()];
+        let mut notes = vec!["a schedule has no recorded times; its span is 0".to_string()];
         let counted = [
             (
                 self.several_cpus,
-                "ranks use several CPUs; each rank is replayed on one, which does one thing after the other",
+                "ranks use several CPUs; each rank is replayed on one CPU, sequentially",
             ),
             (
                 self.several_nics,
-                "ranks name several NICs; the experiment's rails decide which is used",
+                "ranks name several NICs; the rails of the experiment determine the NIC",
             ),
-            (
-                self.wildcards,
-                "receives take a message from any rank or of any tag",
-            ),
+            (self.wildcards, "receives accept any source or any tag"),
         ];
         notes.extend(counted_notes(counted));
         if self.sent_bytes != self.received_bytes {

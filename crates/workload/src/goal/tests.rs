@@ -185,7 +185,7 @@ fn errors_name_line_and_rank() {
         ),
         (
             "a: calc 1\nb: calc 1\na requires b\nb irequires a",
-            "rank 0: line 3: operations wait for each other in a circle; they are in the lines 3, 4",
+            "rank 0: line 3: operations depend on each other in a cycle; they are in the lines 3, 4",
         ),
         ("a: calc 1\na requires a", "they are in the lines 3"),
         (
@@ -220,7 +220,7 @@ fn errors_name_line_and_rank() {
         ),
         (
             "recv 1b from 1",
-            "rank 0: 0 messages are sent to it, but it receives 1: receives would wait for ever",
+            "rank 0: 0 messages are sent to it, but it receives 1: some receives would never complete",
         ),
         ("/* no end", "rank 0: line 3: this comment has no end"),
     ] {
@@ -241,7 +241,7 @@ fn errors_name_line_and_rank() {
         ("num_ranks 1\nrank 1 {", "line 2: rank 1, but num_ranks is 1"),
         (
             "num_ranks 1\nrank 0 {\n}\nrank 0 {\n}",
-            "line 4: rank 0 is here for the second time; the first is in line 2",
+            "line 4: rank 0 is a duplicate; the first one is in line 2",
         ),
         (
             "num_ranks 1\nrank 0 {\ncalc 1",
@@ -328,7 +328,7 @@ fn a_damaged_binary_is_an_error() {
     assert!(with(block + 8, &200u32.to_le_bytes()).contains("names operation 200 of 15"));
     assert!(
         with(block + 8, &4u32.to_le_bytes())
-            .contains("operation 4 is not where those that follow none are listed")
+            .contains("operation 4 is missing in the list of operations without prerequisites")
     );
     let node = block + 8 + 4 * 4;
     assert!(with(node + 4, &[9]).contains("operation 0 is of kind 9; expected 1 (send)"));

@@ -61,7 +61,7 @@ pub fn index(file: &Path) -> Result<Vec<TextPosition>, TraceError> {
         if let Some(first) = places.insert(rank, place) {
             let line = first.line;
             return Err(parser.error(format!(
-                "rank {rank} is here for the second time; the first is in line {line}"
+                "rank {rank} is a duplicate; the first one is in line {line}"
             )));
         }
         parser.rank = Some(rank);
@@ -171,7 +171,7 @@ impl<R: BufRead> Parser<'_, R> {
         let read = read.map_err(|e| self.error(format!("cannot be read: {e}")))?;
         self.offset += read as u64;
         if read as u64 == LINE {
-            return Err(self.error(format!("is longer than {LINE} bytes: this is no schedule")));
+            return Err(self.error(format!("is longer than {LINE} bytes: this is not a schedule")));
         }
         Ok(read > 0)
     }
@@ -498,7 +498,7 @@ impl RankParser {
             let lines = lines.join(", ");
             return Err((
                 first,
-                format!("operations wait for each other in a circle; they are in the lines {lines}"),
+                format!("operations depend on each other in a cycle; they are in the lines {lines}"),
             ));
         }
         Ok(ParsedSchedule {

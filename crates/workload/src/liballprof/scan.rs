@@ -207,7 +207,7 @@ fn notes(unrecorded: &Unrecorded, internal: u64) -> Vec<String> {
         ),
         (
             internal,
-            "collective operations are those inside calls that make communicators, as in MPICH",
+            "collective operations are internal to calls that create communicators, as in MPICH",
         ),
     ];
     notes.extend(counted_notes(counted));

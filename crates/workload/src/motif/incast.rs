@@ -24,7 +24,7 @@ pub(super) const MOTIF: Motif = Motif {
     build: |section| {
         let ranks = ranks(section)?;
         if ranks < 2 {
-            return Err(section.error("ranks", "1 leaves nobody to send; expected at least 2"));
+            return Err(section.error("ranks", "1 leaves no sender; expected at least 2"));
         }
         let target = section.or("target", ranks - 1)?;
         if target >= ranks {
@@ -100,6 +100,6 @@ mod tests {
         assert!(
             error("incast", "ranks = 4\ntarget = 4").contains("target: 4 is out of range; expected 0 to 3")
         );
-        assert!(error("incast", "ranks = 1").contains("nobody to send"));
+        assert!(error("incast", "ranks = 1").contains("no sender"));
     }
 }

@@ -44,7 +44,7 @@ pub(super) const MOTIF: Motif = Motif {
     build: |section| {
         let ranks = count(section, "ranks", 2, MAX_RANKS)?;
         if ranks < 2 {
-            return Err(section.error("ranks", "1 has nobody to play with; expected at least 2"));
+            return Err(section.error("ranks", "1 has no partner; expected at least 2"));
         }
         let pairs = section.choice("pairs", "neighbours", &["neighbours", "halves", "first"])?;
         let pairs = match pairs {
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn wrong_parameters() {
         for (text, needle) in [
-            ("ranks = 1", "nobody to play with"),
+            ("ranks = 1", "no partner"),
             ("pairs = \"half\"", "expected one of: neighbours, halves, first"),
             ("ranks = 4\npairs = \"first\"\npartner = 4", "expected 1 to 3"),
             ("bytes = []", "empty list"),

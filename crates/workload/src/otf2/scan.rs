@@ -237,7 +237,7 @@ impl ArchiveTotals {
             ),
             (
                 self.nonblocking_collectives,
-                "non-blocking collectives; they go on beside the program from where they were started",
+                "non-blocking collectives; they progress independently of the program",
             ),
             (
                 self.internal,

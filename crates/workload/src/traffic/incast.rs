@@ -17,7 +17,7 @@ pub(super) const KIND: PatternKind = PatternKind {
     build: |section, place| {
         let targets = targets(section, place.hosts)?;
         if targets.len() == place.hosts as usize {
-            return Err(section.error("targets", "leave nobody to send; expected fewer than all hosts"));
+            return Err(section.error("targets", "leave no sender; expected fewer than all hosts"));
         }
         Ok(Box::new(IncastPattern { targets }))
     },
@@ -70,6 +70,6 @@ mod tests {
 
     #[test]
     fn somebody_has_to_send() {
-        assert!(error("incast", "targets = 4", 4).contains("leave nobody to send"));
+        assert!(error("incast", "targets = 4", 4).contains("leave no sender"));
     }
 }
