@@ -295,7 +295,7 @@ fn binary_is_as_loggopsim_writes_it() {
     assert!(
         a.notes
             .iter()
-            .any(|n| n.starts_with("5 receives take a message from any")),
+            .any(|n| n.starts_with("5 receives accept any source")),
         "{:?}",
         a.notes
     );
