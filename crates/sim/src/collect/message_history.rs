@@ -13,7 +13,7 @@ use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::lp::model::Simulation;
+use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
 use crate::lp::wiring::{Identity, Numbering};
 use crate::setup::experiment::Network;

@@ -17,9 +17,9 @@ use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
 use crate::lp::counts::JobCounts;
-use crate::lp::model::Simulation;
 use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
 use crate::lp::router_lp::Switch;
+use crate::lp::simulation::Simulation;
 use crate::outcome::final_state::NotBegun;
 use crate::setup::job::JobKind;
 

@@ -11,9 +11,10 @@ use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::lp::host::Host;
-use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::router_lp::Switch;
+use crate::lp::simulation::Simulation;
 use crate::lp::wiring::Identity;
 use crate::outcome::inventory::{self, End};
 use crate::setup::job::JobKind;
@@ -255,7 +256,7 @@ impl FinalState<'_> {
             };
             for (rank, host) in ranks.hosts.iter().enumerate() {
                 let seat =
-                    &self.host(*host).ranks()[usize::from(self.simulation.seats.slot(job, rank as u32))];
+                    &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
                 let row = self.rank_row(&name, seat, *host, job.start);
                 totals.finished &= row.finished;
                 totals.time_ps = totals.time_ps.max(row.time_ps);
