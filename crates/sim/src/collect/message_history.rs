@@ -16,8 +16,8 @@ use topology::{HostId, Peer, Port, RouterId};
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
 use crate::lp::wiring::{Identity, Numbering};
-use crate::setup::experiment::Network;
 use crate::setup::job::{Job, JobKind};
+use crate::setup::network::Network;
 use crate::setup::rails::EndPoint;
 
 /// A row of one of the tables.

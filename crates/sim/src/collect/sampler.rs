@@ -20,7 +20,7 @@ use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
 use crate::lp::router_lp::Switch;
 use crate::lp::simulation::Simulation;
-use crate::outcome::final_state::NotBegun;
+use crate::outcome::not_begun::NotBegun;
 use crate::setup::job::JobKind;
 
 /// No slot: a port without a cable.

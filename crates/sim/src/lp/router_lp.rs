@@ -20,7 +20,7 @@ use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{Failure, Simulation};
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
-use crate::setup::experiment::RouterModel;
+use crate::setup::network::RouterModel;
 
 /// A router and what its ports are wired to.
 pub struct RouterLp {

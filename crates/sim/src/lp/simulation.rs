@@ -8,8 +8,10 @@ use crate::Error;
 use crate::collect::Plan;
 use crate::lp::shortcuts::Shortcuts;
 use crate::lp::wiring::Numbering;
-use crate::setup::experiment::{Experiment, Network};
-use crate::setup::job::{HostOccupants, Job, JobKind};
+use crate::setup::experiment::Experiment;
+use crate::setup::job::{Job, JobKind};
+use crate::setup::network::Network;
+use crate::setup::occupants::HostOccupants;
 
 /// A network with its jobs; read only while it runs.
 pub struct Simulation {

@@ -12,8 +12,9 @@ use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::collect::{Plan, bytes_of_samples};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
-use crate::setup::experiment::{Experiment, RouterModel};
+use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
+use crate::setup::network::RouterModel;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
