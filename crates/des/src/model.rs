@@ -78,11 +78,19 @@ pub enum Purpose {
 
 /// The receiver of undo steps of a part of an LP: a [`Context`] from the view of that part.
 pub trait Journal<Step> {
-    /// Whether steps are kept; where not, they need not even be computed.
+    /// Whether undo steps are kept.
     const KEPT: bool;
 
-    /// Notes a step; does nothing unless [`Journal::KEPT`]. Steps are taken back in reverse order.
-    fn note(&mut self, step: Step);
+    /// Keeps a step. Called by [`Journal::note`], and only where [`Journal::KEPT`] is true.
+    fn keep(&mut self, step: Step);
+
+    /// Notes how to undo a change. Computes nothing unless [`Journal::KEPT`]. Steps are undone in reverse order.
+    #[inline(always)]
+    fn note(&mut self, step: impl FnOnce() -> Step) {
+        if Self::KEPT {
+            self.keep(step());
+        }
+    }
 }
 
 /// The interface of a handler. The kernel itself undoes random draws, sends and records. The steps given to

@@ -102,17 +102,15 @@ impl<T: Copy> Inbox<T> {
     ) {
         let (place, opened) = self.partial.open(source, message);
         let before = self.partial.announce(place, Some((bytes, what)));
-        if J::KEPT {
-            journal.note(match before {
-                None if opened => InboxUndo::Opened { source, message },
-                None => InboxUndo::Announced { source, message },
-                Some(before) => InboxUndo::AnnouncedAgain {
-                    source,
-                    message,
-                    before: Box::new(before),
-                },
-            });
-        }
+        journal.note(|| match before {
+            None if opened => InboxUndo::Opened { source, message },
+            None => InboxUndo::Announced { source, message },
+            Some(before) => InboxUndo::AnnouncedAgain {
+                source,
+                message,
+                before: Box::new(before),
+            },
+        });
     }
 
     /// Takes in a packet; gives back the message's announcement if this was the last of it.
@@ -130,8 +128,8 @@ impl<T: Copy> Inbox<T> {
             None
         };
         let Some(announced) = announced else {
-            if J::KEPT {
-                journal.note(if opened {
+            journal.note(|| {
+                if opened {
                     InboxUndo::Opened { source, message }
                 } else {
                     InboxUndo::Received {
@@ -139,18 +137,16 @@ impl<T: Copy> Inbox<T> {
                         message,
                         bytes,
                     }
-                });
-            }
+                }
+            });
             return None;
         };
-        if J::KEPT {
-            journal.note(InboxUndo::Completed {
-                source,
-                message,
-                received: self.partial.received(place).wrapping_sub(u64::from(bytes)),
-                announced: Box::new(announced),
-            });
-        }
+        journal.note(|| InboxUndo::Completed {
+            source,
+            message,
+            received: self.partial.received(place).wrapping_sub(u64::from(bytes)),
+            announced: Box::new(announced),
+        });
         self.partial.remove(place);
         Some(announced.1)
     }

@@ -16,6 +16,7 @@ mod inbox;
 mod link;
 mod nic;
 mod packet;
+mod packet_pool;
 pub mod rails;
 mod rate;
 #[cfg(test)]
@@ -25,11 +26,12 @@ mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse};
-pub use nic::{Nic, NicOutputs, NicState, NicUndo, Outgoing};
-pub use packet::Packet;
+pub use nic::{Nic, NicModel, NicOutputs, NicState, NicUndo, Outgoing};
+pub use packet::{Packet, PacketIdentity, PacketProgress};
+pub use packet_pool::Previous;
 pub use rate::Rate;
 pub use waits::{
-    InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker, NicWaitTrackerUndo,
-    PacketWaitTracker, PacketWaitTrackerUndo, Passage, Reason, Span, SpansUndo, Turn, VcQueue, Wait,
-    WaitOutputs,
+    InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
+    NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, QueuedPacket, Reason,
+    RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs, WaitTracker,
 };

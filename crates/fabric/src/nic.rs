@@ -1,35 +1,36 @@
-//! The sending side of a NIC: messages in, packets out onto the injection link.
+//! One port of a NIC: messages become packets on the injection link; packets from the network are delivered.
 //!
-//! Changes are taken back by reverse computation ([`NicUndo`]). A NIC under an optimistic executor may see
-//! a credit for a packet that, in this timeline, it has not sent: its credits wrap, and come back.
+//! [`NicModel`] is the interface, [`Nic`] the model that simulations use.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
 use des::{Journal, Time};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
 
-/// A message on its way into the network. `T` identifies it to the layer above.
+/// A message for the network. `T` identifies it to the layer above.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<T> {
-    /// The end point that it goes to.
+    /// The receiving end point.
     pub destination: HostId,
-    /// What the layer above calls it; its packets carry that.
+    /// Its number, which its packets carry.
     pub number: u32,
     /// Bytes on the wire, all packets together; at least 1.
     pub bytes: u64,
     /// Job.
     pub job: u16,
-    /// Whether nobody waits for it as a whole (see [`Packet::standalone`]).
+    /// Whether its packets count by themselves (see [`Packet::standalone`]).
     pub standalone: bool,
-    /// If given, comes back when the last byte has left.
+    /// If given, is reported when the last byte has left.
     pub report: Option<T>,
 }
 
-/// What is not sent yet of a message, and what its packets carry.
+/// The part of a message that is not sent yet, and what its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Queued<T> {
     destination: HostId,
@@ -41,39 +42,39 @@ struct Queued<T> {
     left: u64,
 }
 
-/// One step back of a NIC, for [`Nic::undo`].
+/// An undo step of a [`Nic`].
 #[derive(Clone, Copy, Debug)]
 pub enum NicUndo<T> {
-    /// A message was taken, to the end of the queue.
+    /// A message went to the end of the queue.
     Taken,
-    /// A wake-up came.
+    /// The timer expired.
     Woken {
-        /// Whether one was awaited.
+        /// Whether it was set.
         pending: bool,
     },
-    /// A wake-up was asked for.
-    WakeAsked,
-    /// The router gave credits back.
+    /// The timer was set.
+    TimerSet,
+    /// The router returned credits.
     Credited {
         /// Bytes.
         bytes: u32,
     },
-    /// There was no room for the next packet.
+    /// The next packet lacked credits.
     Blocked,
-    /// The first message in the queue gave a packet to the wire.
+    /// A packet of the first message departed.
     Departed {
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the wire had been taken.
+        /// Until when the link had been reserved.
         busy_until: Time,
-        /// Since when there had been no room.
+        /// Since when the packet had lacked credits.
         blocked_since: Option<Time>,
     },
     /// The first message went to the end of the queue.
-    Turned,
-    /// The first message was all sent and left the queue.
+    MovedBack,
+    /// The first message was completely sent and left the queue.
     Finished {
-        /// Where it went.
+        /// Receiving end point.
         destination: HostId,
         /// Its number.
         number: u32,
@@ -81,14 +82,16 @@ pub enum NicUndo<T> {
         job: u16,
         /// Whether it counts by its packets.
         standalone: bool,
-        /// What was to come back.
+        /// What was to be reported.
         report: Option<T>,
-        /// When it was taken.
+        /// When it was handed over.
         created_at: Time,
     },
 }
 
-/// All of a NIC that changes.
+const _: () = assert!(size_of::<NicUndo<(u16, u32)>>() == 32);
+
+/// All of a [`Nic`] that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicState<T> {
     queue: Vec<Queued<T>>,
@@ -97,31 +100,81 @@ pub struct NicState<T> {
     wake_pending: bool,
     blocked_since: Option<Time>,
     counters: LinkCounters,
-    held: StallCounters,
+    stalls: StallCounters,
 }
 
-/// What a NIC makes happen, and where it notes how to take that back.
-pub trait NicOutputs<T>: Journal<NicUndo<T>> {
-    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last`: it is the
-    /// last of what this port has of its message.
+/// A model of one port of a NIC, with an injection link and an ejection link: a state machine like a router.
+pub trait NicModel: Sized {
+    /// What identifies a message to the layer above.
+    type Report: Copy;
+    /// An undo step.
+    type Undo;
+    /// All of it that changes.
+    type State: Serialize + DeserializeOwned;
+    /// What a wake-up carries.
+    type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
+
+    /// Takes a message that is created at the second time, not before now.
+    fn send<O: NicOutputs<Self>>(
+        &mut self,
+        times: (Time, Time),
+        message: &Outgoing<Self::Report>,
+        out: &mut O,
+    );
+
+    /// The router's input buffer has so many free bytes more.
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, bytes: u32, out: &mut O);
+
+    /// A timer that was set by [`NicOutputs::timer`] expires. Gives a packet that is delivered now, if any.
+    fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Self::Timer, out: &mut O) -> Option<Packet>;
+
+    /// The tail of a packet has arrived from the network. Gives a packet that is delivered now, if any.
+    #[inline(always)]
+    fn arrived<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
+        let _ = (now, out);
+        Some(packet)
+    }
+
+    /// Undoes one step that was noted in [`NicOutputs`]. Steps are undone in reverse order.
+    fn undo(&mut self, step: Self::Undo);
+
+    /// All that changes; equal where no input can tell two NICs apart.
+    fn state(&self) -> Self::State;
+
+    /// Brings a new NIC into the state of one with the same settings.
+    ///
+    /// # Errors
+    /// The state contradicts itself; the NIC is unchanged.
+    fn restore(&mut self, state: Self::State) -> Result<(), String>;
+}
+
+/// What a NIC does, and where it notes undo steps.
+pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
+    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last` says
+    /// whether it is the last packet that this port has of its message.
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool);
-    /// Whether a turn on the wire that begins at this time may be given before. For those who do not look before then.
+
+    /// Whether a reservation of the link that begins at this time may be made now.
     #[inline]
     fn sends_ahead(&self, start: Time) -> bool {
         let _ = start;
         false
     }
-    /// [`Nic::wake`] is to be called after this span.
-    fn wake(&mut self, after: Time);
+
+    /// [`NicModel::timer`] is called after this span.
+    fn timer(&mut self, timer: N::Timer, after: Time);
+
     /// The last byte of a message leaves after this span.
-    fn injected(&mut self, report: T, after: Time);
-    /// The next packet waits for credits.
+    fn injected(&mut self, report: N::Report, after: Time);
+
+    /// The next packet lacks credits.
     #[inline]
-    fn waits(&mut self) {}
+    fn lacks_credits(&mut self) {}
 }
 
-/// The sending side of one port of a NIC, with one injection link. Messages under way take turns packet by packet.
-/// What every packet touches lies in front.
+/// One port of a NIC that sends packets of its messages in turn and delivers packets as they arrive. Under an
+/// optimistic executor it may see a credit for a packet that it has not sent in this timeline: its credits wrap.
+// What every packet touches lies in front.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Nic<T> {
@@ -129,7 +182,7 @@ pub struct Nic<T> {
     warmup: Time,
     busy_until: Time,
     counters: LinkCounters,
-    /// Room in the router's input buffer, in bytes.
+    /// Free bytes in the router's input buffer.
     credits: u32,
     packet_bytes: u32,
     end_point: HostId,
@@ -138,10 +191,10 @@ pub struct Nic<T> {
     /// Bytes in the queue.
     backlog: u64,
     blocked_since: Option<Time>,
-    held: StallCounters,
+    stalls: StallCounters,
 }
 
-impl<T: Copy> Nic<T> {
+impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     /// An idle NIC that may send `credits` bytes before the router returns any.
     pub fn new(end_point: HostId, rate: Rate, packet_bytes: u32, credits: u32, warmup: Time) -> Self {
         Nic {
@@ -156,41 +209,7 @@ impl<T: Copy> Nic<T> {
             wake_pending: false,
             blocked_since: None,
             counters: LinkCounters::default(),
-            held: StallCounters::default(),
-        }
-    }
-
-    /// Takes a message that is made at `created_at`: now, or later if [`Nic::is_clear`].
-    pub fn send<O: NicOutputs<T>>(
-        &mut self,
-        (now, created_at): (Time, Time),
-        message: &Outgoing<T>,
-        out: &mut O,
-    ) {
-        let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
-        if !O::KEPT && has_room && self.is_clear() {
-            let start = created_at.max(self.busy_until);
-            if start == now || out.sends_ahead(start) {
-                return self.send_alone((now, created_at, start), message, out);
-            }
-        }
-        self.backlog += message.bytes;
-        self.queue.push_back(Queued {
-            destination: message.destination,
-            number: message.number,
-            job: message.job,
-            standalone: message.standalone,
-            report: message.report,
-            created_at,
-            left: message.bytes,
-        });
-        if O::KEPT {
-            out.note(NicUndo::Taken);
-        }
-        if created_at > now {
-            self.ask_wake(created_at.max(self.busy_until) - now, out);
-        } else {
-            self.serve(now, out);
+            stalls: StallCounters::default(),
         }
     }
 
@@ -200,9 +219,9 @@ impl<T: Copy> Nic<T> {
         !self.wake_pending && self.queue.is_empty()
     }
 
-    /// A message of one packet, whose turn on the wire is certain to begin at `start`: it need not be queued.
+    /// Sends a message of one packet that is certain to start at `start`, without the queue.
     #[inline]
-    fn send_alone<O: NicOutputs<T>>(
+    fn send_at_once<O: NicOutputs<Self>>(
         &mut self,
         (now, created_at, start): (Time, Time, Time),
         message: &Outgoing<T>,
@@ -235,64 +254,42 @@ impl<T: Copy> Nic<T> {
         packet
     }
 
-    /// A packet takes its room and the wire from `start` on: for how long.
+    /// Takes credits and reserves the link from `start` on. Gives for how long.
     #[inline]
     fn reserve_link(&mut self, start: Time, bytes: u32) -> Time {
         let serialization = self.rate.serialization(bytes);
         self.credits -= bytes;
         self.busy_until = start + serialization;
         self.counters
-            .depart(start, serialization, bytes, self.warmup, || &mut self.held);
+            .depart(start, serialization, bytes, self.warmup, || &mut self.stalls);
         serialization
     }
 
-    /// The injection link is free again.
-    pub fn wake<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
-        if O::KEPT {
-            out.note(NicUndo::Woken {
-                pending: self.wake_pending,
-            });
-        }
-        self.wake_pending = false;
-        self.serve(now, out);
-    }
-
-    /// The router has room for so many bytes more.
-    pub fn credit<O: NicOutputs<T>>(&mut self, now: Time, bytes: u32, out: &mut O) {
-        self.credits = self.credits.wrapping_add(bytes);
-        if O::KEPT {
-            out.note(NicUndo::Credited { bytes });
-        }
-        self.serve(now, out);
-    }
-
-    fn serve<O: NicOutputs<T>>(&mut self, now: Time, out: &mut O) {
+    fn serve<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
         if self.wake_pending || self.queue.is_empty() {
             return;
         }
         if self.busy_until > now {
-            self.ask_wake(self.busy_until - now, out);
+            self.set_timer(self.busy_until - now, out);
             return;
         }
         let front = self.queue.front().expect("not empty");
         let bytes = front.left.min(u64::from(self.packet_bytes)) as u32;
         if self.credits < bytes {
-            if O::KEPT && self.blocked_since.is_none() {
-                out.note(NicUndo::Blocked);
+            if self.blocked_since.is_none() {
+                self.blocked_since = Some(now);
+                out.note(|| NicUndo::Blocked);
             }
-            self.blocked_since.get_or_insert(now);
-            out.waits();
+            out.lacks_credits();
             return;
         }
-        if O::KEPT {
-            out.note(NicUndo::Departed {
-                bytes,
-                busy_until: self.busy_until,
-                blocked_since: self.blocked_since,
-            });
-        }
+        out.note(|| NicUndo::Departed {
+            bytes,
+            busy_until: self.busy_until,
+            blocked_since: self.blocked_since,
+        });
         if let Some(since) = self.blocked_since.take() {
-            self.held.unblock(since, now, self.warmup);
+            self.stalls.unblock(since, now, self.warmup);
         }
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
@@ -309,12 +306,10 @@ impl<T: Copy> Nic<T> {
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {
-            // The next one takes the same place again, which is near then.
+            // The next message takes the same memory, which is in a cache then.
             self.queue.clear();
         }
-        if O::KEPT {
-            out.note(queued.undo_turn());
-        }
+        out.note(|| queued.undo_departure());
         let last = queued.left == 0;
         if !last {
             self.queue.push_back(queued);
@@ -323,22 +318,120 @@ impl<T: Copy> Nic<T> {
         }
         out.depart(packet, Time::ZERO, serialization, last);
         if !self.queue.is_empty() {
-            self.ask_wake(serialization, out);
+            self.set_timer(serialization, out);
         }
     }
 
     #[inline]
-    fn ask_wake<O: NicOutputs<T>>(&mut self, after: Time, out: &mut O) {
+    fn set_timer<O: NicOutputs<Self>>(&mut self, after: Time, out: &mut O) {
         self.wake_pending = true;
-        if O::KEPT {
-            out.note(NicUndo::WakeAsked);
-        }
-        out.wake(after);
+        out.note(|| NicUndo::TimerSet);
+        out.timer((), after);
     }
 
-    /// Takes back one step that was noted in [`NicOutputs`]. Steps are taken back in reverse order, all of
-    /// those that were noted since.
-    pub fn undo(&mut self, step: NicUndo<T>) {
+    fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
+        let serialization = self.rate.serialization(bytes);
+        let start = self.busy_until - serialization;
+        self.counters
+            .undo_depart(start, serialization, bytes, self.warmup, || &mut self.stalls);
+        if let Some(since) = blocked_since {
+            self.stalls.undo_unblock(since, start, self.warmup);
+        }
+        self.blocked_since = blocked_since;
+        self.busy_until = busy_until;
+        self.credits = self.credits.wrapping_add(bytes);
+        if let Some(front) = self.queue.front_mut() {
+            front.left += u64::from(bytes);
+            self.backlog += u64::from(bytes);
+        }
+    }
+
+    /// Prefetches what its next packet touches.
+    #[inline]
+    pub fn prefetch(&self) {
+        des::prefetch_begin(self.queue.as_slices().0, 0);
+    }
+
+    /// Bytes that wait to be sent.
+    pub fn backlog(&self) -> u64 {
+        self.backlog
+    }
+
+    /// Credits left, in bytes.
+    pub fn credits(&self) -> u32 {
+        self.credits
+    }
+
+    /// Use of the injection link up to `end`.
+    pub fn used(&self, end: Time) -> LinkUse {
+        let mut stalls = self.stalls;
+        if let Some(since) = self.blocked_since {
+            stalls.unblock(since, end, self.warmup);
+        }
+        LinkUse::new(self.counters, stalls, end, self.busy_until)
+    }
+
+    /// Whether its link is still in use, or blocked, at `time` if nothing happens before.
+    pub fn is_active(&self, time: Time) -> bool {
+        self.busy_until > time || self.blocked_since.is_some()
+    }
+}
+
+impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
+    type Report = T;
+    type Undo = NicUndo<T>;
+    type State = NicState<T>;
+    /// The injection link is free again.
+    type Timer = ();
+
+    /// `created_at` is later than now only if [`Nic::is_clear`].
+    fn send<O: NicOutputs<Self>>(
+        &mut self,
+        (now, created_at): (Time, Time),
+        message: &Outgoing<T>,
+        out: &mut O,
+    ) {
+        let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
+        if !O::KEPT && has_room && self.is_clear() {
+            let start = created_at.max(self.busy_until);
+            if start == now || out.sends_ahead(start) {
+                return self.send_at_once((now, created_at, start), message, out);
+            }
+        }
+        self.backlog += message.bytes;
+        self.queue.push_back(Queued {
+            destination: message.destination,
+            number: message.number,
+            job: message.job,
+            standalone: message.standalone,
+            report: message.report,
+            created_at,
+            left: message.bytes,
+        });
+        out.note(|| NicUndo::Taken);
+        if created_at > now {
+            self.set_timer(created_at.max(self.busy_until) - now, out);
+        } else {
+            self.serve(now, out);
+        }
+    }
+
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, bytes: u32, out: &mut O) {
+        self.credits = self.credits.wrapping_add(bytes);
+        out.note(|| NicUndo::Credited { bytes });
+        self.serve(now, out);
+    }
+
+    fn timer<O: NicOutputs<Self>>(&mut self, now: Time, (): (), out: &mut O) -> Option<Packet> {
+        out.note(|| NicUndo::Woken {
+            pending: self.wake_pending,
+        });
+        self.wake_pending = false;
+        self.serve(now, out);
+        None
+    }
+
+    fn undo(&mut self, step: NicUndo<T>) {
         match step {
             NicUndo::Taken => {
                 if let Some(taken) = self.queue.pop_back() {
@@ -346,7 +439,7 @@ impl<T: Copy> Nic<T> {
                 }
             }
             NicUndo::Woken { pending } => self.wake_pending = pending,
-            NicUndo::WakeAsked => self.wake_pending = false,
+            NicUndo::TimerSet => self.wake_pending = false,
             NicUndo::Credited { bytes } => self.credits = self.credits.wrapping_sub(bytes),
             NicUndo::Blocked => self.blocked_since = None,
             NicUndo::Departed {
@@ -354,7 +447,7 @@ impl<T: Copy> Nic<T> {
                 busy_until,
                 blocked_since,
             } => self.undo_depart(bytes, busy_until, blocked_since),
-            NicUndo::Turned => self.queue.rotate_right(1),
+            NicUndo::MovedBack => self.queue.rotate_right(1),
             NicUndo::Finished {
                 destination,
                 number,
@@ -374,55 +467,7 @@ impl<T: Copy> Nic<T> {
         }
     }
 
-    fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
-        let serialization = self.rate.serialization(bytes);
-        let start = self.busy_until - serialization;
-        self.counters
-            .undo_depart(start, serialization, bytes, self.warmup, || &mut self.held);
-        if let Some(since) = blocked_since {
-            self.held.undo_unblock(since, start, self.warmup);
-        }
-        self.blocked_since = blocked_since;
-        self.busy_until = busy_until;
-        self.credits = self.credits.wrapping_add(bytes);
-        if let Some(front) = self.queue.front_mut() {
-            front.left += u64::from(bytes);
-            self.backlog += u64::from(bytes);
-        }
-    }
-
-    /// Asks for the memory that its next packet will touch.
-    #[inline]
-    pub fn prefetch(&self) {
-        des::prefetch_begin(self.queue.as_slices().0, 0);
-    }
-
-    /// Bytes that wait to be sent.
-    pub fn backlog(&self) -> u64 {
-        self.backlog
-    }
-
-    /// Credits left, in bytes.
-    pub fn credits(&self) -> u32 {
-        self.credits
-    }
-
-    /// Use of the injection link up to `end`.
-    pub fn used(&self, end: Time) -> LinkUse {
-        let mut held = self.held;
-        if let Some(since) = self.blocked_since {
-            held.unblock(since, end, self.warmup);
-        }
-        LinkUse::new(self.counters, held, end, self.busy_until)
-    }
-
-    /// Whether its link goes on to be used, or to be held up, at `time`, if nothing happens.
-    pub fn is_active(&self, time: Time) -> bool {
-        self.busy_until > time || self.blocked_since.is_some()
-    }
-
-    /// All that changes; equal where no input can tell two NICs apart.
-    pub fn state(&self) -> NicState<T> {
+    fn state(&self) -> NicState<T> {
         NicState {
             queue: self.queue.iter().copied().collect(),
             credits: self.credits,
@@ -430,18 +475,14 @@ impl<T: Copy> Nic<T> {
             wake_pending: self.wake_pending,
             blocked_since: self.blocked_since,
             counters: self.counters,
-            held: self.held,
+            stalls: self.stalls,
         }
     }
 
-    /// Brings a new NIC into the state of one with the same settings.
-    ///
-    /// # Errors
-    /// What contradicts itself; the NIC is then as it was.
-    pub fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
+    fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
         if state.blocked_since.is_some() && state.queue.is_empty() {
             return Err(format!(
-                "NIC port {}: by its saved state it waits for room, but has nothing to send",
+                "NIC port {}: by its saved state it lacks credits, but has nothing to send",
                 self.end_point.0
             ));
         }
@@ -452,16 +493,16 @@ impl<T: Copy> Nic<T> {
         self.wake_pending = state.wake_pending;
         self.blocked_since = state.blocked_since;
         self.counters = state.counters;
-        self.held = state.held;
+        self.stalls = state.stalls;
         Ok(())
     }
 }
 
 impl<T: Copy> Queued<T> {
-    /// How to put it first again, once its packet has left.
-    fn undo_turn(&self) -> NicUndo<T> {
+    /// The step that makes it the first again, once its packet has left.
+    fn undo_departure(&self) -> NicUndo<T> {
         if self.left > 0 {
-            return NicUndo::Turned;
+            return NicUndo::MovedBack;
         }
         NicUndo::Finished {
             destination: self.destination,
@@ -489,14 +530,14 @@ mod tests {
 
     impl Journal<NicUndo<char>> for Out {
         const KEPT: bool = false;
-        fn note(&mut self, _: NicUndo<char>) {}
+        fn keep(&mut self, _: NicUndo<char>) {}
     }
 
-    impl NicOutputs<char> for Out {
+    impl NicOutputs<Nic<char>> for Out {
         fn depart(&mut self, packet: Packet, _: Time, _: Time, _: bool) {
             self.departed.push((packet.message, packet.bytes));
         }
-        fn wake(&mut self, after: Time) {
+        fn timer(&mut self, (): (), after: Time) {
             assert!(self.wake.replace(after).is_none(), "one wake-up at a time");
         }
         fn injected(&mut self, report: char, after: Time) {
@@ -534,7 +575,7 @@ mod tests {
         let mut now = Time(0);
         while let Some(after) = out.wake.take() {
             now += after;
-            nic.wake(now, &mut out);
+            nic.timer(now, (), &mut out);
         }
         assert_eq!(out.departed, [(0, 100), (0, 100), (1, 100), (0, 50), (1, 20)]);
         assert_eq!(out.injected, [('a', Time(50_000)), ('b', Time(20_000))]);
@@ -547,7 +588,7 @@ mod tests {
         let (mut nic, mut out) = (nic(150), Out::default());
         nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
         let after = out.wake.take().unwrap();
-        nic.wake(after, &mut out);
+        nic.timer(after, (), &mut out);
         assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
         nic.credit(Time(130_000), 100, &mut out);
         assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (2, 50, 0));
@@ -557,13 +598,11 @@ mod tests {
     /// As large as what identifies a request to the layer above.
     type Report = (u16, u32);
 
-    const _: () = assert!(size_of::<NicUndo<Report>>() == 32);
-
     #[derive(Clone, Debug)]
     pub(crate) enum Op {
         Send(Outgoing<Report>),
-        /// Also when none was asked for.
-        Wake,
+        /// Also when none was set.
+        Timer,
         /// Also of what was never sent.
         Credit(u32),
     }
@@ -571,32 +610,42 @@ mod tests {
     #[derive(Debug, PartialEq)]
     pub(crate) enum Output {
         Depart(Packet, Time, bool),
-        Wake(Time),
+        Timer(Time),
         Injected(Report, Time),
         Backlog(u64),
     }
 
-    impl<const KEPT: bool> NicOutputs<Report> for Recorder<NicUndo<Report>, Output, KEPT> {
+    impl<const KEPT: bool> NicOutputs<Nic<Report>> for Recorder<NicUndo<Report>, Output, KEPT> {
         fn depart(&mut self, packet: Packet, _: Time, serialization: Time, last: bool) {
             self.outputs.push(Output::Depart(packet, serialization, last));
         }
-        fn wake(&mut self, after: Time) {
-            self.outputs.push(Output::Wake(after));
+        fn timer(&mut self, (): (), after: Time) {
+            self.outputs.push(Output::Timer(after));
         }
         fn injected(&mut self, report: Report, after: Time) {
             self.outputs.push(Output::Injected(report, after));
         }
     }
 
-    impl Reversible for Nic<Report> {
+    /// A NIC under the reverse check.
+    struct Subject(Nic<Report>);
+
+    impl Subject {
+        fn assert_backlog(&self) {
+            let left = self.0.queue.iter().map(|q| q.left);
+            assert_eq!(self.0.backlog(), left.sum::<u64>());
+        }
+    }
+
+    impl Reversible for Subject {
         type Op = Op;
         type Step = NicUndo<Report>;
         type Output = Output;
         type State = NicState<Report>;
 
-        fn fresh() -> Nic<Report> {
+        fn fresh() -> Subject {
             let rate = Rate::bits_per_s(8_000_000_000);
-            Nic::new(HostId(0), rate, 100, 250, Time(1_000_000))
+            Subject(Nic::new(HostId(0), rate, 100, 250, Time(1_000_000)))
         }
 
         fn apply<const KEPT: bool>(
@@ -606,23 +655,23 @@ mod tests {
             out: &mut Recorder<NicUndo<Report>, Output, KEPT>,
         ) {
             match *op {
-                Op::Send(message) => self.send((now, now), &message, out),
-                Op::Wake => self.wake(now, out),
-                Op::Credit(bytes) => self.credit(now, bytes, out),
+                Op::Send(message) => self.0.send((now, now), &message, out),
+                Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
+                Op::Credit(bytes) => self.0.credit(now, bytes, out),
             }
-            assert_eq!(self.backlog(), self.queue.iter().map(|q| q.left).sum::<u64>());
-            out.outputs.push(Output::Backlog(self.backlog()));
+            self.assert_backlog();
+            out.outputs.push(Output::Backlog(self.0.backlog()));
         }
 
         fn undo(&mut self, step: NicUndo<Report>) {
-            Nic::undo(self, step);
-            assert_eq!(self.backlog(), self.queue.iter().map(|q| q.left).sum::<u64>());
+            self.0.undo(step);
+            self.assert_backlog();
         }
         fn state(&self) -> NicState<Report> {
-            Nic::state(self)
+            self.0.state()
         }
         fn restore(&mut self, state: NicState<Report>) -> Result<(), String> {
-            Nic::restore(self, state)
+            self.0.restore(state)
         }
     }
 
@@ -647,7 +696,7 @@ mod tests {
         });
         prop_oneof![
             3 => send,
-            5 => Just(Op::Wake),
+            5 => Just(Op::Timer),
             4 => (0u32..200).prop_map(Op::Credit),
             1 => any::<u32>().prop_map(Op::Credit),
         ]
@@ -656,7 +705,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 150_000)) {
-            check::<Nic<Report>>(&script)?;
+            check::<Subject>(&script)?;
         }
     }
 

@@ -69,10 +69,63 @@ impl Packet {
         }
     }
 
-    /// Corrects when its message was handed to the NIC.
-    pub(crate) fn set_created_at(&mut self, created_at: Time) {
-        self.created_at = halves(created_at);
+    /// Both halves of the packet, for two undo steps.
+    pub(crate) fn split(&self) -> (PacketIdentity, PacketProgress) {
+        let identity = PacketIdentity {
+            source: self.source,
+            destination: self.destination,
+            message: self.message,
+            bytes: self.bytes,
+            job: self.job,
+            hops: self.hops,
+            standalone: self.standalone,
+        };
+        let progress = PacketProgress {
+            created_at: self.created_at,
+            route: self.route,
+        };
+        (identity, progress)
     }
+
+    /// Restores the first half.
+    pub(crate) fn set_identity(&mut self, identity: PacketIdentity) {
+        let PacketProgress { created_at, route } = self.split().1;
+        *self = Packet {
+            source: identity.source,
+            destination: identity.destination,
+            message: identity.message,
+            bytes: identity.bytes,
+            created_at,
+            route,
+            job: identity.job,
+            hops: identity.hops,
+            standalone: identity.standalone,
+        };
+    }
+
+    /// Restores the second half.
+    pub(crate) fn set_progress(&mut self, progress: PacketProgress) {
+        (self.created_at, self.route) = (progress.created_at, progress.route);
+    }
+}
+
+/// The first half of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketIdentity {
+    source: HostId,
+    destination: HostId,
+    message: u32,
+    bytes: u32,
+    job: u16,
+    hops: u8,
+    standalone: bool,
+}
+
+/// The second half of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketProgress {
+    created_at: [u32; 2],
+    route: RouteState,
 }
 
 fn halves(time: Time) -> [u32; 2] {

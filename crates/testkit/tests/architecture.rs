@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analysis", &["results"]),
     ("otf2", &[]),
     ("workload", &["config", "otf2"]),
-    ("fabric", &["des", "routing", "topology"]),
+    ("fabric", &["config", "des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
     (
         "sim",

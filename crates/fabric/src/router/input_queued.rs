@@ -1,76 +1,35 @@
-//! The `input-queued` router: virtual cut-through with credits, where each input port and virtual channel
-//! (VC) is a first-in first-out queue and only its first packet can be sent (head-of-line blocking).
+//! The `input-queued` router: virtual cut-through with credits, and a first-in first-out queue for each input port
+//! and virtual channel (VC), of which only the first packet can be sent (head-of-line blocking).
 //!
-//! A packet's head is taken in when its link and the router's pipeline are behind it, and goes to the end of
-//! the queue of its input port and VC. It is routed when it becomes the first there, that is when the tail
-//! of the packet before it has left. An output port carries one packet at a time, and so does an input port,
-//! all VCs together (no speedup). An output that is free takes one of the first packets that want it, whose
-//! input is free and for which the buffer at the far end has credits; of several the [`Arbiter`] chooses.
-//! The place in the input buffer becomes free, and the credit for it sets out, when the tail leaves.
+//! A packet's head arrives when it has passed its link and the router's pipeline. It goes to the end of the queue
+//! of its input port and VC. It is routed when it becomes the first there, that is when the tail of the packet
+//! before it has left. An output port carries one packet at a time, and so does an input port, all VCs together
+//! (no speedup). A free output chooses among the first packets that are routed to it, whose input is free and for
+//! which the buffer at the far end has credits; of several, the [`Arbiter`] selects one. The packet's buffer space
+//! becomes free, and its credit leaves, when the tail leaves.
 //!
-//! Tails that leave at one moment are gone before any output chooses; then the free outputs choose one after
-//! the other, each time beginning with the next one, so that what is matched cannot be added to.
+//! All tails that leave at one moment release their ports before any output chooses. Then the free outputs choose
+//! one after the other. The first output to choose moves on by one each time. The matching is maximal.
 //!
 //! Source: the queueing model is that of M. J. Karol, M. G. Hluchyj and S. P. Morgan, "Input versus output
 //! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
-//! any size, several VCs and finite buffers. What is left out: speedup and iterated matching.
+//! any size, several VCs and finite buffers. Not modelled: speedup and iterated matching.
 //!
-//! Routing at the head means that a packet that needs [`BufferClaim::Reserved`] has its room from the decision on and
-//! waits for crossbar and wire only, never behind one that waits for room; so the channel dependencies are
-//! those of the routing algorithm, for all kinds of [`BufferClaim`].
-//!
-//! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
-//! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
+//! A packet is routed at the head of its queue. So a packet that needs [`BufferClaim::Reserved`] holds its credits
+//! from the decision on and waits for crossbar and link only, never behind a packet that waits for credits. The
+//! channel dependencies are those of the routing algorithm, for all kinds of [`BufferClaim`].
 
-use des::{Journal, Time};
+use config::Section;
+use des::Time;
 use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
-use topology::{HostId, Port, RouterId};
+use topology::{Port, RouterId};
 
-use super::RoutingContext;
-use super::packet::PortSetting;
+use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Packet, Passage, Rate};
-
-/// A packet that has come in.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// Input port.
-    pub input: u16,
-    /// VC of its buffer.
-    pub vc: u8,
-    /// The packet.
-    pub packet: Packet,
-}
-
-/// End of a chain in the pool.
-const NONE: u32 = u32::MAX;
-
-/// What a router makes happen, what it draws, and where it notes how to take that back.
-pub trait Outputs: Journal<Undo> + Random {
-    /// The packet starts onto the link of `port` now, bound for VC `vc`; its tail leaves `serialization`
-    /// later.
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time);
-    /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of room more.
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
-    /// [`Router::due`] is to be called after this span.
-    fn due(&mut self, after: Time);
-    /// Whether a diary is kept.
-    #[inline]
-    fn keeps_diary(&self) -> bool {
-        false
-    }
-    /// For the diary: a packet's head has come in.
-    #[inline]
-    fn came(&mut self, packet: &Packet) {
-        let _ = packet;
-    }
-    /// For the diary: a packet departs now.
-    #[inline]
-    fn passes(&mut self, packet: &Packet, passage: Passage) {
-        let _ = (packet, passage);
-    }
-}
+use crate::packet_pool::{Fifo, PacketPool, Previous};
+use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
+use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// How an output chooses among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,18 +55,14 @@ impl Arbiter {
     }
 }
 
-/// What holds for all ports of a router.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
+/// The parameters of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
     /// How outputs choose.
     pub arbiter: Arbiter,
-    /// Bytes of the largest packet.
-    pub largest_packet: u32,
-    /// When measuring begins.
-    pub warmup: Time,
 }
 
-/// One step back of a router, for [`Router::undo`].
+/// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
 pub enum Undo {
     /// A packet went to the end of a queue.
@@ -116,8 +71,8 @@ pub enum Undo {
         input: u16,
         /// VC.
         vc: u8,
-        /// Place of the packet before it.
-        after: u32,
+        /// Entry of the packet before it.
+        previous: Previous,
     },
     /// The first packet of a queue was routed.
     Routed {
@@ -125,7 +80,7 @@ pub enum Undo {
         input: u16,
         /// VC.
         vc: u8,
-        /// What it carried for its routing before.
+        /// Its route state before.
         before: RouteState,
     },
     /// The far end of an output gave credits back.
@@ -149,47 +104,26 @@ pub enum Undo {
         output_vc: u8,
         /// What the packet needed there.
         claim: BufferClaim,
-        /// Whose turn it had been at the output.
-        turn: u32,
-        /// Until when the wire had been taken.
+        /// The queue that the output had preferred.
+        preferred: u32,
+        /// Until when the link had been reserved.
         busy_until: Time,
     },
-    /// A packet left the front of its queue; with [`Undo::Underway`], all that was known of it.
+    /// A packet left the front of its queue.
     Dequeued {
         /// Input port.
         input: u16,
         /// VC.
         vc: u8,
-        /// Sending host.
-        source: HostId,
-        /// Receiving host.
-        destination: HostId,
-        /// Number of its message.
-        message: u32,
-        /// Bytes.
-        bytes: u32,
-        /// Job.
-        job: u16,
-        /// Links begun.
-        hops: u8,
-        /// Whether it counts by itself.
-        standalone: bool,
+        /// When its head had arrived.
+        arrived: Time,
+        /// Half of the packet.
+        progress: PacketProgress,
     },
     /// The other half of a packet that left the front of its queue.
-    Underway {
-        /// Input port.
-        input: u16,
-        /// VC.
-        vc: u8,
-        /// When its message was handed to the NIC.
-        created_at: Time,
-        /// When its head had come in.
-        arrived: Time,
-        /// The routing algorithm's own.
-        route: RouteState,
-    },
+    Released(PacketIdentity),
     /// A tail left: input and output became free.
-    Released {
+    TailLeft {
         /// Output port.
         output: u16,
         /// Input port.
@@ -197,45 +131,25 @@ pub enum Undo {
         /// VC of the input buffer.
         vc: u8,
     },
-    /// The next output is the first to choose.
-    Turned,
-    /// An output began to idle because no packet had room at the far end.
+    /// Another output is the first to choose.
+    FirstMoved,
+    /// An output became blocked: no packet had credits.
     Blocked {
         /// Output port.
         output: u16,
     },
-    /// That ended.
+    /// An output ceased to be blocked.
     Unblocked {
         /// Output port.
         output: u16,
-        /// Since when it had idled.
+        /// Since when it had been blocked.
         since: Time,
-        /// When it ended.
+        /// When this ended.
         now: Time,
     },
 }
 
 const _: () = assert!(size_of::<Undo>() <= 32);
-
-/// A packet in an input buffer.
-#[derive(Clone, Copy, Debug)]
-pub struct Waiting<'a> {
-    /// The packet.
-    pub packet: &'a Packet,
-    /// Input port.
-    pub input: u16,
-    /// VC of the input buffer.
-    pub input_vc: u8,
-    /// The output port and VC that it wants; none while it is not the first of its queue.
-    pub wants: Option<(u16, u8)>,
-}
-
-/// Memory of one port of a router with so many ports and virtual channels, in bytes.
-pub fn bytes_per_port(ports: u64, vcs: u64) -> u64 {
-    let vc_index = (size_of::<VcState>() + size_of::<Room>()) as u64;
-    let port = (size_of::<Output>() + size_of::<Option<u8>>()) as u64;
-    port + vcs * vc_index + (ports * vcs).div_ceil(64) * 8
-}
 
 /// An output port.
 #[derive(Clone, Debug)]
@@ -245,30 +159,29 @@ struct Output {
     /// Input port and VC whose packet is leaving.
     from: Option<(u16, u8)>,
     busy_until: Time,
-    /// Bytes that wait here, are under way, or whose credit is not back.
+    /// Bytes that wait here, are in flight, or whose credit is not back.
     load: u64,
     /// Packets that have been routed here and wait.
-    wanted: u32,
-    /// The lane that is served first.
-    turn: u32,
-    /// Since when the wire has idled because no packet has room.
+    requested: u32,
+    /// The queue that is preferred: the one after that served last.
+    preferred: u32,
+    /// Since when the link has idled because no packet has credits.
     blocked_since: Option<Time>,
     counters: LinkCounters,
-    held: StallCounters,
+    stalls: StallCounters,
 }
 
 /// The queue of one input port and VC.
 #[derive(Clone, Debug)]
-struct VcState {
-    head: u32,
-    tail: u32,
-    /// Where the first packet goes; none while there is none, or the tail of the one before it is leaving.
-    want: Option<Want>,
+struct InputQueue {
+    packets: Fifo,
+    /// Where the first packet goes; `None` if there is none, or the tail of the packet before it is leaving.
+    decision: Option<Decision>,
 }
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Want {
+struct Decision {
     output: u16,
     vc: u8,
     claim: BufferClaim,
@@ -276,18 +189,24 @@ struct Want {
 
 /// The buffer of one VC at the far end of an output.
 #[derive(Clone, Debug)]
-struct Room {
+struct FarBuffer {
     credits: u32,
-    /// Packets that want to enter and have no room yet.
-    awaited: u32,
+    /// Packets that wait for credits of it.
+    waiting: u32,
 }
 
-/// A place in the pool.
-#[derive(Clone, Debug)]
-struct PoolEntry {
+/// A packet in an input buffer.
+#[derive(Clone, Copy, Debug)]
+struct Buffered {
     packet: Packet,
+    /// When its head arrived.
     arrived: Time,
-    next: u32,
+}
+
+impl AsMut<Packet> for Buffered {
+    fn as_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
 }
 
 /// One router.
@@ -295,31 +214,32 @@ struct PoolEntry {
 pub struct Router {
     id: RouterId,
     vcs: u8,
-    /// Whether all cables have one speed, so that no packet can run dry.
+    /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
-    setting: Setting,
+    arbiter: Arbiter,
+    largest_packet: u32,
+    warmup: Time,
     /// The output that chooses first.
     first: u16,
     outputs: Vec<Output>,
-    /// By input port: the VC whose packet is leaving.
+    /// The VC whose packet is leaving, by input port.
     inputs: Vec<Option<u8>>,
     /// By input port, then VC.
-    vc_states: Vec<VcState>,
+    queues: Vec<InputQueue>,
     /// By output port, then VC.
-    rooms: Vec<Room>,
-    /// By output port: a bit for each lane whose first packet wants it.
+    far_buffers: Vec<FarBuffer>,
+    /// A bit for each queue whose first packet is routed to the output, by output port.
     requests: Vec<u64>,
-    pool: Vec<PoolEntry>,
-    free: u32,
+    pool: PacketPool<Buffered>,
 }
 
-/// All of a router that changes: what it has done and what waits in it.
+/// All of a router that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouterState {
+pub struct State {
     first: u16,
     outputs: Vec<OutputState>,
     /// By input port, then VC.
-    vc_states: Vec<SavedVcState>,
+    queues: Vec<QueueState>,
     /// By output port, then VC.
     credits: Vec<u32>,
 }
@@ -329,16 +249,16 @@ struct OutputState {
     from: Option<(u16, u8)>,
     busy_until: Time,
     load: u64,
-    turn: u32,
+    preferred: u32,
     blocked_since: Option<Time>,
     counters: LinkCounters,
-    held: StallCounters,
+    stalls: StallCounters,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SavedVcState {
-    want: Option<Want>,
-    /// With the time at which their heads had come in.
+struct QueueState {
+    decision: Option<Decision>,
+    /// With the time at which their heads arrived.
     packets: Vec<(Packet, Time)>,
 }
 
@@ -346,7 +266,7 @@ struct SavedVcState {
 struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
-    context: RoutingContext<'a>,
+    context: &'a RoutingContext<'a>,
 }
 
 impl Congestion for LocalCongestion<'_> {
@@ -359,9 +279,9 @@ impl Congestion for LocalCongestion<'_> {
     }
 
     fn room(&self, port: Port, vc: u8) -> u64 {
-        let room = &self.router.rooms[self.router.vc_index(port.0, vc)];
-        if room.awaited == 0 && room.credits >= self.bytes {
-            u64::from(room.credits)
+        let buffer = &self.router.far_buffers[self.router.index(port.0, vc)];
+        if buffer.waiting == 0 && buffer.credits >= self.bytes {
+            u64::from(buffer.credits)
         } else {
             0
         }
@@ -369,219 +289,114 @@ impl Congestion for LocalCongestion<'_> {
 }
 
 impl Router {
-    /// An empty router with `vcs` virtual channels on each port.
-    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], setting: Setting) -> Router {
-        let output = |p: &PortSetting| Output {
-            rate: p.rate,
-            to_host: p.to_host,
-            from: None,
-            busy_until: Time::ZERO,
-            load: 0,
-            wanted: 0,
-            turn: 0,
-            blocked_since: None,
-            counters: LinkCounters::default(),
-            held: StallCounters::default(),
-        };
-        let room = |p: &PortSetting| Room {
-            credits: p.credits,
-            awaited: 0,
-        };
-        let vc_index = VcState {
-            head: NONE,
-            tail: NONE,
-            want: None,
-        };
-        let vc_states = ports.len() * usize::from(vcs);
-        Router {
-            id,
-            vcs,
-            one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
-            setting,
-            first: 0,
-            outputs: ports.iter().map(output).collect(),
-            inputs: vec![None; ports.len()],
-            vc_states: vec![vc_index; vc_states],
-            rooms: ports
-                .iter()
-                .flat_map(|p| (0..vcs).map(move |_| room(p)))
-                .collect(),
-            requests: vec![0; ports.len() * vc_states.div_ceil(64)],
-            pool: Vec::new(),
-            free: NONE,
-        }
-    }
-
-    /// A packet's head has come in and is through the pipeline.
+    /// The index of a port's VC, among input queues and far buffers alike.
     #[inline]
-    pub fn arrived<O: Outputs>(
-        &mut self,
-        now: Time,
-        arrival: Arrival,
-        context: RoutingContext<'_>,
-        out: &mut O,
-    ) {
-        let Arrival { input, vc, packet } = arrival;
-        let vc_index = self.vc_index(input, vc);
-        let is_first = self.vc_states[vc_index].head == NONE;
-        let after = self.enqueue(vc_index, packet, now);
-        if O::KEPT {
-            out.note(Undo::Arrived { input, vc, after });
-        }
-        if out.keeps_diary() {
-            out.came(&packet);
-        }
-        if is_first && self.inputs[usize::from(input)] != Some(vc) {
-            let output = self.route(now, input, vc, context, out);
-            self.serve(now, output, out);
-        }
-    }
-
-    /// A tail has left, or a packet has come in so far that it can no longer run dry.
-    pub fn due<O: Outputs>(&mut self, now: Time, context: RoutingContext<'_>, out: &mut O) {
-        let ports = self.outputs.len() as u16;
-        let mut released = false;
-        for output in 0..ports {
-            let of = &mut self.outputs[usize::from(output)];
-            let Some((input, vc)) = of.from.filter(|_| of.busy_until <= now) else {
-                continue;
-            };
-            released = true;
-            of.from = None;
-            self.inputs[usize::from(input)] = None;
-            if O::KEPT {
-                out.note(Undo::Released { output, input, vc });
-            }
-            if self.vc_states[self.vc_index(input, vc)].head != NONE {
-                self.route(now, input, vc, context, out);
-            }
-        }
-        if released {
-            self.first = (self.first + 1) % ports;
-            if O::KEPT {
-                out.note(Undo::Turned);
-            }
-        }
-        for output in (self.first..ports).chain(0..self.first) {
-            self.serve(now, output, out);
-        }
-    }
-
-    /// The far end of `port` has room for `bytes` bytes more on `vc`.
-    #[inline]
-    pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
-        let room = self.vc_index(port, vc);
-        let credits = &mut self.rooms[room].credits;
-        *credits = credits.wrapping_add(bytes);
-        let load = &mut self.outputs[usize::from(port)].load;
-        *load = load.wrapping_sub(u64::from(bytes));
-        if O::KEPT {
-            let output = port;
-            out.note(Undo::Credited { output, vc, bytes });
-        }
-        self.serve(now, port, out);
-    }
-
-    /// The index of a port's VC, among lanes and rooms alike.
-    #[inline]
-    fn vc_index(&self, port: u16, vc: u8) -> usize {
+    fn index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
     /// Routes the first packet of a queue; gives the output.
-    fn route<O: Outputs>(
+    fn route<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
-        input: u16,
-        vc: u8,
-        context: RoutingContext<'_>,
+        (input, vc): (u16, u8),
+        context: &RoutingContext<'_>,
         out: &mut O,
     ) -> u16 {
-        let vc_index = self.vc_index(input, vc);
-        let head = self.vc_states[vc_index].head as usize;
-        let packet = &self.pool[head].packet;
+        let queue = self.index(input, vc);
+        let Packet {
+            source,
+            destination,
+            bytes,
+            route: before,
+            ..
+        } = self.head(queue).packet;
         let at = At {
             router: self.id,
             input: Port(input),
             vc,
-            source: packet.source,
-            destination: packet.destination,
+            source,
+            destination,
         };
-        let before = packet.route;
         let mut route = before;
         let seen = LocalCongestion {
             router: self,
-            bytes: packet.bytes,
+            bytes,
             context,
         };
-        let hop = context.routing.route(at, &mut route, &seen, out);
-        self.pool[head].packet.route = route;
-        let want = Want {
+        let hop = context.routing.route(at, &mut route, &seen, &mut out.random());
+        if let Some(head) = self.pool.front_mut(self.queues[queue].packets) {
+            head.packet.route = route;
+        }
+        let decision = Decision {
             output: hop.port.0,
             vc: hop.vc,
             claim: hop.claim,
         };
-        self.request(vc_index, want);
-        let output = &mut self.outputs[usize::from(want.output)];
-        let bytes = self.pool[head].packet.bytes;
+        self.request(queue, decision);
+        let output = &mut self.outputs[usize::from(decision.output)];
         output.load = output.load.wrapping_add(u64::from(bytes));
-        if want.claim == BufferClaim::Reserved && !output.to_host {
-            let room = self.vc_index(want.output, want.vc);
-            let credits = &mut self.rooms[room].credits;
-            debug_assert!(*credits >= bytes, "routing keeps room that it has seen");
+        if decision.claim == BufferClaim::Reserved && !output.to_host {
+            let buffer = self.index(decision.output, decision.vc);
+            let credits = &mut self.far_buffers[buffer].credits;
+            debug_assert!(*credits >= bytes, "routing reserves credits that it has seen");
             *credits = credits.wrapping_sub(bytes);
         }
-        if O::KEPT {
-            out.note(Undo::Routed { input, vc, before });
+        out.note(|| Undo::Routed { input, vc, before });
+        let ready = self.ready_at(queue, decision);
+        if ready > now {
+            out.timer((), ready - now);
         }
-        let routed = self.ready_at(vc_index, want);
-        if routed > now {
-            out.due(routed - now);
-        }
-        want.output
+        decision.output
     }
 
-    /// The first packet of a lane waits for an output.
-    fn request(&mut self, vc_index: usize, want: Want) {
-        let bit = self.request_bit(want.output, vc_index);
+    /// The first packet of a queue that has one.
+    fn head(&self, queue: usize) -> &Buffered {
+        let head = self.pool.front(self.queues[queue].packets);
+        head.expect("the queue has a packet")
+    }
+
+    /// The first packet of a queue waits for an output.
+    fn request(&mut self, queue: usize, decision: Decision) {
+        let bit = self.request_bit(decision.output, queue);
         self.requests[bit / 64] |= 1 << (bit % 64);
-        self.vc_states[vc_index].want = Some(want);
-        let output = &mut self.outputs[usize::from(want.output)];
-        output.wanted += 1;
-        if Self::awaits(output, want) {
-            let room = self.vc_index(want.output, want.vc);
-            self.rooms[room].awaited += 1;
+        self.queues[queue].decision = Some(decision);
+        let output = &mut self.outputs[usize::from(decision.output)];
+        output.requested += 1;
+        if Self::needs_credits(output, decision) {
+            let buffer = self.index(decision.output, decision.vc);
+            self.far_buffers[buffer].waiting += 1;
         }
     }
 
-    /// The first packet of a lane waits no longer; gives where it wanted to go.
-    fn withdraw(&mut self, vc_index: usize) -> Option<Want> {
-        let want = self.vc_states[vc_index].want.take()?;
-        let bit = self.request_bit(want.output, vc_index);
+    /// The first packet of a queue waits no longer; gives where it was to go.
+    fn withdraw(&mut self, queue: usize) -> Option<Decision> {
+        let decision = self.queues[queue].decision.take()?;
+        let bit = self.request_bit(decision.output, queue);
         self.requests[bit / 64] &= !(1 << (bit % 64));
-        let output = &mut self.outputs[usize::from(want.output)];
-        output.wanted -= 1;
-        if Self::awaits(output, want) {
-            let room = self.vc_index(want.output, want.vc);
-            self.rooms[room].awaited -= 1;
+        let output = &mut self.outputs[usize::from(decision.output)];
+        output.requested -= 1;
+        if Self::needs_credits(output, decision) {
+            let buffer = self.index(decision.output, decision.vc);
+            self.far_buffers[buffer].waiting -= 1;
         }
-        Some(want)
+        Some(decision)
     }
 
-    fn awaits(output: &Output, want: Want) -> bool {
-        !output.to_host && want.claim != BufferClaim::Reserved
+    fn needs_credits(output: &Output, decision: Decision) -> bool {
+        !output.to_host && decision.claim != BufferClaim::Reserved
     }
 
-    fn request_bit(&self, output: u16, vc_index: usize) -> usize {
-        usize::from(output) * self.words() * 64 + vc_index
+    fn request_bit(&self, output: u16, queue: usize) -> usize {
+        usize::from(output) * self.words() * 64 + queue
     }
 
     fn words(&self) -> usize {
-        self.vc_states.len().div_ceil(64)
+        self.queues.len().div_ceil(64)
     }
 
-    /// Lanes whose first packets want an output, in their order.
-    fn wanting(&self, output: u16) -> impl Iterator<Item = usize> {
+    /// Queues whose first packets are routed to an output, in their order.
+    fn requesting(&self, output: u16) -> impl Iterator<Item = usize> {
         let first = usize::from(output) * self.words();
         let words = &self.requests[first..first + self.words()];
         words.iter().enumerate().flat_map(|(index, word)| {
@@ -591,528 +406,246 @@ impl Router {
         })
     }
 
-    /// When the first packet of a lane can no longer run dry on the way out.
-    fn ready_at(&self, vc_index: usize, want: Want) -> Time {
-        let place = &self.pool[self.vc_states[vc_index].head as usize];
+    /// From when on the first packet of a queue cannot underrun on its output.
+    fn ready_at(&self, queue: usize, decision: Decision) -> Time {
+        let Buffered { packet, arrived } = self.head(queue);
         if self.one_rate {
-            return place.arrived;
+            return *arrived;
         }
-        let input = &self.outputs[vc_index / usize::from(self.vcs)];
-        let slow = input.rate.serialization(place.packet.bytes);
-        let fast = self.outputs[usize::from(want.output)]
-            .rate
-            .serialization(place.packet.bytes);
-        place.arrived + slow.saturating_sub(fast)
+        let serialization = |port: usize| -> Time { self.outputs[port].rate.serialization(packet.bytes) };
+        let slow = serialization(queue / usize::from(self.vcs));
+        let fast = serialization(usize::from(decision.output));
+        *arrived + slow.saturating_sub(fast)
     }
 
-    /// Whether the first packet of a lane has room at the far end of its output.
-    fn has_room(&self, vc_index: usize, want: Want) -> bool {
-        let bytes = u64::from(self.pool[self.vc_states[vc_index].head as usize].packet.bytes);
-        let needed = match want.claim {
+    /// Whether the first packet of a queue has the credits that it needs.
+    fn has_credits(&self, queue: usize, decision: Decision) -> bool {
+        let bytes = u64::from(self.head(queue).packet.bytes);
+        let needed = match decision.claim {
             BufferClaim::Credit => bytes,
             BufferClaim::Reserved => 0,
-            BufferClaim::Bubble => bytes + u64::from(self.setting.largest_packet),
+            BufferClaim::Bubble => bytes + u64::from(self.largest_packet),
         };
-        let credits = self.rooms[self.vc_index(want.output, want.vc)].credits;
-        self.outputs[usize::from(want.output)].to_host || u64::from(credits) >= needed
+        let credits = self.far_buffers[self.index(decision.output, decision.vc)].credits;
+        self.outputs[usize::from(decision.output)].to_host || u64::from(credits) >= needed
     }
 
     /// Lets an output take a packet if it is free.
-    fn serve<O: Outputs>(&mut self, now: Time, output: u16, out: &mut O) {
-        let of = &self.outputs[usize::from(output)];
-        if of.from.is_some() || of.wanted == 0 {
+    fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
+        let output = &self.outputs[usize::from(port)];
+        if output.from.is_some() || output.requested == 0 {
             return;
         }
-        let turn = of.turn as usize;
-        let mut any_room = false;
+        let preferred = output.preferred as usize;
+        let mut any_credits = false;
         let (mut count, mut first, mut next) = (0u32, None, None);
-        for vc_index in self.wanting(output) {
-            let Some(want) = self.vc_states[vc_index]
-                .want
-                .filter(|want| self.has_room(vc_index, *want))
-            else {
+        for queue in self.requesting(port) {
+            let decision = self.queues[queue].decision;
+            let Some(decision) = decision.filter(|decision| self.has_credits(queue, *decision)) else {
                 continue;
             };
-            any_room = true;
-            if !self.may_go(now, vc_index, want) {
+            any_credits = true;
+            if !self.may_go(now, queue, decision) {
                 continue;
             }
             count += 1;
-            first.get_or_insert(vc_index);
-            if vc_index >= turn {
-                next.get_or_insert(vc_index);
+            first.get_or_insert(queue);
+            if queue >= preferred {
+                next.get_or_insert(queue);
             }
         }
-        let chosen = match self.setting.arbiter {
+        let chosen = match self.arbiter {
             Arbiter::RoundRobin => next.or(first),
             Arbiter::Random if count > 1 => {
-                let number = out.below(count) as usize;
-                let goes = |vc_index: &usize| {
-                    let want = self.vc_states[*vc_index].want;
-                    want.is_some_and(|want| {
-                        self.has_room(*vc_index, want) && self.may_go(now, *vc_index, want)
+                let number = out.random().below(count) as usize;
+                let goes = |queue: &usize| {
+                    let decision = self.queues[*queue].decision;
+                    decision.is_some_and(|decision| {
+                        self.has_credits(*queue, decision) && self.may_go(now, *queue, decision)
                     })
                 };
-                self.wanting(output).filter(goes).nth(number)
+                self.requesting(port).filter(goes).nth(number)
             }
             Arbiter::Random => first,
         };
-        self.set_blocked(now, output, !any_room, out);
-        if let Some(vc_index) = chosen {
-            self.send(now, vc_index, out);
+        self.set_blocked(now, port, !any_credits, out);
+        if let Some(queue) = chosen {
+            self.send(now, queue, out);
         }
     }
 
-    /// Whether nothing inside the router holds up the first packet of a lane, but for its output.
-    fn may_go(&self, now: Time, vc_index: usize, want: Want) -> bool {
-        self.inputs[vc_index / usize::from(self.vcs)].is_none() && self.ready_at(vc_index, want) <= now
+    /// Whether nothing inside the router holds up the first packet of a queue, except its output.
+    fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
+        self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
     }
 
-    /// Counts the time for which a free output had packets, but none with room.
-    fn set_blocked<O: Outputs>(&mut self, now: Time, output: u16, blocked: bool, out: &mut O) {
-        let of = &mut self.outputs[usize::from(output)];
-        match of.blocked_since {
+    /// Counts the time for which a free output had packets, but none with credits.
+    fn set_blocked<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, blocked: bool, out: &mut O) {
+        let output = &mut self.outputs[usize::from(port)];
+        match output.blocked_since {
             None if blocked => {
-                of.blocked_since = Some(now);
-                if O::KEPT {
-                    out.note(Undo::Blocked { output });
-                }
+                output.blocked_since = Some(now);
+                out.note(|| Undo::Blocked { output: port });
             }
             Some(since) if !blocked => {
-                of.blocked_since = None;
-                of.held.unblock(since, now, self.setting.warmup);
-                if O::KEPT {
-                    out.note(Undo::Unblocked { output, since, now });
-                }
+                output.blocked_since = None;
+                output.stalls.unblock(since, now, self.warmup);
+                out.note(|| Undo::Unblocked {
+                    output: port,
+                    since,
+                    now,
+                });
             }
             _ => {}
         }
     }
 
-    /// Sends the first packet of a lane to the output that it wants.
-    fn send<O: Outputs>(&mut self, now: Time, vc_index: usize, out: &mut O) {
-        let routed = if out.keeps_diary() {
-            self.vc_states[vc_index]
-                .want
-                .map(|want| self.ready_at(vc_index, want))
-        } else {
-            None
-        };
-        let Some(want) = self.withdraw(vc_index) else {
+    /// Sends the first packet of a queue to its output.
+    fn send<O: RouterOutputs<Router>>(&mut self, now: Time, queue: usize, out: &mut O) {
+        let decision = self.queues[queue].decision;
+        let ready = decision
+            .filter(|_| out.tracks_waits())
+            .map(|decision| self.ready_at(queue, decision));
+        let Some(decision) = self.withdraw(queue) else {
             return;
         };
         let vcs = usize::from(self.vcs);
-        let (input, vc) = ((vc_index / vcs) as u16, (vc_index % vcs) as u8);
-        let (mut packet, arrived) = self.dequeue(vc_index);
+        let (input, vc) = ((queue / vcs) as u16, (queue % vcs) as u8);
+        let Buffered { mut packet, arrived } = *self.head(queue);
         let bytes = packet.bytes;
-        let output = &mut self.outputs[usize::from(want.output)];
+        let queues = self.queues.len() as u32;
+        let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
-        if O::KEPT {
-            out.note(Undo::Sent {
-                output: want.output,
-                input,
-                input_vc: vc,
-                output_vc: want.vc,
-                claim: want.claim,
-                turn: output.turn,
-                busy_until: output.busy_until,
-            });
-            for step in Undo::of_dequeued(input, vc, &packet, arrived) {
-                out.note(step);
-            }
-        }
+        out.note(|| Undo::Sent {
+            output: decision.output,
+            input,
+            input_vc: vc,
+            output_vc: decision.vc,
+            claim: decision.claim,
+            preferred: output.preferred,
+            busy_until: output.busy_until,
+        });
         output.busy_until = now + serialization;
         output.from = Some((input, vc));
-        output.turn = (vc_index as u32 + 1) % self.vc_states.len() as u32;
-        let warmup = self.setting.warmup;
+        output.preferred = (queue as u32 + 1) % queues;
         output
             .counters
-            .depart(now, serialization, bytes, warmup, || &mut output.held);
+            .depart(now, serialization, bytes, self.warmup, || &mut output.stalls);
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes));
-        } else if want.claim != BufferClaim::Reserved {
-            let room = self.vc_index(want.output, want.vc);
-            self.rooms[room].credits -= bytes;
-        }
-        if let Some(routed) = routed {
-            let passage = Passage {
-                input,
-                input_vc: vc,
-                output: want.output,
-                output_vc: want.vc,
-                job: packet.job,
-                arrived,
-                ready: routed,
-                serialization,
-            };
-            out.passes(&packet, passage);
+        } else if decision.claim != BufferClaim::Reserved {
+            let buffer = self.index(decision.output, decision.vc);
+            self.far_buffers[buffer].credits -= bytes;
         }
         self.inputs[usize::from(input)] = Some(vc);
-        packet.hops = packet.hops.saturating_add(1);
-        out.depart(want.output, want.vc, packet, serialization);
-        out.credit(input, vc, bytes, serialization);
-        out.due(serialization);
-    }
-
-    /// Puts a packet at the end of a queue; gives the place of the one before it.
-    fn enqueue(&mut self, vc_index: usize, packet: Packet, arrived: Time) -> u32 {
-        let place = PoolEntry {
-            packet,
+        let (identity, progress) = packet.split();
+        out.note(|| Undo::Dequeued {
+            input,
+            vc,
             arrived,
-            next: NONE,
-        };
-        let index = self.free;
-        let index = if index == NONE {
-            self.pool.push(place);
-            (self.pool.len() - 1) as u32
-        } else {
-            self.free = self.pool[index as usize].next;
-            self.pool[index as usize] = place;
-            index
-        };
-        let vc_index = &mut self.vc_states[vc_index];
-        let after = vc_index.tail;
-        match after {
-            NONE => vc_index.head = index,
-            after => self.pool[after as usize].next = index,
-        }
-        vc_index.tail = index;
-        after
-    }
-
-    fn dequeue(&mut self, vc_index: usize) -> (Packet, Time) {
-        let vc_index = &mut self.vc_states[vc_index];
-        let index = vc_index.head;
-        let place = &mut self.pool[index as usize];
-        vc_index.head = place.next;
-        if vc_index.head == NONE {
-            vc_index.tail = NONE;
-        }
-        place.next = self.free;
-        self.free = index;
-        (place.packet, place.arrived)
-    }
-
-    /// Takes back one step that was noted in [`Outputs`]. Steps are taken back in reverse order, all of
-    /// those that were noted since.
-    ///
-    /// Steps name places of the pool, and every packet comes back to its own: free places are a stack,
-    /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
-    pub fn undo(&mut self, step: Undo) {
-        match step {
-            Undo::Arrived { input, vc, after } => self.undo_enqueue(self.vc_index(input, vc), after),
-            Undo::Routed { input, vc, before } => self.undo_route(self.vc_index(input, vc), before),
-            Undo::Credited { output, vc, bytes } => {
-                let room = self.vc_index(output, vc);
-                let credits = &mut self.rooms[room].credits;
-                *credits = credits.wrapping_sub(bytes);
-                let load = &mut self.outputs[usize::from(output)].load;
-                *load = load.wrapping_add(u64::from(bytes));
-            }
-            Undo::Sent {
-                output,
+            progress,
+        });
+        out.note(|| Undo::Released(identity));
+        self.pool.pop_front(&mut self.queues[queue].packets);
+        if let Some(ready) = ready {
+            let departure = RouterDeparture {
                 input,
-                input_vc,
-                output_vc: vc,
-                claim,
-                turn,
-                busy_until,
-            } => {
-                let of = &mut self.outputs[usize::from(output)];
-                of.turn = turn;
-                let vc_index = self.vc_index(input, input_vc);
-                self.undo_send(vc_index, Want { output, vc, claim }, busy_until);
-            }
-            Undo::Dequeued {
-                input,
-                vc,
-                source,
-                destination,
-                message,
-                bytes,
-                job,
-                hops,
-                standalone,
-            } => {
-                let place = self.undo_dequeue(self.vc_index(input, vc));
-                place.packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
-                place.packet.hops = hops;
-                place.packet.standalone = standalone;
-            }
-            Undo::Underway {
-                input,
-                vc,
-                created_at,
+                input_vc: vc,
+                output: decision.output,
+                output_vc: decision.vc,
+                job: packet.job,
                 arrived,
-                route,
-            } => {
-                let head = self.vc_states[self.vc_index(input, vc)].head;
-                let place = &mut self.pool[head as usize];
-                place.arrived = arrived;
-                place.packet.set_created_at(created_at);
-                place.packet.route = route;
-            }
-            Undo::Released { output, input, vc } => {
-                self.outputs[usize::from(output)].from = Some((input, vc));
-                self.inputs[usize::from(input)] = Some(vc);
-            }
-            Undo::Turned => {
-                let ports = self.outputs.len() as u16;
-                self.first = (self.first + ports - 1) % ports;
-            }
-            Undo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
-            Undo::Unblocked { output, since, now } => {
-                let of = &mut self.outputs[usize::from(output)];
-                of.blocked_since = Some(since);
-                of.held.undo_unblock(since, now, self.setting.warmup);
-            }
+                ready,
+                serialization,
+            };
+            let observation = InputQueuedObservation::Departed(departure);
+            out.observe(packet, (decision.output, decision.vc), observation);
         }
+        packet.hops = packet.hops.saturating_add(1);
+        out.depart(decision.output, decision.vc, packet, Time::ZERO, serialization);
+        out.credit(input, vc, bytes, serialization);
+        out.timer((), serialization);
     }
 
-    fn undo_enqueue(&mut self, vc_index: usize, after: u32) {
-        let vc_index = &mut self.vc_states[vc_index];
-        let index = vc_index.tail;
-        vc_index.tail = after;
-        match after {
-            NONE => vc_index.head = NONE,
-            after => self.pool[after as usize].next = NONE,
-        }
-        self.pool[index as usize].next = self.free;
-        self.free = index;
-    }
-
-    fn undo_route(&mut self, vc_index: usize, before: RouteState) {
-        let Some(want) = self.withdraw(vc_index) else {
+    fn undo_route(&mut self, queue: usize, before: RouteState) {
+        let Some(decision) = self.withdraw(queue) else {
             return;
         };
-        let packet = &mut self.pool[self.vc_states[vc_index].head as usize].packet;
+        let Some(Buffered { packet, .. }) = self.pool.front_mut(self.queues[queue].packets) else {
+            return;
+        };
         packet.route = before;
         let bytes = packet.bytes;
-        let output = &mut self.outputs[usize::from(want.output)];
+        let output = &mut self.outputs[usize::from(decision.output)];
         output.load = output.load.wrapping_sub(u64::from(bytes));
-        if want.claim == BufferClaim::Reserved && !output.to_host {
-            let room = self.vc_index(want.output, want.vc);
-            let credits = &mut self.rooms[room].credits;
+        if decision.claim == BufferClaim::Reserved && !output.to_host {
+            let buffer = self.index(decision.output, decision.vc);
+            let credits = &mut self.far_buffers[buffer].credits;
             *credits = credits.wrapping_add(bytes);
         }
     }
 
-    fn undo_send(&mut self, vc_index: usize, want: Want, busy_until: Time) {
-        let bytes = self.pool[self.vc_states[vc_index].head as usize].packet.bytes;
-        let output = &mut self.outputs[usize::from(want.output)];
+    fn undo_send(&mut self, queue: usize, decision: Decision, busy_until: Time) {
+        let bytes = self.head(queue).packet.bytes;
+        let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
-        let (start, warmup) = (output.busy_until - serialization, self.setting.warmup);
+        let start = output.busy_until - serialization;
         output
             .counters
-            .undo_depart(start, serialization, bytes, warmup, || &mut output.held);
+            .undo_depart(start, serialization, bytes, self.warmup, || &mut output.stalls);
         output.busy_until = busy_until;
         output.from = None;
         if output.to_host {
             output.load = output.load.wrapping_add(u64::from(bytes));
-        } else if want.claim != BufferClaim::Reserved {
-            let room = self.vc_index(want.output, want.vc);
-            self.rooms[room].credits += bytes;
+        } else if decision.claim != BufferClaim::Reserved {
+            let buffer = self.index(decision.output, decision.vc);
+            self.far_buffers[buffer].credits += bytes;
         }
-        self.inputs[vc_index / usize::from(self.vcs)] = None;
-        self.request(vc_index, want);
+        self.inputs[queue / usize::from(self.vcs)] = None;
+        self.request(queue, decision);
     }
 
-    /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
-    fn undo_dequeue(&mut self, vc_index: usize) -> &mut PoolEntry {
-        let vc_index = &mut self.vc_states[vc_index];
-        let index = self.free;
-        let place = &mut self.pool[index as usize];
-        self.free = place.next;
-        place.next = vc_index.head;
-        vc_index.head = index;
-        if vc_index.tail == NONE {
-            vc_index.tail = index;
-        }
-        place
-    }
-
-    /// Its id.
-    pub fn id(&self) -> RouterId {
-        self.id
-    }
-
-    /// Packets that wait in its buffers.
-    pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
-        let vcs = usize::from(self.vcs);
-        self.vc_states
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, vc_index)| {
-                let (input, input_vc) = ((index / vcs) as u16, (index % vcs) as u8);
-                self.queue(vc_index)
-                    .enumerate()
-                    .map(move |(place, (packet, _))| Waiting {
-                        packet,
-                        input,
-                        input_vc,
-                        wants: vc_index
-                            .want
-                            .filter(|_| place == 0)
-                            .map(|want| (want.output, want.vc)),
-                    })
-            })
-    }
-
-    fn queue(&self, vc_index: &VcState) -> impl Iterator<Item = (&Packet, Time)> {
-        let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
-        std::iter::successors(place(vc_index.head), move |p| place(p.next)).map(|p| (&p.packet, p.arrived))
-    }
-
-    /// Bytes that have been routed to `port`, are under way there, or whose credit is not back.
-    pub fn load(&self, port: u16) -> u64 {
-        self.outputs[usize::from(port)].load
-    }
-
-    /// Credits for a VC of the link at `port`, in bytes: those of packets that have kept them and have not
-    /// left yet, too.
-    pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        let kept = |vc_index: usize| {
-            let vc_index = &self.vc_states[vc_index];
-            let keeps = |want: &Want| want.vc == vc && want.claim == BufferClaim::Reserved;
-            vc_index
-                .want
-                .filter(keeps)
-                .map_or(0, |_| self.pool[vc_index.head as usize].packet.bytes)
-        };
-        let credits = self.rooms[self.vc_index(port, vc)].credits;
-        self.wanting(port).map(kept).fold(credits, u32::wrapping_add)
-    }
-
-    /// Use of the link at `port` up to `end`.
-    pub fn used(&self, port: u16, end: Time) -> LinkUse {
-        let output = &self.outputs[usize::from(port)];
-        let mut held = output.held;
-        if let Some(since) = output.blocked_since {
-            held.unblock(since, end, self.setting.warmup);
-        }
-        LinkUse::new(output.counters, held, end, output.busy_until)
-    }
-
-    /// Packets that wait for `port`: the first ones of their queues, as others do not know yet where they go.
-    pub fn waiting_at(&self, port: u16) -> u32 {
-        self.outputs[usize::from(port)].wanted
-    }
-
-    /// Whether the link at `port` goes on to be used, or to be held up, at `time`, if nothing happens.
-    pub fn is_active(&self, port: u16, time: Time) -> bool {
-        let output = &self.outputs[usize::from(port)];
-        output.busy_until > time || output.blocked_since.is_some()
-    }
-
-    /// All that changes; equal where no input can tell two routers apart.
-    pub fn state(&self) -> RouterState {
-        let output = |output: &Output| OutputState {
-            from: output.from,
-            busy_until: output.busy_until,
-            load: output.load,
-            turn: output.turn,
-            blocked_since: output.blocked_since,
-            counters: output.counters,
-            held: output.held,
-        };
-        let vc_index = |vc_index: &VcState| SavedVcState {
-            want: vc_index.want,
-            packets: self
-                .queue(vc_index)
-                .map(|(packet, arrived)| (*packet, arrived))
-                .collect(),
-        };
-        RouterState {
-            first: self.first,
-            outputs: self.outputs.iter().map(output).collect(),
-            vc_states: self.vc_states.iter().map(vc_index).collect(),
-            credits: self.rooms.iter().map(|room| room.credits).collect(),
-        }
-    }
-
-    /// Brings a new router into the state of one with the same settings.
-    ///
-    /// # Errors
-    /// What does not fit these settings; the router is then as it was.
-    pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
-        self.check(&state)?;
-        self.first = state.first;
-        self.inputs.fill(None);
-        for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
-            output.from = saved.from;
-            output.busy_until = saved.busy_until;
-            output.load = saved.load;
-            output.wanted = 0;
-            output.turn = saved.turn;
-            output.blocked_since = saved.blocked_since;
-            output.counters = saved.counters;
-            output.held = saved.held;
-            if let Some((input, vc)) = saved.from {
-                self.inputs[usize::from(input)] = Some(vc);
-            }
-        }
-        for (room, credits) in self.rooms.iter_mut().zip(state.credits) {
-            *room = Room { credits, awaited: 0 };
-        }
-        self.requests.fill(0);
-        self.pool.clear();
-        self.free = NONE;
-        for (index, saved) in state.vc_states.into_iter().enumerate() {
-            self.vc_states[index] = VcState {
-                head: NONE,
-                tail: NONE,
-                want: None,
-            };
-            for (packet, arrived) in saved.packets {
-                self.enqueue(index, packet, arrived);
-            }
-            if let Some(want) = saved.want {
-                self.request(index, want);
-            }
-        }
-        Ok(())
-    }
-
-    fn check(&self, state: &RouterState) -> Result<(), String> {
+    /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
+    fn check(&self, state: &State) -> Result<(), String> {
         let id = self.id.0;
-        let (ports, vc_states) = (self.outputs.len(), self.vc_states.len());
-        let found = (state.outputs.len(), state.vc_states.len(), state.credits.len());
-        if found != (ports, vc_states, vc_states) {
+        let (ports, queues) = (self.outputs.len(), self.queues.len());
+        let found = (state.outputs.len(), state.queues.len(), state.credits.len());
+        if found != (ports, queues, queues) {
             return Err(format!(
-                "router {id} has {ports} ports, {vc_states} queues and {vc_states} buffers behind it, its saved state {}, {} and {}",
+                "router {id} has {ports} ports, {queues} queues and {queues} buffers behind it, its saved state {}, {} and {}",
                 found.0, found.1, found.2
             ));
         }
         if usize::from(state.first) >= ports {
-            return Err(format!(
-                "router {id}: port {} in the saved state is none",
-                state.first
-            ));
+            let first = state.first;
+            return Err(format!("router {id}: port {first} in the saved state is none"));
         }
         let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
         let mut leaving = vec![false; ports];
-        let mut wanted = vec![false; ports];
-        for (index, vc_index) in state.vc_states.iter().enumerate() {
+        let mut requested = vec![false; ports];
+        for (index, queue) in state.queues.iter().enumerate() {
             let (input, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
             let from = Some((input as u16, vc as u8));
-            let is_routable = !vc_index.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
-            let is_routed = vc_index.want.is_some_and(|want| fits(want.output, want.vc));
-            if is_routable != is_routed || vc_index.want.is_some() != is_routed {
+            let is_routable = !queue.packets.is_empty() && state.outputs.iter().all(|o| o.from != from);
+            let decision = queue
+                .decision
+                .filter(|decision| fits(decision.output, decision.vc));
+            if is_routable != decision.is_some() || queue.decision != decision {
                 return Err(format!(
                     "router {id}: the saved state of input {input}, VC {vc} contradicts itself"
                 ));
             }
-            if let Some(want) = vc_index.want {
-                wanted[usize::from(want.output)] = true;
+            if let Some(decision) = decision {
+                requested[usize::from(decision.output)] = true;
             }
         }
         for (port, output) in state.outputs.iter().enumerate() {
-            let mut is_good = (output.turn as usize) < vc_states;
+            let mut is_good = (output.preferred as usize) < queues;
             if let Some((input, vc)) = output.from {
                 is_good &=
                     fits(input, vc) && !std::mem::replace(&mut leaving[usize::from(input) % ports], true);
             }
-            is_good &= output.blocked_since.is_none() || (output.from.is_none() && wanted[port]);
+            is_good &= output.blocked_since.is_none() || (output.from.is_none() && requested[port]);
             if !is_good {
                 return Err(format!(
                     "router {id}: the saved state of output {port} contradicts itself"
@@ -1123,28 +656,343 @@ impl Router {
     }
 }
 
-impl Undo {
-    /// The steps that put a packet back at the front of its queue, in the order of noting.
-    fn of_dequeued(input: u16, vc: u8, packet: &Packet, arrived: Time) -> [Undo; 2] {
-        let underway = Undo::Underway {
-            input,
-            vc,
-            created_at: packet.created_at(),
-            arrived,
-            route: packet.route,
+impl RouterModel for Router {
+    const MODEL: Model = Model {
+        name: "input-queued",
+        summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
+                  channel: head-of-line blocking",
+        parameters: &[(
+            "arbiter",
+            "how an output chooses among inputs: \"round-robin\" (default) or \"random\"",
+        )],
+    };
+    const HAS_SLOTS: bool = false;
+    // A credit that arrives together with a timer lets its output choose before the others.
+    const ALLOWS_CREDIT_BATCHES: bool = false;
+
+    type Parameters = Parameters;
+    type Undo = Undo;
+    type State = State;
+    /// A tail has left, or a packet can no longer underrun.
+    type Timer = ();
+    type Signal = Never;
+    type WaitTracker = InputQueuedWaitTracker;
+
+    fn read(section: &Section) -> Result<Parameters, config::Error> {
+        let arbiter = section.choice("arbiter", Arbiter::NAMES[0], &Arbiter::NAMES)?;
+        let arbiter = Arbiter::named(arbiter).expect("one of the names");
+        Ok(Parameters { arbiter })
+    }
+
+    fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {
+        let per_vc = (size_of::<InputQueue>() + size_of::<FarBuffer>()) as u64;
+        let port = (size_of::<Output>() + size_of::<Option<u8>>()) as u64;
+        port + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
+    }
+
+    fn new(setup: &RouterSetup<'_>, parameters: Parameters) -> Router {
+        let ports = setup.ports;
+        let output = |p: &super::PortSetting| Output {
+            rate: p.rate,
+            to_host: p.to_host,
+            from: None,
+            busy_until: Time::ZERO,
+            load: 0,
+            requested: 0,
+            preferred: 0,
+            blocked_since: None,
+            counters: LinkCounters::default(),
+            stalls: StallCounters::default(),
         };
-        let dequeued = Undo::Dequeued {
-            input,
+        let queues = setup.per_vc(|_| InputQueue {
+            packets: Fifo::EMPTY,
+            decision: None,
+        });
+        let far_buffers = setup.per_vc(|p| FarBuffer {
+            credits: p.credits,
+            waiting: 0,
+        });
+        Router {
+            id: setup.id,
+            vcs: setup.vcs,
+            one_rate: setup.has_one_rate(),
+            arbiter: parameters.arbiter,
+            largest_packet: setup.largest_packet,
+            warmup: setup.warmup,
+            first: 0,
+            outputs: ports.iter().map(output).collect(),
+            inputs: vec![None; ports.len()],
+            requests: vec![0; ports.len() * queues.len().div_ceil(64)],
+            queues,
+            far_buffers,
+            pool: PacketPool::default(),
+        }
+    }
+
+    // Not inlined, so that the dispatch stays as small for `packet` as without this model.
+    #[inline(never)]
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Arrival { input, vc, packet } = arrival;
+        let queue = self.index(input, vc);
+        let packets = &mut self.queues[queue].packets;
+        let is_first = packets.is_empty();
+        let buffered = Buffered { packet, arrived: now };
+        let previous = self.pool.push_back(packets, buffered);
+        out.note(|| Undo::Arrived { input, vc, previous });
+        if out.tracks_waits() {
+            out.observe(packet, (0, 0), InputQueuedObservation::Arrived);
+        }
+        if is_first && self.inputs[usize::from(input)] != Some(vc) {
+            let output = self.route(now, (input, vc), context, out);
+            self.serve(now, output, out);
+        }
+    }
+
+    #[inline(never)]
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        let buffer = self.index(port, vc);
+        let credits = &mut self.far_buffers[buffer].credits;
+        *credits = credits.wrapping_add(bytes);
+        let load = &mut self.outputs[usize::from(port)].load;
+        *load = load.wrapping_sub(u64::from(bytes));
+        out.note(|| Undo::Credited {
+            output: port,
             vc,
-            source: packet.source,
-            destination: packet.destination,
-            message: packet.message,
-            bytes: packet.bytes,
-            job: packet.job,
-            hops: packet.hops,
-            standalone: packet.standalone,
+            bytes,
+        });
+        self.serve(now, port, out);
+    }
+
+    #[inline(never)]
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        (): (),
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let ports = self.outputs.len() as u16;
+        let mut released = false;
+        for port in 0..ports {
+            let output = &mut self.outputs[usize::from(port)];
+            let Some((input, vc)) = output.from.filter(|_| output.busy_until <= now) else {
+                continue;
+            };
+            released = true;
+            output.from = None;
+            self.inputs[usize::from(input)] = None;
+            out.note(|| Undo::TailLeft {
+                output: port,
+                input,
+                vc,
+            });
+            if !self.queues[self.index(input, vc)].packets.is_empty() {
+                self.route(now, (input, vc), context, out);
+            }
+        }
+        if released {
+            self.first = (self.first + 1) % ports;
+            out.note(|| Undo::FirstMoved);
+        }
+        for output in (self.first..ports).chain(0..self.first) {
+            self.serve(now, output, out);
+        }
+    }
+
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        _: Time,
+        _: u16,
+        signal: Never,
+        _: &RoutingContext<'_>,
+        _: &mut O,
+    ) {
+        match signal {}
+    }
+
+    fn undo(&mut self, step: Undo) {
+        match step {
+            Undo::Arrived { input, vc, previous } => {
+                let queue = self.index(input, vc);
+                self.pool
+                    .undo_push_back(&mut self.queues[queue].packets, previous);
+            }
+            Undo::Routed { input, vc, before } => self.undo_route(self.index(input, vc), before),
+            Undo::Credited { output, vc, bytes } => {
+                let buffer = self.index(output, vc);
+                let credits = &mut self.far_buffers[buffer].credits;
+                *credits = credits.wrapping_sub(bytes);
+                let load = &mut self.outputs[usize::from(output)].load;
+                *load = load.wrapping_add(u64::from(bytes));
+            }
+            Undo::Sent {
+                output,
+                input,
+                input_vc,
+                output_vc: vc,
+                claim,
+                preferred,
+                busy_until,
+            } => {
+                self.outputs[usize::from(output)].preferred = preferred;
+                let queue = self.index(input, input_vc);
+                self.undo_send(queue, Decision { output, vc, claim }, busy_until);
+            }
+            Undo::Released(identity) => self.pool.undo_release(identity),
+            Undo::Dequeued {
+                input,
+                vc,
+                arrived,
+                progress,
+            } => {
+                let queue = self.index(input, vc);
+                let packets = &mut self.queues[queue].packets;
+                self.pool.undo_pop_front(packets, progress).arrived = arrived;
+            }
+            Undo::TailLeft { output, input, vc } => {
+                self.outputs[usize::from(output)].from = Some((input, vc));
+                self.inputs[usize::from(input)] = Some(vc);
+            }
+            Undo::FirstMoved => {
+                let ports = self.outputs.len() as u16;
+                self.first = (self.first + ports - 1) % ports;
+            }
+            Undo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
+            Undo::Unblocked { output, since, now } => {
+                let output = &mut self.outputs[usize::from(output)];
+                output.blocked_since = Some(since);
+                output.stalls.undo_unblock(since, now, self.warmup);
+            }
+        }
+    }
+
+    fn state(&self) -> State {
+        let output = |output: &Output| OutputState {
+            from: output.from,
+            busy_until: output.busy_until,
+            load: output.load,
+            preferred: output.preferred,
+            blocked_since: output.blocked_since,
+            counters: output.counters,
+            stalls: output.stalls,
         };
-        [underway, dequeued]
+        let queue = |queue: &InputQueue| QueueState {
+            decision: queue.decision,
+            packets: self
+                .pool
+                .iter(queue.packets)
+                .map(|buffered| (buffered.packet, buffered.arrived))
+                .collect(),
+        };
+        State {
+            first: self.first,
+            outputs: self.outputs.iter().map(output).collect(),
+            queues: self.queues.iter().map(queue).collect(),
+            credits: self.far_buffers.iter().map(|buffer| buffer.credits).collect(),
+        }
+    }
+
+    fn restore(&mut self, state: State) -> Result<(), String> {
+        self.check(&state)?;
+        self.first = state.first;
+        self.inputs.fill(None);
+        for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
+            *output = Output {
+                rate: output.rate,
+                to_host: output.to_host,
+                from: saved.from,
+                busy_until: saved.busy_until,
+                load: saved.load,
+                requested: 0,
+                preferred: saved.preferred,
+                blocked_since: saved.blocked_since,
+                counters: saved.counters,
+                stalls: saved.stalls,
+            };
+            if let Some((input, vc)) = saved.from {
+                self.inputs[usize::from(input)] = Some(vc);
+            }
+        }
+        for (buffer, credits) in self.far_buffers.iter_mut().zip(state.credits) {
+            *buffer = FarBuffer { credits, waiting: 0 };
+        }
+        self.requests.fill(0);
+        self.pool.clear();
+        for (index, saved) in state.queues.into_iter().enumerate() {
+            let mut packets = Fifo::EMPTY;
+            for (packet, arrived) in saved.packets {
+                self.pool.push_back(&mut packets, Buffered { packet, arrived });
+            }
+            self.queues[index] = InputQueue {
+                packets,
+                decision: None,
+            };
+            if let Some(decision) = saved.decision {
+                self.request(index, decision);
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&self) -> RouterId {
+        self.id
+    }
+
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+        let vcs = usize::from(self.vcs);
+        for (index, queue) in self.queues.iter().enumerate() {
+            self.pool.iter(queue.packets).for_each(|buffered| {
+                see(BufferedPacket {
+                    packet: buffered.packet,
+                    input: (index / vcs) as u16,
+                    input_vc: (index % vcs) as u8,
+                    reserved: None,
+                });
+            });
+        }
+    }
+
+    /// Bytes that have been routed to `port`, are in flight there, or whose credit is not back.
+    fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].load
+    }
+
+    /// Includes the credits that routed packets have reserved.
+    fn credits(&self, port: u16, vc: u8) -> u32 {
+        let reserved = |queue: usize| {
+            let reserves = |d: &Decision| d.vc == vc && d.claim == BufferClaim::Reserved;
+            let decision = self.queues[queue].decision.filter(reserves);
+            decision.map_or(0, |_| self.head(queue).packet.bytes)
+        };
+        let credits = self.far_buffers[self.index(port, vc)].credits;
+        self.requesting(port)
+            .map(reserved)
+            .fold(credits, u32::wrapping_add)
+    }
+
+    fn used(&self, port: u16, end: Time) -> LinkUse {
+        let output = &self.outputs[usize::from(port)];
+        let mut stalls = output.stalls;
+        if let Some(since) = output.blocked_since {
+            stalls.unblock(since, end, self.warmup);
+        }
+        LinkUse::new(output.counters, stalls, end, output.busy_until)
+    }
+
+    /// The first packets of their queues that are routed to `port`; the others are not routed yet.
+    fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].requested
+    }
+
+    fn is_active(&self, port: u16, time: Time) -> bool {
+        let output = &self.outputs[usize::from(port)];
+        output.busy_until > time || output.blocked_since.is_some()
     }
 }
 

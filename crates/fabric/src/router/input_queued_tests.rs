@@ -1,11 +1,11 @@
 use super::*;
-use crate::reverse_check::{Recorder, Reversible, check, script};
-use crate::router::strategies::{credits, packets};
+use crate::reverse_check::{Reversible, check, script};
+use crate::router::bench::{self, Output, RouterRecorder, credits, packets, ports, setup};
 use proptest::prelude::*;
 use routing::{Hop, Routing};
+use topology::HostId;
 
-/// 8 Gbps: 1000 ps per byte.
-const SLOW: u64 = 8_000_000_000;
+type Bench = bench::Bench<Router>;
 
 /// Bytes of the largest packet.
 const LARGEST: u32 = 200;
@@ -20,7 +20,7 @@ const EXPLICIT: RoutingContext<'static> = RoutingContext {
 };
 
 fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
-    let context = EXPLICIT;
+    let context = &EXPLICIT;
     LocalCongestion {
         router,
         bytes,
@@ -53,117 +53,31 @@ impl Routing for Explicit {
     }
 }
 
-/// A router with everything that it makes happen.
-struct Bench {
-    router: Router,
-    now: Time,
-    agenda: Agenda,
-    /// Packets so far.
-    arrived: u32,
-}
-
-#[derive(Default)]
-struct Agenda {
-    now: Time,
-    dues: Vec<Time>,
-    /// Start, port, VC and end of every departure.
-    departed: Vec<(u64, u16, u8, u64)>,
-    /// Message numbers of those.
-    messages: Vec<u32>,
-    credits: Vec<(u64, u16, u8, u32)>,
-    draws: u32,
-}
-
-impl Journal<Undo> for Agenda {
-    const KEPT: bool = false;
-    fn note(&mut self, _: Undo) {}
-}
-
-impl Random for Agenda {
-    fn below(&mut self, bound: u32) -> u32 {
-        // A generator of full period, of which the high bits are good enough.
-        self.draws = self.draws.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        ((u64::from(self.draws) * u64::from(bound)) >> 32) as u32
-    }
-}
-
-impl Outputs for Agenda {
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
-        assert_eq!((packet.hops, packet.route.phase), (1, 1));
-        self.departed
-            .push((self.now.0, port, vc, (self.now + serialization).0));
-        self.messages.push(packet.message);
-    }
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.credits.push(((self.now + after).0, port, vc, bytes));
-    }
-    fn due(&mut self, after: Time) {
-        self.dues.push(self.now + after);
-    }
+fn router(credits: u32, arbiter: Arbiter) -> Router {
+    Router::new(&setup(&ports(credits), LARGEST, false), Parameters { arbiter })
 }
 
 impl Bench {
-    /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
     fn new(credits: u32) -> Bench {
         Bench::with(credits, Arbiter::RoundRobin)
     }
 
     fn with(credits: u32, arbiter: Arbiter) -> Bench {
-        let port = |to_host, bits| PortSetting {
-            rate: Rate::bits_per_s(bits),
-            to_host,
-            credits,
-        };
-        let ports = [
-            port(false, SLOW),
-            port(false, SLOW),
-            port(false, SLOW),
-            port(true, 2 * SLOW),
-        ];
-        let setting = Setting {
-            arbiter,
-            largest_packet: LARGEST,
-            warmup: Time::ZERO,
-        };
-        Bench {
-            router: Router::new(RouterId(0), 2, &ports, setting),
-            now: Time::ZERO,
-            agenda: Agenda::default(),
-            arrived: 0,
-        }
+        Bench::of(router(credits, arbiter), EXPLICIT)
     }
 
-    /// A packet to VC 0 of an output comes in on VC 0; gives its number.
-    fn arrive(&mut self, at: u64, input: u16, output: u32, bytes: u32) -> u32 {
-        self.arrive_on(at, (input, 0), (output, source(0, BufferClaim::Credit)), bytes)
+    /// A packet to VC 0 of an output arrives on VC 0.
+    fn arrive(&mut self, at: u64, input: u16, output: u32, bytes: u32) {
+        self.arrive_on(at, (input, 0), (output, source(0, BufferClaim::Credit)), bytes);
     }
 
-    fn arrive_on(&mut self, at: u64, from: (u16, u8), to: (u32, HostId), bytes: u32) -> u32 {
+    /// The packet's message is the number of its input.
+    fn arrive_on(&mut self, at: u64, (input, vc): (u16, u8), to: (u32, HostId), bytes: u32) {
         self.until(Time(at));
-        let number = self.arrived;
-        self.arrived += 1;
-        let packet = Packet::new(to.1, HostId(to.0), number, bytes, Time(at), 0);
-        let (input, vc) = from;
+        let packet = Packet::new(to.1, HostId(to.0), input.into(), bytes, Time(at), 0);
         let arrival = Arrival { input, vc, packet };
-        self.router.arrived(self.now, arrival, EXPLICIT, &mut self.agenda);
-        number
-    }
-
-    fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
-        self.until(Time(at));
-        self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
-    }
-
-    /// Lets everything happen that is due by then.
-    fn until(&mut self, end: Time) {
-        while let Some(i) = (0..self.agenda.dues.len()).min_by_key(|i| self.agenda.dues[*i])
-            && self.agenda.dues[i] <= end
-        {
-            self.agenda.now = self.agenda.dues.swap_remove(i);
-            self.router.due(self.agenda.now, EXPLICIT, &mut self.agenda);
-        }
-        self.now = end;
-        self.agenda.now = end;
+        self.router
+            .arrived(self.now, arrival, &EXPLICIT, &mut self.agenda);
     }
 
     fn starts(&self) -> Vec<(u64, u16)> {
@@ -180,7 +94,7 @@ fn the_first_of_a_queue_holds_up_those_behind_it_though_their_output_is_free() {
     bench.until(Time(1_000_000));
     // Input 0's second packet has output 1 for itself, and waits until the first has left.
     assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 1)]);
-    assert_eq!(bench.router.waiting().count(), 0);
+    assert_eq!(bench.buffered(), 0);
 }
 
 #[test]
@@ -215,14 +129,13 @@ fn a_saturated_link_carries_exactly_its_bandwidth() {
 fn round_robin_takes_inputs_in_turn_and_random_takes_all_equally_often() {
     let shares = |arbiter| {
         let mut bench = Bench::with(1_000_000, arbiter);
-        let mut inputs = std::collections::BTreeMap::new();
         for _ in 0..600 {
             for input in [0, 1, 3] {
-                inputs.insert(bench.arrive(0, input, 2, 100), input);
+                bench.arrive(0, input, 2, 100);
             }
         }
         bench.until(Time(60_000_000));
-        let order: Vec<u16> = bench.agenda.messages.iter().map(|m| inputs[m]).collect();
+        let order: Vec<u32> = bench.agenda.packets.iter().map(|p| p.message).collect();
         let share = |input| order.iter().filter(|i| **i == input).count();
         (order[..7].to_vec(), [share(0), share(1), share(3)])
     };
@@ -261,7 +174,7 @@ fn a_channel_without_credit_holds_up_its_own_queue_only() {
     // VC 0 has room for one packet; the second waits for credit, the other channel's does not.
     let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
-    assert_eq!(bench.router.waiting().count(), 1);
+    assert_eq!(bench.buffered(), 1);
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
     assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
@@ -283,7 +196,7 @@ fn places_are_given_back_when_the_tail_leaves() {
 }
 
 #[test]
-fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     let mut bench = Bench::new(1000);
     bench.arrive(0, 0, 3, 100);
     bench.until(Time(1_000_000));
@@ -347,70 +260,43 @@ fn a_bubble_leaves_room_for_one_more_packet() {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Arrive(Arrival),
-    /// Also when none was asked for.
-    Due,
+    /// Also when none was set.
+    Timer,
     /// Also of what was never sent.
     Credit(u16, u8, u32),
 }
 
-#[derive(Debug, PartialEq)]
-pub(crate) enum Output {
-    Depart(u16, u8, Packet, Time),
-    Credit(u16, u8, u32, Time),
-    Due(Time),
-    Drawn(u32),
-}
+/// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up.
+struct Subject(Router);
 
-impl<const KEPT: bool> Random for Recorder<Undo, Output, KEPT> {
-    fn below(&mut self, bound: u32) -> u32 {
-        // The same numbers when an operation is done again.
-        let number = (self.outputs.len() as u32 * 5 + 3) % bound;
-        self.outputs.push(Output::Drawn(number));
-        number
-    }
-}
-
-impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
-        self.outputs.push(Output::Depart(port, vc, packet, serialization));
-    }
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.outputs.push(Output::Credit(port, vc, bytes, after));
-    }
-    fn due(&mut self, after: Time) {
-        self.outputs.push(Output::Due(after));
-    }
-}
-
-impl Reversible for Router {
+impl Reversible for Subject {
     type Op = Op;
     type Step = Undo;
-    type Output = Output;
-    type State = RouterState;
+    type Output = Output<()>;
+    type State = State;
 
-    /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
-    fn fresh() -> Router {
-        let mut router = Bench::with(300, Arbiter::Random).router;
-        router.setting.warmup = Time(1_000_000);
-        router
+    fn fresh() -> Subject {
+        let mut router = router(300, Arbiter::Random);
+        router.warmup = Time(1_000_000);
+        Subject(router)
     }
 
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
         match *op {
-            Op::Arrive(arrival) => self.arrived(now, arrival, EXPLICIT, out),
-            Op::Due => self.due(now, EXPLICIT, out),
-            Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+            Op::Arrive(arrival) => self.0.arrived(now, arrival, &EXPLICIT, out),
+            Op::Timer => self.0.timer(now, (), &EXPLICIT, out),
+            Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
         }
     }
 
     fn undo(&mut self, step: Undo) {
-        Router::undo(self, step);
+        self.0.undo(step);
     }
-    fn state(&self) -> RouterState {
-        Router::state(self)
+    fn state(&self) -> State {
+        self.0.state()
     }
-    fn restore(&mut self, state: RouterState) -> Result<(), String> {
-        Router::restore(self, state)
+    fn restore(&mut self, state: State) -> Result<(), String> {
+        self.0.restore(state)
     }
 }
 
@@ -419,7 +305,7 @@ fn op() -> impl Strategy<Value = Op> {
     let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
     prop_oneof![
         6 => arrivals.prop_map(|(input, vc, packet)| Op::Arrive(Arrival { input, vc, packet })),
-        4 => Just(Op::Due),
+        4 => Just(Op::Timer),
         3 => credits(0u32..300).prop_map(credit),
         1 => credits(any::<u32>()).prop_map(credit),
     ]
@@ -428,7 +314,7 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
-        check::<Router>(&script)?;
+        check::<Subject>(&script)?;
     }
 }
 
@@ -441,9 +327,9 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     bench.arrive(0, 1, 2, 100);
     bench.until(Time(150_000));
     let good = bench.router.state();
-    let mut fresh = Bench::new(150).router;
+    let mut fresh = router(150, Arbiter::RoundRobin);
     let untouched = fresh.state();
-    let mut refused = |change: fn(&mut RouterState), why: &str| {
+    let mut refused = |change: fn(&mut State), why: &str| {
         let mut state = good.clone();
         change(&mut state);
         let error = fresh.restore(state).unwrap_err();
@@ -454,20 +340,23 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         |s| s.outputs.truncate(3),
         "4 ports, 8 queues and 8 buffers behind it, its saved state 3, 8 and 8",
     );
-    refused(|s| s.vc_states.truncate(7), "its saved state 4, 7 and 8");
+    refused(|s| s.queues.truncate(7), "its saved state 4, 7 and 8");
     refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
     refused(|s| s.first = 4, "port 4 in the saved state is none");
-    refused(|s| s.vc_states[0].want = None, "input 0, VC 0 contradicts itself");
     refused(
-        |s| s.vc_states[0].packets.clear(),
+        |s| s.queues[0].decision = None,
         "input 0, VC 0 contradicts itself",
     );
     refused(
-        |s| s.vc_states[0].want.as_mut().unwrap().output = 4,
+        |s| s.queues[0].packets.clear(),
         "input 0, VC 0 contradicts itself",
     );
     refused(
-        |s| s.vc_states[2].want.as_mut().unwrap().vc = 2,
+        |s| s.queues[0].decision.as_mut().unwrap().output = 4,
+        "input 0, VC 0 contradicts itself",
+    );
+    refused(
+        |s| s.queues[2].decision.as_mut().unwrap().vc = 2,
         "input 1, VC 0 contradicts itself",
     );
     refused(
@@ -485,7 +374,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         },
         "output 1 contradicts itself",
     );
-    refused(|s| s.outputs[2].turn = 8, "output 2 contradicts itself");
+    refused(|s| s.outputs[2].preferred = 8, "output 2 contradicts itself");
     refused(
         |s| s.outputs[0].blocked_since = Some(Time(1)),
         "output 0 contradicts itself",

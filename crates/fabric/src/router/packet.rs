@@ -1,100 +1,77 @@
 //! The `packet` router: virtual cut-through with input-buffered virtual channels and credits.
 //!
-//! A packet's head is taken in when its link and the router's pipeline are behind it. It is routed at
-//! once and keeps its place in the buffer of the input port and virtual channel (VC) it came by. If there
-//! is room (credits) in the buffer at the far end of its output, it takes that room and its turn on the
-//! wire: packets of all VCs leave in the order in which they got their room. Otherwise it waits, in order,
-//! for credits of its output's VC, and holds up nobody else. The place in the input buffer becomes free,
-//! and the credit for it sets out, when the tail leaves.
+//! A packet's head arrives when it has passed its link and the router's pipeline. It is routed at once and keeps its
+//! place in the buffer of its input port and virtual channel (VC). If the buffer at the far end of its output has
+//! enough free space (credits), the packet takes the credits and reserves the link: packets of all VCs leave in the
+//! order of their reservations. Otherwise it waits, in order, for credits of its output's VC, and holds up no packet
+//! of another queue. Its buffer space becomes free, and its credit leaves, when the tail leaves.
 //!
-//! Since a turn on the wire is decided when the room is there, a router needs no event for a wire that
-//! becomes free: one event for the packet and one for its credit are all that a hop costs.
+//! As a packet reserves the link when it gets its credits, a router needs no event for a link that becomes free. A hop
+//! costs two events: one for the packet and one for its credit.
 //!
-//! Two ways into a buffer besides waiting for room ([`BufferClaim`]), for routing that needs them against deadlock:
+//! Besides waiting for credits, a packet can enter a buffer in two ways ([`BufferClaim`]), for routing that needs
+//! them against deadlock:
 //!
-//! - *Kept*: the room is there when the packet is routed, and taken at that moment, even if the packet may
-//!   leave only later. Such a packet never waits in a queue.
-//! - *Bubble*: the packet waits until there is room for it and for one more of the largest size (V. Puente, C.
-//!   Izu, R. Beivide, J. A. Gregorio, F. Vallejo, J. M. Prellezo, "The adaptive bubble router", J. Parallel and
-//!   Distributed Computing 61(9), 2001). Such packets have a queue of their own, behind those that need room
+//! - *Reserved*: the credits are there when the packet is routed, and are taken at that moment, even if the packet
+//!   leaves later. Such a packet never waits in a queue.
+//! - *Bubble*: the packet waits until there are credits for it and for one more packet of the largest size (V. Puente,
+//!   C. Izu, R. Beivide, J. A. Gregorio, F. Vallejo, J. M. Prellezo, "The adaptive bubble router", J. Parallel and
+//!   Distributed Computing 61(9), 2001). Such packets have a queue of their own, behind those that need credits
 //!   only for themselves: traffic inside a ring never waits for traffic that enters it. Buffers between
-//!   routers are then divided into slots of the largest packet, of which every packet takes one, as in that
-//!   router: bubbles of bytes could be torn to pieces, none of which takes a packet.
+//!   routers are then divided into slots of the largest packet, and every packet takes one slot, as in that
+//!   router. Bubbles counted in bytes could break into pieces that no packet fits into.
 //!
-//! Same idea as the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
-//! store-and-forward. What is left out: crossbar bandwidth and arbitration between inputs.
+//! The model is that of the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
+//! store-and-forward. Not modelled: crossbar bandwidth and arbitration between inputs.
 //!
-//! The shape of the data: all that sending one packet touches of a port lies in one [`Output`] and one word of
-//! credits; packets without room wait in one pool per router, chained by index.
-//!
-//! Changes are taken back by reverse computation ([`Undo`]). A router under an optimistic executor may see
-//! a credit for a packet that, in this timeline, it has not sent: load and credits wrap, and come back.
+//! Layout of the data: sending a packet touches one [`Output`] and one word of credits. Packets without credits wait
+//! in one pool per router.
 
-use des::{Journal, Time};
-use routing::{At, BufferClaim, Congestion, Random, RouteState};
+use config::Section;
+use des::Time;
+use routing::{At, BufferClaim, Congestion, Random};
 use serde::{Deserialize, Serialize};
-use topology::{HostId, Port, RouterId};
+use topology::{Port, RouterId};
 
-use super::RoutingContext;
+use super::{
+    Arrival, BufferedPacket, FEW_PORTS, Model, Never, PortSetting, RouterModel, RouterOutputs, RouterSetup,
+    RoutingContext,
+};
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Packet, Rate};
+use crate::packet_pool::{Fifo, PacketPool, Previous};
+use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
+use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
-/// End of a chain in the pool.
-const NONE: u32 = u32::MAX;
-
-/// Up to so many ports, most of them take part in a turn; of more, it is better not to guess.
-pub const FEW_PORTS: usize = 64;
-
-/// What a router makes happen, and where it notes how to take that back.
-pub trait Outputs: Journal<Undo> {
-    /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves
-    /// `serialization` later.
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
-    /// After this span a packet of `bytes` bytes has left the buffer of input `port`, VC `vc`.
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
-    /// [`Router::routed`] is to be called with this packet after this span.
-    fn ready(&mut self, routed: RoutedPacket, after: Time);
-    /// A packet waits for credits from now on.
-    #[inline]
-    fn waits(&mut self, routed: &RoutedPacket) {
-        let _ = routed;
-    }
-    /// A packet has waited for room and leaves its queue, to depart now.
-    #[inline]
-    fn has_room(&mut self, routed: &RoutedPacket) {
-        let _ = routed;
-    }
-}
-
-/// One step back of a router, for [`Router::undo`].
+/// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
 pub enum Undo {
     /// A packet was routed to an output, whose load grew.
     Arrived {
         /// Output port.
         output: u16,
-        /// Bytes of room that it takes or waits for.
+        /// Bytes of credits that it takes or waits for.
         room: u32,
     },
-    /// A packet that has just been routed took its room; it is to keep it until it is sent.
-    Kept {
+    /// A packet that was routed took its credits.
+    Reserved {
         /// Output port.
         output: u16,
         /// VC.
         vc: u8,
-        /// Bytes of room.
+        /// Bytes of credits.
         room: u32,
     },
-    /// A packet that is about to be sent gave back the room that was kept for it, to take it as all do.
-    Released {
+    /// A packet with reserved credits is sent. The step [`Undo::Sent`] that follows would return its credits a
+    /// second time.
+    ReservationUsed {
         /// Output port.
         output: u16,
         /// VC.
         vc: u8,
-        /// Bytes of room.
+        /// Bytes of credits.
         room: u32,
     },
-    /// The far end of an output gave credits back.
+    /// The far end of an output returned credits.
     Credited {
         /// Output port.
         output: u16,
@@ -103,27 +80,27 @@ pub enum Undo {
         /// Bytes.
         bytes: u32,
     },
-    /// A packet took its room and its turn on the wire.
+    /// A packet took its credits and reserved the link.
     Sent {
         /// Output port.
         output: u16,
-        /// VC whose room it took; none on the way to a host.
+        /// VC of the credits; none on the way to a host.
         vc: u8,
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the wire had been taken.
+        /// Until when the link had been reserved.
         busy_until: Time,
-        /// Since when it had idled for lack of room.
+        /// Since when it had idled for lack of credits.
         idle_since: Time,
     },
-    /// An output's first packet without room began to wait.
-    StallCounters {
+    /// The first packet of an output began to wait for credits.
+    Stalled {
         /// Output port.
         output: u16,
-        /// Since when the wire had idled for lack of room before.
+        /// Since when the link had idled for lack of credits before.
         idle_since: Time,
     },
-    /// A packet without room went to the end of a queue.
+    /// A packet went to the end of a queue.
     Enqueued {
         /// Output port.
         output: u16,
@@ -131,32 +108,11 @@ pub enum Undo {
         vc: u8,
         /// What it waits for.
         claim: BufferClaim,
-        /// Place of the packet before it.
-        after: u32,
+        /// Entry of the packet before it.
+        previous: Previous,
     },
-    /// A packet left the front of a queue; with [`Undo::Underway`], all that was known of it.
+    /// A packet left the front of a queue.
     Dequeued {
-        /// Output port.
-        output: u16,
-        /// VC.
-        vc: u8,
-        /// Sending host.
-        source: HostId,
-        /// Receiving host.
-        destination: HostId,
-        /// Number of its message.
-        message: u32,
-        /// Bytes.
-        bytes: u32,
-        /// Job.
-        job: u16,
-        /// Links begun.
-        hops: u8,
-        /// [`STANDALONE`] and [`ENTERING`].
-        bits: u8,
-    },
-    /// The other half of a packet that left the front of a queue.
-    Underway {
         /// Output port.
         output: u16,
         /// VC.
@@ -167,22 +123,16 @@ pub enum Undo {
         input_vc: u8,
         /// What it waited for.
         claim: BufferClaim,
-        /// When its message was handed to the NIC.
-        created_at: Time,
-        /// The routing algorithm's own.
-        route: RouteState,
+        /// Half of the packet.
+        progress: PacketProgress,
     },
+    /// The other half of a packet that left the front of a queue.
+    Released(PacketIdentity),
 }
 
 const _: () = assert!(size_of::<Undo>() == 24);
 
-/// In [`Undo::Dequeued`]: the packet counts by itself.
-const STANDALONE: u8 = 1;
-
-/// In [`Undo::Dequeued`]: it waited for a bubble, not only for room.
-const ENTERING: u8 = 2;
-
-/// A packet that may go on, with the place that it keeps until it has left.
+/// A packet with its output, which holds its place in the input buffer until its tail has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutedPacket {
     /// The packet.
@@ -199,37 +149,61 @@ pub struct RoutedPacket {
     pub claim: BufferClaim,
 }
 
-impl RoutedPacket {
-    /// A packet that has come in, for [`Router::route`].
-    #[inline]
-    pub fn arrived(packet: Packet, input: u16, input_vc: u8) -> RoutedPacket {
+/// A routed packet without padding, so that an event with it fits a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[repr(C, packed)]
+pub struct ReadyPacket {
+    packet: Packet,
+    input: u16,
+    output: u16,
+    input_vc: u8,
+    output_vc: u8,
+    claim: BufferClaim,
+}
+
+impl From<ReadyPacket> for RoutedPacket {
+    #[inline(always)]
+    fn from(ready: ReadyPacket) -> RoutedPacket {
         RoutedPacket {
-            packet,
-            input,
-            output: 0,
-            input_vc,
-            output_vc: 0,
-            claim: BufferClaim::Credit,
+            packet: ready.packet,
+            input: ready.input,
+            output: ready.output,
+            input_vc: ready.input_vc,
+            output_vc: ready.output_vc,
+            claim: ready.claim,
         }
     }
 }
 
-/// Memory of one port with so many virtual channels, in bytes.
-pub fn bytes_per_port(vcs: u64, bubbles: bool) -> u64 {
-    let queue = if bubbles { size_of::<Queue>() } else { 0 };
-    let per_vc = size_of::<u32>() + size_of::<Queue>() + queue;
-    (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * per_vc as u64
+impl From<RoutedPacket> for ReadyPacket {
+    #[inline(always)]
+    fn from(routed: RoutedPacket) -> ReadyPacket {
+        ReadyPacket {
+            packet: routed.packet,
+            input: routed.input,
+            output: routed.output,
+            input_vc: routed.input_vc,
+            output_vc: routed.output_vc,
+            claim: routed.claim,
+        }
+    }
 }
 
-/// What a port of a router is wired to, as far as the router needs to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortSetting {
-    /// Speed of its cable, both ways.
-    pub rate: Rate,
-    /// Whether it leads to a host, which takes all that comes.
-    pub to_host: bool,
-    /// Room for each VC in the buffer at the far end, in bytes.
-    pub credits: u32,
+impl AsMut<Packet> for RoutedPacket {
+    fn as_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
+impl RoutedPacket {
+    /// The queue in which it waits.
+    fn vc_queue(&self) -> VcQueue {
+        VcQueue {
+            output: self.output,
+            vc: self.output_vc,
+            entering: self.claim == BufferClaim::Bubble,
+        }
+    }
 }
 
 /// An output port: what sending a packet touches, in one cache line.
@@ -238,80 +212,58 @@ pub struct PortSetting {
 struct Output {
     busy_until: Time,
     rate: Rate,
-    /// Bytes that wait here, are under way, or whose credit is not back.
+    /// Bytes that wait here, are in flight, or whose credit is not back.
     load: u64,
     /// Packets that wait for credits.
     waiting: u32,
     to_host: bool,
-    /// While packets wait for credits: when the wire had nothing to carry any more.
+    /// While packets wait for credits: since when the link idles.
     idle_since: Time,
     counters: LinkCounters,
 }
 
 const _: () = assert!(size_of::<Output>() == 64);
 
-/// Packets that wait, chained in the pool.
-#[derive(Clone, Copy, Debug)]
-struct Queue {
-    head: u32,
-    tail: u32,
-}
-
-/// A place in the pool.
-#[derive(Clone, Debug)]
-struct PoolEntry {
-    routed: RoutedPacket,
-    next: u32,
-}
-
 /// One router.
 #[derive(Clone, Debug)]
 pub struct Router {
     id: RouterId,
     vcs: u8,
-    /// Room that a packet takes at least in a buffer between routers: that of the largest one under bubble
-    /// flow control, otherwise 0.
+    /// Least bytes of credits that a packet takes in a buffer between routers: the size of the largest packet under
+    /// bubble flow control, otherwise 0.
     slot: u32,
-    /// Whether all cables have one speed, so that no packet can run dry.
+    /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
     warmup: Time,
     outputs: Vec<Output>,
-    /// By output; none before the first is needed, which may be never.
-    held: Vec<StallCounters>,
+    /// By output; empty before the first is needed.
+    stalls: Vec<StallCounters>,
     /// Free bytes at the far end, by output, then VC.
     credits: Vec<u32>,
-    /// By output, then VC: packets that wait for room.
-    queues: Vec<Queue>,
-    /// By output, then VC: packets that wait for a bubble; empty without bubble flow control.
-    entrances: Vec<Queue>,
-    pool: Vec<PoolEntry>,
-    free: u32,
+    /// Packets that wait for credits, by output, then VC; behind these, under bubble flow control, packets that wait
+    /// for a bubble.
+    queues: Vec<Fifo>,
+    pool: PacketPool<RoutedPacket>,
 }
 
-/// All of a router that changes: what it has done and what waits in it.
+/// All of a router that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouterState {
+pub struct State {
     outputs: Vec<OutputState>,
     /// By port, then VC.
-    vc_states: Vec<SavedVcState>,
+    credits: Vec<u32>,
+    /// As in the router.
+    queues: Vec<Vec<RoutedPacket>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OutputState {
     busy_until: Time,
     load: u64,
-    /// Only while packets wait: otherwise nothing depends on it.
+    /// `None` while no packet waits, as nothing depends on it then.
     idle_since: Option<Time>,
     counters: LinkCounters,
-    held: StallCounters,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SavedVcState {
-    credits: u32,
-    waiting: Vec<RoutedPacket>,
-    /// Those that wait for a bubble.
-    entering: Vec<RoutedPacket>,
+    stalls: StallCounters,
 }
 
 /// The congestion that the routing of a packet of so many bytes sees.
@@ -342,50 +294,24 @@ impl Congestion for LocalCongestion<'_> {
     }
 }
 
-impl Queue {
-    const EMPTY: Queue = Queue {
-        head: NONE,
-        tail: NONE,
-    };
-}
-
 impl Router {
-    /// An empty router with `vcs` virtual channels on each port. `slot` is the size of the largest packet if
-    /// routing asks for bubbles, otherwise 0.
-    pub fn new(id: RouterId, vcs: u8, ports: &[PortSetting], slot: u32, warmup: Time) -> Router {
-        let output = |p: &PortSetting| Output {
-            busy_until: Time::ZERO,
-            rate: p.rate,
-            load: 0,
-            waiting: 0,
-            to_host: p.to_host,
-            idle_since: Time::ZERO,
-            counters: LinkCounters::default(),
-        };
-        let queues = ports.len() * usize::from(vcs);
-        let entrances = if slot > 0 { queues } else { 0 };
-        Router {
-            id,
-            vcs,
-            slot,
-            one_rate: ports.iter().all(|p| p.rate == ports[0].rate),
-            warmup,
-            held: Vec::new(),
-            outputs: ports.iter().map(output).collect(),
-            credits: ports
-                .iter()
-                .flat_map(|p| std::iter::repeat_n(p.credits, usize::from(vcs)))
-                .collect(),
-            queues: vec![Queue::EMPTY; queues],
-            entrances: vec![Queue::EMPTY; entrances],
-            pool: Vec::new(),
-            free: NONE,
+    #[inline]
+    fn vc_index(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    /// The queue in which a packet with this claim waits.
+    #[inline]
+    fn queue_index(&self, vc_index: usize, claim: BufferClaim) -> usize {
+        match claim {
+            BufferClaim::Bubble if self.slot > 0 => vc_index + self.credits.len(),
+            _ => vc_index,
         }
     }
 
-    /// Decides where a packet goes whose head has come in and is through the pipeline.
+    /// Decides where a packet goes.
     #[inline]
-    pub fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
+    fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
         let RoutedPacket { packet, .. } = routed;
         let at = At {
             router: self.id,
@@ -403,28 +329,26 @@ impl Router {
         (routed.output, routed.output_vc, routed.claim) = (hop.port.0, hop.vc, hop.claim);
     }
 
-    /// A packet has been routed; it may leave once it cannot run dry on the way out.
+    /// A packet has been routed. It may leave once it cannot underrun on its output.
     #[inline]
-    pub fn arrived<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let room = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
         *load = load.wrapping_add(u64::from(room));
-        if O::KEPT {
-            out.note(Undo::Arrived {
-                output: routed.output,
-                room,
-            });
-        }
+        out.note(|| Undo::Arrived {
+            output: routed.output,
+            room,
+        });
         if routed.claim == BufferClaim::Reserved {
-            self.arrived_to_keep(now, routed, out);
+            self.reserve(now, routed, out);
             return;
         }
         self.leave(now, routed, out);
     }
 
-    /// Takes the room that routing has chosen for a packet. Should there be none, it waits as all others.
+    /// Takes the credits that routing has chosen for a packet. If there are none, it waits like all others.
     #[inline(never)]
-    fn arrived_to_keep<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn reserve<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let mut routed = *routed;
         let (output, vc) = (routed.output, routed.output_vc);
         let vc_index = self.vc_index(output, vc);
@@ -433,30 +357,28 @@ impl Router {
             routed.claim = BufferClaim::Credit;
         } else {
             self.credits[vc_index] -= room;
-            if O::KEPT {
-                out.note(Undo::Kept { output, vc, room });
-            }
+            out.note(|| Undo::Reserved { output, vc, room });
         }
         self.leave(now, &routed, out);
     }
 
     #[inline(always)]
-    fn leave<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn leave<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         if !self.one_rate {
             let bytes = routed.packet.bytes;
             let slow = self.outputs[usize::from(routed.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
-                out.ready(*routed, slow - fast);
+                out.timer((*routed).into(), slow - fast);
                 return;
             }
         }
         self.ready(now, routed, out);
     }
 
-    /// A packet may leave as soon as there is room for it.
+    /// A packet may leave as soon as it has credits.
     #[inline(always)]
-    pub fn ready<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn ready<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let vc_index = self.vc_index(routed.output, routed.output_vc);
         if self.outputs[usize::from(routed.output)].to_host {
             self.send(now, routed, out);
@@ -464,8 +386,7 @@ impl Router {
         }
         let credits = &mut self.credits[vc_index];
         let room = routed.packet.bytes.max(self.slot);
-        let first =
-            self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].head == NONE;
+        let first = self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
         if routed.claim == BufferClaim::Credit && first && *credits >= room {
             *credits -= room;
             self.send(now, routed, out);
@@ -474,9 +395,9 @@ impl Router {
         self.ready_otherwise(now, vc_index, routed, out);
     }
 
-    /// The same for a packet that finds too little room, or needs another kind of it.
+    /// The same for a packet that lacks credits, or has another claim.
     #[inline(never)]
-    fn ready_otherwise<O: Outputs>(
+    fn ready_otherwise<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
         vc_index: usize,
@@ -485,13 +406,11 @@ impl Router {
     ) {
         let room = routed.packet.bytes.max(self.slot);
         match routed.claim {
-            // What is noted with the departure takes the room a second time.
-            BufferClaim::Reserved if O::KEPT => out.note(Undo::Released {
+            BufferClaim::Reserved => out.note(|| Undo::ReservationUsed {
                 output: routed.output,
                 vc: routed.output_vc,
                 room,
             }),
-            BufferClaim::Reserved => {}
             BufferClaim::Bubble if self.has_room(vc_index, room.saturating_add(self.slot)) => {
                 self.credits[vc_index] -= room;
             }
@@ -503,118 +422,126 @@ impl Router {
         self.send(now, routed, out);
     }
 
-    /// A packet waits for room.
-    fn wait<O: Outputs>(&mut self, now: Time, vc_index: usize, routed: &RoutedPacket, out: &mut O) {
-        let output = &mut self.outputs[usize::from(routed.output)];
+    /// A packet waits for credits.
+    fn wait<O: RouterOutputs<Router>>(
+        &mut self,
+        now: Time,
+        vc_index: usize,
+        routed: &RoutedPacket,
+        out: &mut O,
+    ) {
+        let RoutedPacket {
+            packet,
+            output: port,
+            output_vc: vc,
+            claim,
+            ..
+        } = *routed;
+        let output = &mut self.outputs[usize::from(port)];
         if output.waiting == 0 {
-            if O::KEPT {
-                out.note(Undo::StallCounters {
-                    output: routed.output,
-                    idle_since: output.idle_since,
-                });
-            }
+            out.note(|| Undo::Stalled {
+                output: port,
+                idle_since: output.idle_since,
+            });
             output.idle_since = now.max(output.busy_until);
         }
-        out.waits(routed);
-        self.enqueue(vc_index, routed, out);
+        output.waiting += 1;
+        out.lacks_credits();
+        if out.tracks_waits() {
+            out.observe(packet, (port, vc), PacketObservation::Queued(routed.vc_queue()));
+        }
+        let queue = self.queue_index(vc_index, claim);
+        let previous = self.pool.push_back(&mut self.queues[queue], *routed);
+        out.note(|| Undo::Enqueued {
+            output: port,
+            vc,
+            claim,
+            previous,
+        });
     }
 
-    /// Whether so much room is there that nobody waits for.
+    /// Whether there are so many credits for which no packet waits.
     fn has_room(&self, vc_index: usize, room: u32) -> bool {
-        let entrance = self
-            .entrances
-            .get(vc_index)
-            .map_or(NONE, |entrance| entrance.head);
-        self.queues[vc_index].head == NONE && entrance == NONE && self.credits[vc_index] >= room
+        let queues = [BufferClaim::Credit, BufferClaim::Bubble];
+        queues
+            .map(|claim| self.queues[self.queue_index(vc_index, claim)])
+            .iter()
+            .all(|queue| queue.is_empty())
+            && self.credits[vc_index] >= room
     }
 
-    /// At the far end of `port` packets of so many bytes in all, usually one, have left the buffer of `vc`.
+    /// Credits that the first packet of a queue takes, if there is a packet.
     #[inline]
-    pub fn credit<O: Outputs>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
-        let vc_index = self.vc_index(port, vc);
-        let bytes = bytes.max(self.slot);
-        let output = &mut self.outputs[usize::from(port)];
-        output.load = output.load.wrapping_sub(u64::from(bytes));
-        let credits = &mut self.credits[vc_index];
-        *credits = credits.wrapping_add(bytes);
-        if O::KEPT {
-            let output = port;
-            out.note(Undo::Credited { output, vc, bytes });
-        }
-        if output.waiting == 0 {
-            return;
-        }
-        while let Queue { head, .. } = self.queues[vc_index]
-            && head != NONE
-            && self.credits[vc_index] >= self.pool[head as usize].routed.packet.bytes.max(self.slot)
-        {
-            self.send_waiting(now, vc_index, BufferClaim::Credit, out);
-        }
-        if self.slot > 0 {
-            self.let_in(now, vc_index, out);
-        }
+    fn first_room(&self, queue: usize) -> Option<u32> {
+        let routed = self.pool.front(self.queues[queue])?;
+        Some(routed.packet.bytes.max(self.slot))
     }
 
     /// Sends packets that have waited for a bubble, if there is one.
     #[inline(never)]
-    fn let_in<O: Outputs>(&mut self, now: Time, vc_index: usize, out: &mut O) {
-        // With so much room, nobody is left who waits for less.
-        while let Queue { head, .. } = self.entrances[vc_index]
-            && head != NONE
-            && self.queues[vc_index].head == NONE
-            && let room = self.pool[head as usize].routed.packet.bytes.max(self.slot)
+    fn send_entering<O: RouterOutputs<Router>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
+        let queue = self.queue_index(vc_index, BufferClaim::Bubble);
+        // With so many credits, no packet is left that needs fewer.
+        while let Some(room) = self.first_room(queue)
+            && self.queues[vc_index].is_empty()
             && self.credits[vc_index] >= room.saturating_add(self.slot)
         {
-            self.send_waiting(now, vc_index, BufferClaim::Bubble, out);
+            self.send_waiting(now, vc_index, queue, out);
         }
     }
 
-    /// Sends the first packet of a queue. It goes from its place straight into its event: a copy on the way would
-    /// be read before it is all written.
+    /// Sends the first packet of a queue. The packet goes from the pool directly into its event: a copy between them
+    /// would be read before it is all written.
     #[inline]
-    fn send_waiting<O: Outputs>(&mut self, now: Time, vc_index: usize, claim: BufferClaim, out: &mut O) {
-        let index = self.queue_of(vc_index, claim).head as usize;
-        let RoutedPacket {
-            packet: Packet { bytes, .. },
-            output,
-            output_vc,
-            ..
-        } = self.pool[index].routed;
+    fn send_waiting<O: RouterOutputs<Router>>(
+        &mut self,
+        now: Time,
+        vc_index: usize,
+        queue: usize,
+        out: &mut O,
+    ) {
+        let Some(routed) = self.pool.front(self.queues[queue]) else {
+            return;
+        };
+        let (bytes, output, vc) = (routed.packet.bytes, routed.output, routed.output_vc);
         self.credits[vc_index] -= bytes.max(self.slot);
-        out.has_room(&self.pool[index].routed);
-        let span = self.reserve_link(now, output, output_vc, bytes, out);
-        // Only now: while it waited, the wire's idle time was the time of full buffers.
+        if out.tracks_waits() {
+            let observation = PacketObservation::HasCredits(routed.vc_queue());
+            out.observe(routed.packet, (output, vc), observation);
+        }
+        let span = self.reserve_link(now, output, vc, bytes, out);
+        // After the reservation: while the packet waited, the link idled because of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
-        let routed = &self.pool[index].routed;
+        let Some(routed) = self.pool.front(self.queues[queue]) else {
+            return;
+        };
         let (input, input_vc) = (routed.input, routed.input_vc);
         depart(routed, span, out);
-        if O::KEPT {
-            for step in Undo::of_dequeued(routed) {
-                out.note(step);
-            }
-        }
-        self.dequeue(vc_index, claim);
+        out.note(|| Undo::Dequeued {
+            output,
+            vc,
+            input,
+            input_vc,
+            claim: routed.claim,
+            progress: routed.packet.split().1,
+        });
+        out.note(|| Undo::Released(routed.packet.split().0));
+        self.pool.pop_front(&mut self.queues[queue]);
         out.credit(input, input_vc, bytes, span[0] + span[1]);
     }
 
-    #[inline]
-    fn vc_index(&self, port: u16, vc: u8) -> usize {
-        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
-    }
-
-    /// Gives a packet that has its room the next turn on the wire.
+    /// Sends a packet that has its credits.
     #[inline(always)]
-    fn send<O: Outputs>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn send<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let bytes = routed.packet.bytes;
         let span = self.reserve_link(now, routed.output, routed.output_vc, bytes, out);
         depart(routed, span, out);
         out.credit(routed.input, routed.input_vc, bytes, span[0] + span[1]);
     }
 
-    /// The next turn on the wire of `port` for a packet of so many bytes: how long until then, and how long it
-    /// takes.
+    /// Reserves the link of `port` for a packet of so many bytes: how long until it starts, and how long it takes.
     #[inline(always)]
-    fn reserve_link<O: Outputs>(
+    fn reserve_link<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
         port: u16,
@@ -627,24 +554,22 @@ impl Router {
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let wait = start - now;
-        if O::KEPT {
-            out.note(Undo::Sent {
-                output: port,
-                vc,
-                bytes,
-                busy_until: output.busy_until,
-                idle_since: output.idle_since,
-            });
-        }
+        out.note(|| Undo::Sent {
+            output: port,
+            vc,
+            bytes,
+            busy_until: output.busy_until,
+            idle_since: output.idle_since,
+        });
         output.busy_until = start + serialization;
         output
             .counters
             .depart(start, serialization, bytes, self.warmup, || {
-                held_of(&mut self.held, ports, port)
+                stalls_of(&mut self.stalls, ports, port)
             });
         if output.waiting > 0 {
-            let held = held_of(&mut self.held, ports, port);
-            held.unblock(output.idle_since, start, self.warmup);
+            let stalls = stalls_of(&mut self.stalls, ports, port);
+            stalls.unblock(output.idle_since, start, self.warmup);
             output.idle_since = output.busy_until;
         }
         if output.to_host {
@@ -653,88 +578,218 @@ impl Router {
         [wait, serialization]
     }
 
-    /// The queue in which a packet with that need waits.
+    fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
+        let vc_index = self.vc_index(port, vc);
+        let ports = self.outputs.len();
+        let output = &mut self.outputs[usize::from(port)];
+        let stalls = stalls_of(&mut self.stalls, ports, port);
+        let serialization = output.rate.serialization(bytes);
+        let start = output.busy_until - serialization;
+        if output.waiting > 0 {
+            stalls.undo_unblock(idle_since, start, self.warmup);
+        }
+        output
+            .counters
+            .undo_depart(start, serialization, bytes, self.warmup, || stalls);
+        output.busy_until = busy_until;
+        output.idle_since = idle_since;
+        if output.to_host {
+            output.load = output.load.wrapping_add(u64::from(bytes.max(self.slot)));
+        } else {
+            self.add_credits(vc_index, bytes.max(self.slot));
+        }
+    }
+
+    fn add_credits(&mut self, vc_index: usize, bytes: u32) {
+        let credits = &mut self.credits[vc_index];
+        *credits = credits.wrapping_add(bytes);
+    }
+
+    fn take_credits(&mut self, vc_index: usize, bytes: u32) {
+        let credits = &mut self.credits[vc_index];
+        *credits = credits.wrapping_sub(bytes);
+    }
+
+    fn stalls(&self, port: u16) -> StallCounters {
+        self.stalls.get(usize::from(port)).copied().unwrap_or_default()
+    }
+
+    /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
+    fn check(&self, state: &State) -> Result<(), String> {
+        let id = self.id.0;
+        let (ports, queues) = (self.outputs.len(), self.queues.len());
+        let (saved_ports, saved_queues) = (state.outputs.len(), state.queues.len());
+        if (saved_ports, saved_queues, state.credits.len()) != (ports, queues, self.credits.len()) {
+            return Err(format!(
+                "router {id} has {ports} ports and {queues} queues, its saved state {saved_ports} and {saved_queues}"
+            ));
+        }
+        let mut waits = vec![false; ports];
+        for (index, queue) in state.queues.iter().enumerate() {
+            let vc_index = index % self.credits.len();
+            let vcs = usize::from(self.vcs);
+            let (port, vc) = (vc_index / vcs, vc_index % vcs);
+            let fits = |routed: &RoutedPacket| {
+                (usize::from(routed.output), usize::from(routed.output_vc)) == (port, vc)
+                    && usize::from(routed.input) < ports
+                    && routed.input_vc < self.vcs
+                    && !self.outputs[port].to_host
+                    && routed.claim != BufferClaim::Reserved
+                    && self.queue_index(vc_index, routed.claim) == index
+            };
+            if !queue.iter().all(fits) {
+                return Err(format!(
+                    "router {id}: a packet in the saved state cannot wait for port {port}, VC {vc}"
+                ));
+            }
+            waits[port] |= !queue.is_empty();
+        }
+        let contradicts = |(output, waits): (&OutputState, &bool)| output.idle_since.is_some() != *waits;
+        match state.outputs.iter().zip(&waits).position(contradicts) {
+            Some(port) => Err(format!(
+                "router {id}: the saved state of port {port} contradicts its queues"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RouterModel for Router {
+    const MODEL: Model = Model {
+        name: "packet",
+        summary: "virtual cut-through, input-buffered virtual channels with credits, no head-of-line blocking \
+                  between outputs",
+        parameters: &[],
+    };
+    const HAS_SLOTS: bool = true;
+    const ALLOWS_CREDIT_BATCHES: bool = true;
+
+    type Parameters = ();
+    type Undo = Undo;
+    type State = State;
+    /// The packet can no longer underrun on its output.
+    type Timer = ReadyPacket;
+    type Signal = Never;
+    type WaitTracker = PacketWaitTracker;
+
+    fn read(_: &Section) -> Result<(), config::Error> {
+        Ok(())
+    }
+
+    fn bytes_per_port(_: u64, vcs: u64, bubbles: bool) -> u64 {
+        let queues = if bubbles { 2 } else { 1 };
+        let per_vc = size_of::<u32>() + queues * size_of::<Fifo>();
+        (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * per_vc as u64
+    }
+
+    fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
+        let output = |p: &PortSetting| Output {
+            busy_until: Time::ZERO,
+            rate: p.rate,
+            load: 0,
+            waiting: 0,
+            to_host: p.to_host,
+            idle_since: Time::ZERO,
+            counters: LinkCounters::default(),
+        };
+        let credits = setup.per_vc(|p| p.credits);
+        let queues = if setup.bubbles { 2 } else { 1 };
+        Router {
+            id: setup.id,
+            vcs: setup.vcs,
+            slot: if setup.bubbles { setup.largest_packet } else { 0 },
+            one_rate: setup.has_one_rate(),
+            warmup: setup.warmup,
+            stalls: Vec::new(),
+            outputs: setup.ports.iter().map(output).collect(),
+            queues: vec![Fifo::EMPTY; queues * credits.len()],
+            credits,
+            pool: PacketPool::default(),
+        }
+    }
+
     #[inline]
-    fn queue_of(&mut self, vc_index: usize, claim: BufferClaim) -> &mut Queue {
-        match self.entrances.get_mut(vc_index) {
-            Some(entrance) if claim == BufferClaim::Bubble => entrance,
-            _ => &mut self.queues[vc_index],
-        }
-    }
-
-    fn enqueue<O: Outputs>(&mut self, vc_index: usize, routed: &RoutedPacket, out: &mut O) {
-        let place = PoolEntry {
-            routed: *routed,
-            next: NONE,
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let mut routed = RoutedPacket {
+            packet: arrival.packet,
+            input: arrival.input,
+            output: 0,
+            input_vc: arrival.vc,
+            output_vc: 0,
+            claim: BufferClaim::Credit,
         };
-        let index = self.free;
-        let index = if index == NONE {
-            self.pool.push(place);
-            (self.pool.len() - 1) as u32
-        } else {
-            self.free = self.pool[index as usize].next;
-            self.pool[index as usize] = place;
-            index
-        };
-        let queue = self.queue_of(vc_index, routed.claim);
-        let after = queue.tail;
-        queue.tail = index;
-        if after == NONE {
-            queue.head = index;
-        } else {
-            self.pool[after as usize].next = index;
-        }
-        if O::KEPT {
-            out.note(Undo::Enqueued {
-                output: routed.output,
-                vc: routed.output_vc,
-                claim: routed.claim,
-                after,
-            });
-        }
-        self.outputs[usize::from(routed.output)].waiting += 1;
+        self.route(&mut routed, context, &mut out.random());
+        self.enter(now, &routed, out);
     }
 
-    fn dequeue(&mut self, vc_index: usize, claim: BufferClaim) {
-        let index = self.queue_of(vc_index, claim).head;
-        let next = self.pool[index as usize].next;
-        let queue = self.queue_of(vc_index, claim);
-        queue.head = next;
-        if next == NONE {
-            queue.tail = NONE;
+    #[inline]
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        let vc_index = self.vc_index(port, vc);
+        let bytes = bytes.max(self.slot);
+        let output = &mut self.outputs[usize::from(port)];
+        output.load = output.load.wrapping_sub(u64::from(bytes));
+        let credits = &mut self.credits[vc_index];
+        *credits = credits.wrapping_add(bytes);
+        out.note(|| Undo::Credited {
+            output: port,
+            vc,
+            bytes,
+        });
+        if output.waiting == 0 {
+            return;
         }
-        let place = &mut self.pool[index as usize];
-        place.next = self.free;
-        self.free = index;
+        while let Some(room) = self.first_room(vc_index)
+            && self.credits[vc_index] >= room
+        {
+            self.send_waiting(now, vc_index, vc_index, out);
+        }
+        if self.slot > 0 {
+            self.send_entering(now, vc_index, out);
+        }
     }
 
-    /// Takes back one step that was noted in [`Outputs`]. Steps are taken back in reverse order, all of
-    /// those that were noted since.
-    ///
-    /// Steps name places of the pool, and every packet comes back to its own: free places are a stack,
-    /// and those by which the pool has grown since lie at its bottom in the order in which it grew.
-    pub fn undo(&mut self, step: Undo) {
+    #[inline]
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: ReadyPacket,
+        _: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        self.ready(now, &timer.into(), out);
+    }
+
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        _: Time,
+        _: u16,
+        signal: Never,
+        _: &RoutingContext<'_>,
+        _: &mut O,
+    ) {
+        match signal {}
+    }
+
+    fn undo(&mut self, step: Undo) {
         match step {
             Undo::Arrived { output, room } => {
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_sub(u64::from(room));
             }
-            Undo::Kept { output, vc, room } => {
-                let vc_index = self.vc_index(output, vc);
-                let credits = &mut self.credits[vc_index];
-                *credits = credits.wrapping_add(room);
-            }
-            Undo::Released { output, vc, room } => {
-                let vc_index = self.vc_index(output, vc);
-                let credits = &mut self.credits[vc_index];
-                *credits = credits.wrapping_sub(room);
+            Undo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
+            Undo::ReservationUsed { output, vc, room } => {
+                self.take_credits(self.vc_index(output, vc), room);
             }
             Undo::Credited { output, vc, bytes } => {
-                let vc_index = self.vc_index(output, vc);
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
-                let credits = &mut self.credits[vc_index];
-                *credits = credits.wrapping_sub(bytes);
+                self.take_credits(self.vc_index(output, vc), bytes);
             }
             Undo::Sent {
                 output,
@@ -743,373 +798,188 @@ impl Router {
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
-            Undo::StallCounters { output, idle_since } => {
-                self.outputs[usize::from(output)].idle_since = idle_since
+            Undo::Stalled { output, idle_since } => {
+                self.outputs[usize::from(output)].idle_since = idle_since;
             }
             Undo::Enqueued {
                 output,
                 vc,
                 claim,
-                after,
+                previous,
             } => {
-                let vc_index = self.vc_index(output, vc);
-                self.undo_enqueue(vc_index, claim, after);
+                let queue = self.queue_index(self.vc_index(output, vc), claim);
+                self.pool.undo_push_back(&mut self.queues[queue], previous);
                 self.outputs[usize::from(output)].waiting -= 1;
             }
+            Undo::Released(identity) => self.pool.undo_release(identity),
             Undo::Dequeued {
                 output,
                 vc,
-                source,
-                destination,
-                message,
-                bytes,
-                job,
-                hops,
-                bits,
-            } => {
-                let claim = if bits & ENTERING == 0 {
-                    BufferClaim::Credit
-                } else {
-                    BufferClaim::Bubble
-                };
-                let place = self.undo_dequeue(output, vc, claim);
-                let mut packet = Packet::new(source, destination, message, bytes, Time::ZERO, job);
-                packet.hops = hops;
-                packet.standalone = bits & STANDALONE != 0;
-                place.routed = RoutedPacket {
-                    packet,
-                    input: 0,
-                    output,
-                    input_vc: 0,
-                    output_vc: vc,
-                    claim,
-                };
-            }
-            Undo::Underway {
-                output,
-                vc,
-                claim,
                 input,
                 input_vc,
-                created_at,
-                route,
+                claim,
+                progress,
             } => {
-                let vc_index = self.vc_index(output, vc);
-                let head = self.queue_of(vc_index, claim).head;
-                let routed = &mut self.pool[head as usize].routed;
-                routed.input = input;
-                routed.input_vc = input_vc;
-                routed.packet.set_created_at(created_at);
-                routed.packet.route = route;
+                let queue = self.queue_index(self.vc_index(output, vc), claim);
+                let routed = self.pool.undo_pop_front(&mut self.queues[queue], progress);
+                (routed.output, routed.output_vc) = (output, vc);
+                (routed.input, routed.input_vc) = (input, input_vc);
+                routed.claim = claim;
+                self.outputs[usize::from(output)].waiting += 1;
             }
         }
     }
 
-    fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
-        let vc_index = self.vc_index(port, vc);
-        let ports = self.outputs.len();
-        let output = &mut self.outputs[usize::from(port)];
-        let held = held_of(&mut self.held, ports, port);
-        let serialization = output.rate.serialization(bytes);
-        let start = output.busy_until - serialization;
+    fn state(&self) -> State {
+        let output = |(port, output): (usize, &Output)| OutputState {
+            busy_until: output.busy_until,
+            load: output.load,
+            idle_since: (output.waiting > 0).then_some(output.idle_since),
+            counters: output.counters,
+            stalls: self.stalls(port as u16),
+        };
+        let queue = |queue: &Fifo| self.pool.iter(*queue).copied().collect();
+        State {
+            outputs: self.outputs.iter().enumerate().map(output).collect(),
+            credits: self.credits.clone(),
+            queues: self.queues.iter().map(queue).collect(),
+        }
+    }
+
+    fn restore(&mut self, state: State) -> Result<(), String> {
+        self.check(&state)?;
+        self.stalls = state.outputs.iter().map(|saved| saved.stalls).collect();
+        for (output, saved) in self.outputs.iter_mut().zip(state.outputs) {
+            output.busy_until = saved.busy_until;
+            output.load = saved.load;
+            output.waiting = 0;
+            output.idle_since = saved.idle_since.unwrap_or_default();
+            output.counters = saved.counters;
+        }
+        self.credits = state.credits;
+        self.pool.clear();
+        for (queue, saved) in self.queues.iter_mut().zip(state.queues) {
+            *queue = Fifo::EMPTY;
+            for routed in saved {
+                self.outputs[usize::from(routed.output)].waiting += 1;
+                self.pool.push_back(queue, routed);
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&self) -> RouterId {
+        self.id
+    }
+
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+        let waiting = self.queues.iter().flat_map(|queue| self.pool.iter(*queue));
+        waiting.for_each(|routed| {
+            see(BufferedPacket {
+                packet: routed.packet,
+                input: routed.input,
+                input_vc: routed.input_vc,
+                reserved: None,
+            });
+        });
+    }
+
+    fn in_timer(timer: &ReadyPacket) -> Option<BufferedPacket> {
+        let routed = RoutedPacket::from(*timer);
+        let reserved = routed.claim == BufferClaim::Reserved;
+        Some(BufferedPacket {
+            packet: routed.packet,
+            input: routed.input,
+            input_vc: routed.input_vc,
+            reserved: reserved.then_some((routed.output, routed.output_vc)),
+        })
+    }
+
+    fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].load
+    }
+
+    fn credits(&self, port: u16, vc: u8) -> u32 {
+        self.credits[self.vc_index(port, vc)]
+    }
+
+    fn used(&self, port: u16, end: Time) -> LinkUse {
+        let output = &self.outputs[usize::from(port)];
+        let mut stalls = self.stalls(port);
         if output.waiting > 0 {
-            held.undo_unblock(idle_since, start, self.warmup);
+            stalls.unblock(output.idle_since, end, self.warmup);
         }
-        output
-            .counters
-            .undo_depart(start, serialization, bytes, self.warmup, || held);
-        output.busy_until = busy_until;
-        output.idle_since = idle_since;
-        if output.to_host {
-            output.load = output.load.wrapping_add(u64::from(bytes.max(self.slot)));
-        } else {
-            let credits = &mut self.credits[vc_index];
-            *credits = credits.wrapping_add(bytes.max(self.slot));
-        }
+        LinkUse::new(output.counters, stalls, end, output.busy_until)
     }
 
-    fn undo_enqueue(&mut self, vc_index: usize, claim: BufferClaim, after: u32) {
-        let queue = self.queue_of(vc_index, claim);
-        let index = queue.tail;
-        queue.tail = after;
-        if after == NONE {
-            queue.head = NONE;
-        } else {
-            self.pool[after as usize].next = NONE;
-        }
-        self.pool[index as usize].next = self.free;
-        self.free = index;
+    fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].waiting
     }
 
-    /// Gives a packet its place back, which is the one that became free last; what was in it is lost.
-    fn undo_dequeue(&mut self, port: u16, vc: u8, claim: BufferClaim) -> &mut PoolEntry {
-        let vc_index = self.vc_index(port, vc);
-        self.outputs[usize::from(port)].waiting += 1;
-        let index = self.free;
-        self.free = self.pool[index as usize].next;
-        let queue = self.queue_of(vc_index, claim);
-        let after = queue.head;
-        queue.head = index;
-        if queue.tail == NONE {
-            queue.tail = index;
-        }
-        let place = &mut self.pool[index as usize];
-        place.next = after;
-        place
+    fn is_active(&self, port: u16, time: Time) -> bool {
+        let output = &self.outputs[usize::from(port)];
+        output.busy_until > time || output.waiting > 0
     }
 
-    /// Asks for the memory that its next packets and credits will touch.
     #[inline]
-    pub fn prefetch(&self) {
+    fn prefetch(&self) {
         if self.outputs.len() <= FEW_PORTS {
             des::prefetch(self.outputs.as_slice());
             des::prefetch(self.credits.as_slice());
         }
     }
 
-    /// Asks for what an event at this output will touch.
     #[inline]
-    pub fn prefetch_output(&self, port: u16) {
+    fn prefetch_credit(&self, port: u16, vc: u8) {
+        if self.outputs.len() > FEW_PORTS {
+            self.prefetch_output(port);
+        } else if self.outputs[usize::from(port)].waiting > 0
+            && let Some(routed) = self.pool.front(self.queues[self.vc_index(port, vc)])
+        {
+            des::prefetch(routed);
+        }
+    }
+
+    #[inline]
+    fn prefetch_output(&self, port: u16) {
         if let Some(output) = self.outputs.get(usize::from(port)) {
             des::prefetch(output);
             des::prefetch(&self.credits[self.vc_index(port, 0)]);
         }
     }
-
-    /// Asks for the packet that waits first for a credit of this VC.
-    #[inline]
-    pub fn prefetch_waiting(&self, port: u16, vc: u8) {
-        if self.outputs[usize::from(port)].waiting > 0
-            && let Queue { head, .. } = self.queues[self.vc_index(port, vc)]
-            && head != NONE
-        {
-            des::prefetch(&self.pool[head as usize]);
-        }
-    }
-
-    /// Its id.
-    pub fn id(&self) -> RouterId {
-        self.id
-    }
-
-    /// Packets that wait in its buffers.
-    pub fn waiting(&self) -> impl Iterator<Item = &RoutedPacket> {
-        let queues = self.queues.iter().chain(&self.entrances);
-        queues.flat_map(|queue| self.queued(*queue))
-    }
-
-    fn queued(&self, queue: Queue) -> impl Iterator<Item = &RoutedPacket> {
-        let place = |index| (index != NONE).then(|| &self.pool[index as usize]);
-        std::iter::successors(place(queue.head), move |p| place(p.next)).map(|p| &p.routed)
-    }
-
-    /// Bytes that wait for `port`, are under way there, or whose credit is not back.
-    pub fn load(&self, port: u16) -> u64 {
-        self.outputs[usize::from(port)].load
-    }
-
-    /// Credits for a VC of the link at `port`, in bytes.
-    pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        self.credits[self.vc_index(port, vc)]
-    }
-
-    /// Use of the link at `port` up to `end`.
-    pub fn used(&self, port: u16, end: Time) -> LinkUse {
-        let output = &self.outputs[usize::from(port)];
-        let mut held = self.held(port);
-        if output.waiting > 0 {
-            held.unblock(output.idle_since, end, self.warmup);
-        }
-        LinkUse::new(output.counters, held, end, output.busy_until)
-    }
-
-    fn held(&self, port: u16) -> StallCounters {
-        self.held.get(usize::from(port)).copied().unwrap_or_default()
-    }
-
-    /// Packets that wait for room behind `port`.
-    pub fn waiting_at(&self, port: u16) -> u32 {
-        self.outputs[usize::from(port)].waiting
-    }
-
-    /// Whether the link at `port` goes on to be used, or to be held up, at `time`, if nothing happens.
-    pub fn is_active(&self, port: u16, time: Time) -> bool {
-        let output = &self.outputs[usize::from(port)];
-        output.busy_until > time || output.waiting > 0
-    }
-
-    /// All that changes; equal where no input can tell two routers apart.
-    pub fn state(&self) -> RouterState {
-        let output = |(port, output): (usize, &Output)| OutputState {
-            busy_until: output.busy_until,
-            load: output.load,
-            idle_since: (output.waiting > 0).then_some(output.idle_since),
-            counters: output.counters,
-            held: self.held(port as u16),
-        };
-        let vc_state = |(index, credits): (usize, &u32)| {
-            let entrance = self.entrances.get(index).copied().unwrap_or(Queue::EMPTY);
-            SavedVcState {
-                credits: *credits,
-                waiting: self.queued(self.queues[index]).copied().collect(),
-                entering: self.queued(entrance).copied().collect(),
-            }
-        };
-        RouterState {
-            outputs: self.outputs.iter().enumerate().map(output).collect(),
-            vc_states: self.credits.iter().enumerate().map(vc_state).collect(),
-        }
-    }
-
-    /// Brings a new router into the state of one with the same settings.
-    ///
-    /// # Errors
-    /// What does not fit these settings; the router is then as it was.
-    pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
-        self.check(&state)?;
-        self.held.clear();
-        for (port, saved) in state.outputs.into_iter().enumerate() {
-            let output = &mut self.outputs[port];
-            output.busy_until = saved.busy_until;
-            output.load = saved.load;
-            output.waiting = 0;
-            output.idle_since = saved.idle_since.unwrap_or_default();
-            output.counters = saved.counters;
-            self.held.push(saved.held);
-        }
-        self.pool.clear();
-        self.free = NONE;
-        for (vc_index, saved) in state.vc_states.into_iter().enumerate() {
-            self.queues[vc_index] = self.restored(saved.waiting);
-            self.credits[vc_index] = saved.credits;
-            let entrance = self.restored(saved.entering);
-            if let Some(queue) = self.entrances.get_mut(vc_index) {
-                *queue = entrance;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets packets wait, in their order.
-    fn restored(&mut self, waiting: Vec<RoutedPacket>) -> Queue {
-        let first = self.pool.len() as u32;
-        for (routed, next) in waiting.into_iter().zip(first + 1..) {
-            self.outputs[usize::from(routed.output)].waiting += 1;
-            self.pool.push(PoolEntry { routed, next });
-        }
-        let tail = self.pool.len() as u32;
-        if tail == first {
-            return Queue::EMPTY;
-        }
-        self.pool[tail as usize - 1].next = NONE;
-        Queue {
-            head: first,
-            tail: tail - 1,
-        }
-    }
-
-    fn check(&self, state: &RouterState) -> Result<(), String> {
-        let id = self.id.0;
-        let (ports, queues) = (self.outputs.len(), self.credits.len());
-        let (saved_ports, saved_queues) = (state.outputs.len(), state.vc_states.len());
-        if (saved_ports, saved_queues) != (ports, queues) {
-            return Err(format!(
-                "router {id} has {ports} ports and {queues} queues, its saved state {saved_ports} and {saved_queues}"
-            ));
-        }
-        for (index, vc_index) in state.vc_states.iter().enumerate() {
-            let (port, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
-            let fits = |routed: &RoutedPacket| {
-                (usize::from(routed.output), usize::from(routed.output_vc)) == (port, vc)
-                    && usize::from(routed.input) < ports
-                    && routed.input_vc < self.vcs
-                    && !self.outputs[port].to_host
-            };
-            let bubbles = !self.entrances.is_empty();
-            let waits = |routed: &RoutedPacket| {
-                fits(routed)
-                    && (routed.claim == BufferClaim::Credit
-                        || routed.claim == BufferClaim::Bubble && !bubbles)
-            };
-            let enters =
-                |routed: &RoutedPacket| fits(routed) && routed.claim == BufferClaim::Bubble && bubbles;
-            if !vc_index.waiting.iter().all(waits) || !vc_index.entering.iter().all(enters) {
-                return Err(format!(
-                    "router {id}: a packet in the saved state cannot wait for port {port}, VC {vc}"
-                ));
-            }
-        }
-        for (port, output) in state.outputs.iter().enumerate() {
-            let vcs = usize::from(self.vcs);
-            let mut vc_states = state.vc_states[port * vcs..(port + 1) * vcs].iter();
-            let waits =
-                vc_states.any(|vc_index| !vc_index.waiting.is_empty() || !vc_index.entering.is_empty());
-            if output.idle_since.is_some() != waits {
-                return Err(format!(
-                    "router {id}: the saved state of port {port} contradicts its queues"
-                ));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// What is counted of an output besides what it carries.
+/// The counters of an output that packets seldom touch.
 #[inline]
-fn held_of(held: &mut Vec<StallCounters>, ports: usize, port: u16) -> &mut StallCounters {
-    if held.is_empty() {
-        hold(held, ports);
+fn stalls_of(stalls: &mut Vec<StallCounters>, ports: usize, port: u16) -> &mut StallCounters {
+    if stalls.is_empty() {
+        resize(stalls, ports);
     }
-    &mut held[usize::from(port)]
+    &mut stalls[usize::from(port)]
 }
 
 #[cold]
 #[inline(never)]
-fn hold(held: &mut Vec<StallCounters>, ports: usize) {
-    held.resize(ports, StallCounters::default());
+fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
+    stalls.resize(ports, StallCounters::default());
 }
 
-/// A packet starts its turn on the wire after the first span, which takes the second.
-#[inline]
-fn depart<O: Outputs>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
+/// A packet starts onto its link after the first span, and takes the second.
+#[inline(always)]
+fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = routed.packet.on_next_link();
-    out.depart(routed.output, routed.output_vc, packet, wait, serialization);
-}
-
-impl Undo {
-    /// The steps that put a packet back at the front of its queue, in the order of noting.
-    fn of_dequeued(routed: &RoutedPacket) -> [Undo; 2] {
-        let RoutedPacket {
-            packet,
-            input,
-            output,
-            input_vc,
-            output_vc: vc,
-            claim,
-        } = *routed;
-        let underway = Undo::Underway {
+    let (output, vc) = (routed.output, routed.output_vc);
+    if out.tracks_waits() {
+        let observation = PacketObservation::Departed {
             output,
             vc,
-            input,
-            input_vc,
-            claim,
-            created_at: packet.created_at(),
-            route: packet.route,
-        };
-        let dequeued = Undo::Dequeued {
-            output,
-            vc,
-            source: packet.source,
-            destination: packet.destination,
-            message: packet.message,
-            bytes: packet.bytes,
             job: packet.job,
-            hops: packet.hops,
-            bits: u8::from(packet.standalone) * STANDALONE
-                + u8::from(claim == BufferClaim::Bubble) * ENTERING,
+            wait,
+            serialization,
         };
-        [underway, dequeued]
+        out.observe(packet, (output, vc), observation);
     }
+    out.depart(output, vc, packet, wait, serialization);
 }
 
 #[cfg(test)]

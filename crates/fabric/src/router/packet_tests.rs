@@ -1,13 +1,13 @@
 use super::*;
-use crate::reverse_check::{Recorder, Reversible, check, script};
-use crate::router::strategies::{credits, packets};
+use crate::reverse_check::{Reversible, check, script};
+use crate::router::bench::{self, Output, RouterRecorder, SLOW, credits, packets, ports, setup};
 use proptest::prelude::*;
-use routing::{Hop, Routing};
+use routing::{Hop, RouteState, Routing};
+use topology::HostId;
 
-/// 8 Gbps: 1000 ps per byte.
-const SLOW: u64 = 8_000_000_000;
+type Bench = bench::Bench<Router>;
 
-/// Sends a packet out of the port that its destination names, on the VC that its source names, with the need
+/// Sends a packet out of the port that its destination names, on the VC that its source names, with the claim
 /// that `flags` of its state names.
 struct Explicit;
 
@@ -33,7 +33,7 @@ impl Routing for Explicit {
         Hop {
             port: Port(at.destination.0 as u16),
             vc: at.source.0 as u8,
-            claim: ENTRIES[usize::from(state.flags)],
+            claim: CLAIMS[usize::from(state.flags)],
         }
     }
     fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
@@ -41,86 +41,24 @@ impl Routing for Explicit {
     }
 }
 
-const ENTRIES: [BufferClaim; 3] = [BufferClaim::Credit, BufferClaim::Reserved, BufferClaim::Bubble];
+const CLAIMS: [BufferClaim; 3] = [BufferClaim::Credit, BufferClaim::Reserved, BufferClaim::Bubble];
 
-struct NoRandom;
-impl Random for NoRandom {
-    fn below(&mut self, _: u32) -> u32 {
-        unreachable!("nothing is drawn")
-    }
+fn router(credits: u32) -> Router {
+    Router::new(&setup(&ports(credits), 100, false), ())
 }
 
-/// A router with everything that it makes happen.
-struct Bench {
-    router: Router,
-    now: Time,
-    agenda: Agenda,
-}
-
-#[derive(Default)]
-struct Agenda {
-    now: Time,
-    readies: Vec<(Time, RoutedPacket)>,
-    /// Start, port, VC and end of every departure.
-    departed: Vec<(u64, u16, u8, u64)>,
-    credits: Vec<(u64, u16, u8, u32)>,
-}
-
-impl Journal<Undo> for Agenda {
-    const KEPT: bool = false;
-    fn note(&mut self, _: Undo) {}
-}
-
-impl Outputs for Agenda {
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
-        assert_eq!(packet.hops, 1);
-        let start = self.now + wait;
-        self.departed.push((start.0, port, vc, (start + serialization).0));
-    }
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.credits.push(((self.now + after).0, port, vc, bytes));
-    }
-    fn ready(&mut self, routed: RoutedPacket, after: Time) {
-        self.readies.push((self.now + after, routed));
-    }
+/// A router with slots for packets of up to 100 bytes.
+fn router_with_slots(credits: u32) -> Router {
+    Router::new(&setup(&ports(credits), 100, true), ())
 }
 
 impl Bench {
-    /// Four ports of 1000 ps per byte; the last leads to a host and is twice as fast.
     fn new(credits: u32) -> Bench {
-        let port = |to_host, bits| PortSetting {
-            rate: Rate::bits_per_s(bits),
-            to_host,
-            credits,
-        };
-        let ports = [
-            port(false, SLOW),
-            port(false, SLOW),
-            port(false, SLOW),
-            port(true, 2 * SLOW),
-        ];
-        Bench::of(&ports, 0)
+        Bench::of(router(credits), EXPLICIT)
     }
 
-    /// The same with slots for packets of up to 100 bytes.
     fn with_slots(credits: u32) -> Bench {
-        let mut bench = Bench::new(credits);
-        let setting = |output: &super::Output| PortSetting {
-            rate: output.rate,
-            to_host: output.to_host,
-            credits,
-        };
-        let ports: Vec<PortSetting> = bench.router.outputs.iter().map(setting).collect();
-        bench.router = Router::new(RouterId(0), 2, &ports, 100, Time::ZERO);
-        bench
-    }
-
-    fn of(ports: &[PortSetting], slot: u32) -> Bench {
-        Bench {
-            router: Router::new(RouterId(0), 2, ports, slot, Time::ZERO),
-            now: Time::ZERO,
-            agenda: Agenda::default(),
-        }
+        Bench::of(router_with_slots(credits), EXPLICIT)
     }
 
     fn arrive(&mut self, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
@@ -130,29 +68,11 @@ impl Bench {
     fn arrive_for(&mut self, claim: BufferClaim, at: u64, input: u16, output: u32, vc: u32, bytes: u32) {
         self.until(Time(at));
         let mut packet = Packet::new(HostId(vc), HostId(output), 0, bytes, Time(at), 0);
-        let flags = ENTRIES.iter().position(|e| *e == claim).expect("one of them");
+        let flags = CLAIMS.iter().position(|e| *e == claim).expect("one of them");
         packet.route.flags = flags as u8;
-        let mut routed = RoutedPacket::arrived(packet, input, 0);
-        self.router.route(&mut routed, &EXPLICIT, &mut NoRandom);
-        self.router.arrived(self.now, &routed, &mut self.agenda);
-    }
-
-    fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
-        self.until(Time(at));
-        self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
-    }
-
-    /// Lets everything happen that is due by then.
-    fn until(&mut self, end: Time) {
-        while let Some(i) = (0..self.agenda.readies.len()).min_by_key(|i| self.agenda.readies[*i].0)
-            && self.agenda.readies[i].0 <= end
-        {
-            let (time, routed) = self.agenda.readies.swap_remove(i);
-            self.agenda.now = time;
-            self.router.ready(time, &routed, &mut self.agenda);
-        }
-        self.now = end;
-        self.agenda.now = end;
+        let arrival = Arrival { input, vc: 0, packet };
+        self.router
+            .arrived(self.now, arrival, &EXPLICIT, &mut self.agenda);
     }
 }
 
@@ -172,7 +92,7 @@ fn a_saturated_link_carries_exactly_its_bandwidth() {
         (Time(10_000_000), 200),
         "busy all the time, not more"
     );
-    assert_eq!(bench.router.waiting().count(), 0);
+    assert_eq!(bench.buffered(), 0);
 }
 
 #[test]
@@ -186,7 +106,7 @@ fn a_channel_without_credit_does_not_hold_up_the_other() {
     // VC 0 has room for one packet; the second goes after VC 1's and only with credit.
     let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
-    assert_eq!(bench.router.waiting().count(), 2);
+    assert_eq!(bench.buffered(), 2);
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
     assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
@@ -206,7 +126,7 @@ fn places_are_given_back_when_the_tail_leaves() {
 }
 
 #[test]
-fn onto_a_faster_link_a_packet_waits_until_it_cannot_run_dry() {
+fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     let mut bench = Bench::new(1000);
     bench.arrive(0, 0, 3, 0, 100);
     bench.until(Time(1_000_000));
@@ -253,16 +173,16 @@ fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
         to_host: false,
         credits: 150,
     };
-    let mut bench = Bench::of(&[port(SLOW), port(2 * SLOW), port(2 * SLOW)], 0);
+    let mut bench = {
+        let ports = [port(SLOW), port(2 * SLOW), port(2 * SLOW)];
+        Bench::of(Router::new(&setup(&ports, 100, false), ()), EXPLICIT)
+    };
     // It may leave only after 50 ns; what comes meanwhile does not get its room.
     bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 0, 100);
     assert_eq!(bench.router.credits(2, 0), 50);
     bench.arrive(10_000, 1, 2, 0, 100);
     bench.until(Time(40_000));
-    assert_eq!(
-        (bench.router.waiting().count(), bench.agenda.departed.len()),
-        (1, 0)
-    );
+    assert_eq!((bench.buffered(), bench.agenda.departed.len()), (1, 0));
     bench.until(Time(1_000_000));
     assert_eq!(bench.agenda.departed, [(50_000, 2, 0, 100_000)]);
     assert_eq!(bench.router.credits(2, 0), 50);
@@ -279,10 +199,7 @@ fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
     bench.until(Time(1_000_000));
     let ports: Vec<u16> = bench.agenda.departed.iter().map(|d| d.1).collect();
     assert_eq!(ports, [2, 3], "hosts take all that comes");
-    assert_eq!(
-        (bench.router.waiting().count(), bench.router.credits(2, 0)),
-        (1, 50)
-    );
+    assert_eq!((bench.buffered(), bench.router.credits(2, 0)), (1, 50));
 }
 
 #[test]
@@ -299,7 +216,7 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     bench.arrive(0, 1, 2, 0, 30);
     bench.arrive(0, 1, 2, 0, 40);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (3, 0));
-    assert_eq!(bench.router.waiting().count(), 3);
+    assert_eq!(bench.buffered(), 3);
     bench.credit(1_000_000, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (4, 0));
     bench.credit(2_000_000, 2, 0, 100);
@@ -320,89 +237,44 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
 pub(crate) enum Op {
     Arrive(RoutedPacket),
     /// Also of packets that have never arrived.
-    RoutedPacket(RoutedPacket),
+    Ready(RoutedPacket),
     /// Also of what was never sent.
     Credit(u16, u8, u32),
 }
 
-#[derive(Debug, PartialEq)]
-pub(crate) enum Output {
-    Depart(u16, u8, Packet, Time, Time),
-    Credit(u16, u8, u32, Time),
-    RoutedPacket(RoutedPacket, Time),
-}
+/// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up.
+struct Subject<const SLOTS: bool>(Router);
 
-impl<const KEPT: bool> Outputs for Recorder<Undo, Output, KEPT> {
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
-        self.outputs
-            .push(Output::Depart(port, vc, packet, wait, serialization));
-    }
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.outputs.push(Output::Credit(port, vc, bytes, after));
-    }
-    fn ready(&mut self, routed: RoutedPacket, after: Time) {
-        self.outputs.push(Output::RoutedPacket(routed, after));
-    }
-}
-
-impl Reversible for Router {
+impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
     type Step = Undo;
-    type Output = Output;
-    type State = RouterState;
+    type Output = Output<ReadyPacket>;
+    type State = State;
 
-    /// A bench's router with little room, whose ports have two speeds, some way from its warm-up.
-    fn fresh() -> Router {
-        let mut router = Bench::new(150).router;
+    fn fresh() -> Subject<SLOTS> {
+        let mut router = match SLOTS {
+            true => router_with_slots(350),
+            false => router(150),
+        };
         router.warmup = Time(1_000_000);
-        router
+        Subject(router)
     }
 
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
         match *op {
-            Op::Arrive(routed) => self.arrived(now, &routed, out),
-            Op::RoutedPacket(routed) => self.ready(now, &routed, out),
-            Op::Credit(port, vc, bytes) => self.credit(now, port, vc, bytes, out),
+            Op::Arrive(routed) => self.0.enter(now, &routed, out),
+            Op::Ready(routed) => self.0.ready(now, &routed, out),
+            Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
         }
-    }
-
-    fn undo(&mut self, step: Undo) {
-        Router::undo(self, step);
-    }
-    fn state(&self) -> RouterState {
-        Router::state(self)
-    }
-    fn restore(&mut self, state: RouterState) -> Result<(), String> {
-        Router::restore(self, state)
-    }
-}
-
-/// A router that gives packets slots, and lets them wait for bubbles.
-struct Slotted(Router);
-
-impl Reversible for Slotted {
-    type Op = Op;
-    type Step = Undo;
-    type Output = Output;
-    type State = RouterState;
-
-    fn fresh() -> Slotted {
-        let mut router = Bench::with_slots(350).router;
-        router.warmup = Time(1_000_000);
-        Slotted(router)
-    }
-
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut Recorder<Undo, Output, KEPT>) {
-        self.0.apply(now, op, out);
     }
 
     fn undo(&mut self, step: Undo) {
         self.0.undo(step);
     }
-    fn state(&self) -> RouterState {
+    fn state(&self) -> State {
         self.0.state()
     }
-    fn restore(&mut self, state: RouterState) -> Result<(), String> {
+    fn restore(&mut self, state: State) -> Result<(), String> {
         self.0.restore(state)
     }
 }
@@ -416,7 +288,7 @@ fn readies() -> impl Strategy<Value = RoutedPacket> {
             output,
             input_vc,
             output_vc,
-            claim: ENTRIES[claim],
+            claim: CLAIMS[claim],
         }
     })
 }
@@ -425,7 +297,7 @@ fn op() -> impl Strategy<Value = Op> {
     let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
     prop_oneof![
         5 => readies().prop_map(Op::Arrive),
-        1 => readies().prop_map(Op::RoutedPacket),
+        1 => readies().prop_map(Op::Ready),
         4 => credits(0u32..300).prop_map(credit),
         1 => credits(any::<u32>()).prop_map(credit),
     ]
@@ -434,12 +306,12 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
-        check::<Router>(&script)?;
+        check::<Subject<false>>(&script)?;
     }
 
     #[test]
     fn slots_and_bubbles_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
-        check::<Slotted>(&script)?;
+        check::<Subject<true>>(&script)?;
     }
 }
 
@@ -449,9 +321,9 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     bench.arrive(0, 0, 2, 0, 100);
     bench.arrive(0, 0, 2, 0, 100);
     let good = bench.router.state();
-    let mut fresh = Bench::new(150).router;
+    let mut fresh = router(150);
     let untouched = fresh.state();
-    let mut refused = |change: fn(&mut RouterState), why: &str| {
+    let mut refused = |change: fn(&mut State), why: &str| {
         let mut state = good.clone();
         change(&mut state);
         let error = fresh.restore(state).unwrap_err();
@@ -463,34 +335,18 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         "4 ports and 8 queues, its saved state 3 and 8",
     );
     refused(
-        |s| s.vc_states.truncate(7),
+        |s| s.queues.truncate(7),
         "4 ports and 8 queues, its saved state 4 and 7",
     );
+    refused(|s| s.queues[4][0].output = 1, "cannot wait for port 2, VC 0");
+    refused(|s| s.queues[4][0].input = 4, "cannot wait for port 2, VC 0");
+    refused(|s| s.queues[4][0].input_vc = 2, "cannot wait for port 2, VC 0");
+    refused(|s| s.queues.swap(4, 6), "cannot wait for port 3, VC 0");
     refused(
-        |s| s.vc_states[4].waiting[0].output = 1,
+        |s| s.queues[4][0].claim = BufferClaim::Reserved,
         "cannot wait for port 2, VC 0",
     );
-    refused(
-        |s| s.vc_states[4].waiting[0].input = 4,
-        "cannot wait for port 2, VC 0",
-    );
-    refused(
-        |s| s.vc_states[4].waiting[0].input_vc = 2,
-        "cannot wait for port 2, VC 0",
-    );
-    refused(|s| s.vc_states.swap(4, 6), "cannot wait for port 3, VC 0");
-    refused(
-        |s| s.vc_states[4].waiting[0].claim = BufferClaim::Reserved,
-        "cannot wait for port 2, VC 0",
-    );
-    refused(
-        |s| s.vc_states[4].waiting.clear(),
-        "port 2 contradicts its queues",
-    );
-    refused(
-        |s| s.vc_states[4].entering = s.vc_states[4].waiting.clone(),
-        "cannot wait for port 2, VC 0",
-    );
+    refused(|s| s.queues[4].clear(), "port 2 contradicts its queues");
     refused(
         |s| s.outputs[2].idle_since = None,
         "port 2 contradicts its queues",

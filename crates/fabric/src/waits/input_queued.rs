@@ -1,20 +1,20 @@
-//! The diary of a router of the model `input-queued`.
+//! The wait tracker of the router model `input-queued`.
 //!
-//! Until a packet is the first of its queue, it waits for those before it, each of which held the queue from
-//! where it became the first until its tail had left. Then it waits for its output: for the wire while that
-//! carries others; otherwise for its input port, if that sends a packet of another virtual channel; otherwise for
-//! room at the far end. Nothing else keeps a free output from a packet.
+//! Until a packet is the first of its queue, it waits for the packets before it. Each of these holds the queue from
+//! when it becomes the first until its tail has left. Then the packet waits for its output: for the link while that
+//! carries other packets; otherwise for its input port, if that sends a packet of another virtual channel; otherwise
+//! for credits. Nothing else keeps a free output from a packet.
 
 use std::collections::BTreeMap;
 
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, show};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker, show};
 
-/// A packet on its way through a router.
+/// A packet that starts onto the link of its output.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage {
+pub struct RouterDeparture {
     /// Input port.
     pub input: u16,
     /// VC of the input buffer.
@@ -25,88 +25,83 @@ pub struct Passage {
     pub output_vc: u8,
     /// Its job.
     pub job: u16,
-    /// When its head had come in.
+    /// When its head arrived.
     pub arrived: Time,
-    /// When it could no longer run dry on the way out.
+    /// From when on it could not underrun on its output.
     pub ready: Time,
     /// How long it takes to send.
     pub serialization: Time,
 }
 
-/// The diary of a router of the model `input-queued`.
+/// What happens to a packet in a router of the model `input-queued`.
+#[derive(Clone, Copy, Debug)]
+pub enum InputQueuedObservation {
+    /// Its head has arrived.
+    Arrived,
+    /// It starts onto the link of its output.
+    Departed(RouterDeparture),
+}
+
+/// The wait tracker of the router model `input-queued`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputQueuedWaitTracker {
     vcs: u8,
-    /// How many packets are here, by when they came: what the spans are kept for.
+    /// Packets in the router by their time of arrival, for which spans are kept.
     present: BTreeMap<Time, u32>,
-    /// By input port, then VC: who was first in the queue.
+    /// The job whose packet was the first of the queue, by input port, then VC.
     queues: Vec<Spans>,
-    /// By input port: whose packet it sent, if any.
+    /// The job whose packet the port sent, if any, by input port.
     inputs: Vec<Spans>,
-    /// By output port: whose packet the wire carried, if any.
+    /// The job whose packet the link carried, if any, by output port.
     wires: Vec<Spans>,
-    /// By output port, then VC: which job was the last that had been sent there.
+    /// The job whose packet was sent last, by output port, then VC.
     holders: Vec<Spans>,
-    /// Which one it is now.
+    /// The last span of `holders`, which is still open.
     last: Vec<Option<u16>>,
 }
 
-/// Which of the lists of spans.
+/// Selects one of the lists of spans.
 #[derive(Clone, Copy, Debug)]
-pub enum List {
-    /// Of a queue: input port and VC.
+pub enum SpanList {
+    /// That of a queue: input port and VC.
     Queue(u16, u8),
-    /// Of an input port.
+    /// That of an input port.
     Input(u16),
-    /// Of an output port.
+    /// That of an output port.
     Wire(u16),
-    /// Of a VC of an output port.
+    /// That of a VC of an output port.
     Holders(u16, u8),
 }
 
-/// One step back of an [`InputQueuedWaitTracker`].
+/// An undo step of an [`InputQueuedWaitTracker`].
 #[derive(Clone, Copy, Debug)]
 pub enum InputQueuedWaitTrackerUndo {
-    /// A packet came.
+    /// A packet arrived.
     Came(Time),
-    /// One left that had come then.
+    /// A packet left that had arrived then.
     Left(Time),
     /// Spans changed.
-    Spans(List, SpansUndo),
-    /// Who had been sent last into a VC of an output port.
+    Spans(SpanList, SpansUndo),
+    /// The job that had sent last into a VC of an output port.
     Last(u16, u8, Option<u16>),
 }
 
 const _: () = assert!(size_of::<InputQueuedWaitTrackerUndo>() <= 32);
 
 impl InputQueuedWaitTracker {
-    /// An empty one for a router with so many ports and VCs.
-    pub fn new(ports: usize, vcs: u8) -> InputQueuedWaitTracker {
-        let vc_queues = ports * usize::from(vcs);
-        InputQueuedWaitTracker {
-            vcs,
-            present: BTreeMap::new(),
-            queues: vec![Spans::default(); vc_queues],
-            inputs: vec![Spans::default(); ports],
-            wires: vec![Spans::default(); ports],
-            holders: vec![Spans::default(); vc_queues],
-            last: vec![None; vc_queues],
-        }
-    }
-
     fn vc_queue(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
-    fn list(&mut self, list: List) -> &mut Spans {
+    fn list(&mut self, list: SpanList) -> &mut Spans {
         match list {
-            List::Queue(port, vc) => {
+            SpanList::Queue(port, vc) => {
                 let vc_queue = self.vc_queue(port, vc);
                 &mut self.queues[vc_queue]
             }
-            List::Input(port) => &mut self.inputs[usize::from(port)],
-            List::Wire(port) => &mut self.wires[usize::from(port)],
-            List::Holders(port, vc) => {
+            SpanList::Input(port) => &mut self.inputs[usize::from(port)],
+            SpanList::Wire(port) => &mut self.wires[usize::from(port)],
+            SpanList::Holders(port, vc) => {
                 let vc_queue = self.vc_queue(port, vc);
                 &mut self.holders[vc_queue]
             }
@@ -115,29 +110,25 @@ impl InputQueuedWaitTracker {
 
     fn add<J: Journal<InputQueuedWaitTrackerUndo>>(
         &mut self,
-        list: List,
+        list: SpanList,
         (end, reason, job): (Time, Reason, Option<u16>),
         journal: &mut J,
     ) {
         let step = self.list(list).add(Span { end, reason, job });
-        if J::KEPT {
-            journal.note(InputQueuedWaitTrackerUndo::Spans(list, step));
-        }
+        journal.note(|| InputQueuedWaitTrackerUndo::Spans(list, step));
     }
 
-    /// Nobody was served from the end of the last span until now.
-    fn pause<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, list: List, journal: &mut J) {
+    /// No packet was served from the end of the last span until now.
+    fn pause<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, list: SpanList, journal: &mut J) {
         if self.list(list).end() < now {
             self.add(list, (now, Reason::Room, None), journal);
         }
     }
 
-    /// A packet's head has come in.
-    pub fn arrived<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, journal: &mut J) {
+    /// A packet's head has arrived.
+    fn arrived<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, journal: &mut J) {
         *self.present.entry(now).or_default() += 1;
-        if J::KEPT {
-            journal.note(InputQueuedWaitTrackerUndo::Came(now));
-        }
+        journal.note(|| InputQueuedWaitTrackerUndo::Came(now));
     }
 
     fn take_away(&mut self, arrived: Time) {
@@ -149,14 +140,14 @@ impl InputQueuedWaitTracker {
         }
     }
 
-    /// A packet starts onto the wire of its output.
-    pub fn sent<W: WaitOutputs<InputQueuedWaitTrackerUndo>>(
+    /// A packet starts onto the link of its output.
+    fn sent<W: WaitOutputs<InputQueuedWaitTrackerUndo>>(
         &mut self,
         now: Time,
-        passage: Passage,
+        departure: RouterDeparture,
         out: &mut W,
     ) {
-        let Passage {
+        let RouterDeparture {
             input,
             input_vc,
             output,
@@ -165,56 +156,59 @@ impl InputQueuedWaitTracker {
             arrived,
             ready,
             serialization,
-        } = passage;
-        let queue = List::Queue(input, input_vc);
-        // The tail of the one before it has left.
+        } = departure;
+        let queue = SpanList::Queue(input, input_vc);
+        // The tail of the packet before it has left.
         let first = self.list(queue).end().clamp(ready.min(now), now);
         if ready < first {
             self.list(queue)
                 .divide(ready, first, Reason::Queue, |wait| out.waited(wait));
         }
-        for list in [List::Input(input), List::Wire(output)] {
+        for list in [SpanList::Input(input), SpanList::Wire(output)] {
             self.pause(now, list, out);
         }
         let vc_queue = self.vc_queue(output, output_vc);
         let last = self.last[vc_queue];
-        self.add(List::Holders(output, output_vc), (now, Reason::Room, last), out);
+        self.add(
+            SpanList::Holders(output, output_vc),
+            (now, Reason::Room, last),
+            out,
+        );
         if first < now {
-            show(self.parts_at_output(&passage, first, now), first, |wait| {
+            show(self.parts_at_output(&departure, first, now), first, |wait| {
                 out.waited(wait);
             });
         }
         let end = now + serialization;
         self.add(queue, (end, Reason::Queue, Some(job)), out);
-        self.add(List::Input(input), (end, Reason::Input, Some(job)), out);
-        self.add(List::Wire(output), (end, Reason::Wire, Some(job)), out);
+        self.add(SpanList::Input(input), (end, Reason::Input, Some(job)), out);
+        self.add(SpanList::Wire(output), (end, Reason::Wire, Some(job)), out);
         if last != Some(job) {
             self.last[vc_queue] = Some(job);
-            if W::KEPT {
-                out.note(InputQueuedWaitTrackerUndo::Last(output, output_vc, last));
-            }
+            out.note(|| InputQueuedWaitTrackerUndo::Last(output, output_vc, last));
         }
         self.take_away(arrived);
-        if W::KEPT {
-            out.note(InputQueuedWaitTrackerUndo::Left(arrived));
-        }
+        out.note(|| InputQueuedWaitTrackerUndo::Left(arrived));
         let oldest = self.present.keys().next().copied().unwrap_or(now);
         for list in [
             queue,
-            List::Input(input),
-            List::Wire(output),
-            List::Holders(output, output_vc),
+            SpanList::Input(input),
+            SpanList::Wire(output),
+            SpanList::Holders(output, output_vc),
         ] {
             while let Some(step) = self.list(list).forget(oldest) {
-                if W::KEPT {
-                    out.note(InputQueuedWaitTrackerUndo::Spans(list, step));
-                }
+                out.note(|| InputQueuedWaitTrackerUndo::Spans(list, step));
             }
         }
     }
 
-    /// What the first packet of a queue waited for, and how long in all.
-    fn parts_at_output(&self, passage: &Passage, begin: Time, end: Time) -> Vec<(Reason, Option<u16>, Time)> {
+    /// Parts of the wait of the first packet of a queue, with the whole length of each.
+    fn parts_at_output(
+        &self,
+        departure: &RouterDeparture,
+        begin: Time,
+        end: Time,
+    ) -> Vec<(Reason, Option<u16>, Time)> {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
         let mut count = |span: Span, length: Time| {
             let part = parts
@@ -225,9 +219,9 @@ impl InputQueuedWaitTracker {
                 None => parts.push((span.reason, span.job, length)),
             }
         };
-        let input = &self.inputs[usize::from(passage.input)];
-        let holders = &self.holders[self.vc_queue(passage.output, passage.output_vc)];
-        for (on_wire, from, until) in self.wires[usize::from(passage.output)].within(begin, end) {
+        let input = &self.inputs[usize::from(departure.input)];
+        let holders = &self.holders[self.vc_queue(departure.output, departure.output_vc)];
+        for (on_wire, from, until) in self.wires[usize::from(departure.output)].within(begin, end) {
             if on_wire.job.is_some() {
                 count(on_wire, until - from);
                 continue;
@@ -244,9 +238,38 @@ impl InputQueuedWaitTracker {
         }
         parts
     }
+}
 
-    /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: InputQueuedWaitTrackerUndo) {
+impl WaitTracker for InputQueuedWaitTracker {
+    type Undo = InputQueuedWaitTrackerUndo;
+    type Observation = InputQueuedObservation;
+
+    fn new(ports: usize, vcs: u8) -> InputQueuedWaitTracker {
+        let vc_queues = ports * usize::from(vcs);
+        InputQueuedWaitTracker {
+            vcs,
+            present: BTreeMap::new(),
+            queues: vec![Spans::default(); vc_queues],
+            inputs: vec![Spans::default(); ports],
+            wires: vec![Spans::default(); ports],
+            holders: vec![Spans::default(); vc_queues],
+            last: vec![None; vc_queues],
+        }
+    }
+
+    fn observe<W: WaitOutputs<InputQueuedWaitTrackerUndo>>(
+        &mut self,
+        now: Time,
+        observation: InputQueuedObservation,
+        out: &mut W,
+    ) {
+        match observation {
+            InputQueuedObservation::Arrived => self.arrived(now, out),
+            InputQueuedObservation::Departed(departure) => self.sent(now, departure, out),
+        }
+    }
+
+    fn undo(&mut self, step: InputQueuedWaitTrackerUndo) {
         match step {
             InputQueuedWaitTrackerUndo::Came(arrived) => self.take_away(arrived),
             InputQueuedWaitTrackerUndo::Left(arrived) => *self.present.entry(arrived).or_default() += 1,
@@ -258,8 +281,7 @@ impl InputQueuedWaitTracker {
         }
     }
 
-    /// Whether it is that of a router with as many ports and VCs as the other one's.
-    pub fn fits(&self, other: &InputQueuedWaitTracker) -> bool {
+    fn fits(&self, other: &InputQueuedWaitTracker) -> bool {
         let size = |wait_tracker: &InputQueuedWaitTracker| {
             let ports = (wait_tracker.inputs.len(), wait_tracker.wires.len());
             (
@@ -282,8 +304,8 @@ mod tests {
     use crate::waits::recorder::{Out, shown};
     use proptest::prelude::*;
 
-    fn passage((input, input_vc): (u16, u8), output: u16, job: u16, arrived: u64) -> Passage {
-        Passage {
+    fn departure((input, input_vc): (u16, u8), output: u16, job: u16, arrived: u64) -> RouterDeparture {
+        RouterDeparture {
             input,
             input_vc,
             output,
@@ -301,15 +323,15 @@ mod tests {
         for arrived in [0, 1, 2, 3, 4] {
             wait_tracker.arrived(Time(arrived), &mut out);
         }
-        wait_tracker.sent(Time(0), passage((0, 0), 2, 1, 0), &mut out);
+        wait_tracker.sent(Time(0), departure((0, 0), 2, 1, 0), &mut out);
         // From another input to the same output: the wire.
-        wait_tracker.sent(Time(10), passage((1, 0), 2, 2, 1), &mut out);
+        wait_tracker.sent(Time(10), departure((1, 0), 2, 2, 1), &mut out);
         // Behind the first one in its queue, to another output.
-        wait_tracker.sent(Time(10), passage((0, 0), 1, 3, 2), &mut out);
+        wait_tracker.sent(Time(10), departure((0, 0), 1, 3, 2), &mut out);
         // Another VC of the same input, to an output that is free from 20 on, where no room comes until 27.
-        wait_tracker.sent(Time(27), passage((0, 1), 2, 4, 3), &mut out);
+        wait_tracker.sent(Time(27), departure((0, 1), 2, 4, 3), &mut out);
         // Behind the third one; its output is free, its input from 27 on not.
-        wait_tracker.sent(Time(37), passage((0, 0), 0, 5, 4), &mut out);
+        wait_tracker.sent(Time(37), departure((0, 0), 0, 5, 4), &mut out);
         assert_eq!(
             shown(out),
             [
@@ -357,13 +379,17 @@ mod tests {
                     let Some(arrived) = self.present.keys().next().copied() else {
                         return;
                     };
-                    let busy = [List::Input(input), List::Wire(output), List::Queue(input, vc)];
+                    let busy = [
+                        SpanList::Input(input),
+                        SpanList::Wire(output),
+                        SpanList::Queue(input, vc),
+                    ];
                     if busy.into_iter().any(|list| self.list(list).end() > now) {
                         return;
                     }
                     let before = out.outputs.len();
-                    let passage = passage((input, vc), output, job, arrived.0);
-                    self.sent(now, passage, out);
+                    let departure = departure((input, vc), output, job, arrived.0);
+                    self.sent(now, departure, out);
                     let mut at = arrived;
                     for part in &out.outputs[before..] {
                         assert_eq!(part.begin, at);
@@ -375,7 +401,7 @@ mod tests {
         }
 
         fn undo(&mut self, step: InputQueuedWaitTrackerUndo) {
-            InputQueuedWaitTracker::undo(self, step);
+            WaitTracker::undo(self, step);
         }
         fn state(&self) -> InputQueuedWaitTracker {
             self.clone()

@@ -1,45 +1,84 @@
-//! Who waited how long for whom: the diary of a NIC port or a router beside it, kept only where waits are asked for.
+//! Wait trackers: which packet waited how long for whom, at a NIC port or a router. They exist only if the experiment
+//! asks for waits.
 //!
-//! A packet waits when it gets its turn on a link later than it was ready for it. Its owner tells the diary
-//! of each packet that queues and each that gets its turn, and is told the waits that end with that. The NIC
-//! or router knows nothing of it and decides nothing by it.
+//! A packet waits if it starts onto a link later than it was ready. The wait tracker observes each packet that queues
+//! and each that departs, and reports the waits that end with a departure. NIC and router do not depend on it.
 //!
-//! Whose packets held a link is known for the wire: those whose turns fill the wait. Whose packets fill the
-//! buffer at the far end, a sender cannot know, as it hears of room without hearing whose it was; what it can
-//! know is which job it last sent into that buffer, at any moment of the wait. Where several jobs held a link
-//! in turn, the wait is divided among them: each gets as much of it as it held, all of its parts together, in
-//! the order in which they first did.
+//! A wait for the link is charged to the jobs whose packets the link carried meanwhile. A wait for credits is charged
+//! to the job that last sent a packet into the full buffer, at each moment of the wait: credits do not say whose
+//! packet has left. If several jobs held the link in turn, the wait is divided among them in proportion, with
+//! all parts of a job together, in the order of their first parts.
 //!
-//! Changes are taken back by reverse computation, as those of NICs and routers are.
+//! Undo steps work as those of NICs and routers.
 
 mod input_queued;
 mod nic;
 mod packet;
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
 use des::{Journal, Time};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use input_queued::{InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, Passage};
-pub use nic::{NicWaitTracker, NicWaitTrackerUndo, Turn};
-pub use packet::{PacketWaitTracker, PacketWaitTrackerUndo, VcQueue};
+pub use input_queued::{
+    InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, RouterDeparture, SpanList,
+};
+pub use nic::{NicWaitTracker, NicWaitTrackerUndo, QueuedPacket};
+pub use packet::{PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, VcQueue};
+
+/// The wait tracker of a router model.
+pub trait WaitTracker: Serialize + DeserializeOwned {
+    /// An undo step.
+    type Undo: Debug + Send;
+    /// What happens to a packet.
+    type Observation;
+
+    /// An empty one for a router with so many ports and VCs.
+    fn new(ports: usize, vcs: u8) -> Self;
+
+    /// Something happens to a packet; gives the waits that end with that.
+    fn observe<W: WaitOutputs<Self::Undo>>(&mut self, now: Time, observation: Self::Observation, out: &mut W);
+
+    /// Undoes one step; steps are undone in reverse order.
+    fn undo(&mut self, step: Self::Undo);
+
+    /// Whether it has the same numbers of ports and VCs as the other.
+    fn fits(&self, other: &Self) -> bool;
+}
+
+/// The wait tracker of models that track no waits.
+impl WaitTracker for () {
+    type Undo = ();
+    type Observation = ();
+
+    fn new(_: usize, _: u8) {}
+
+    fn observe<W: WaitOutputs<()>>(&mut self, _: Time, (): (), _: &mut W) {}
+
+    fn undo(&mut self, (): ()) {}
+
+    fn fits(&self, (): &()) -> bool {
+        true
+    }
+}
 
 /// Why a packet waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
-    /// The link carried others.
+    /// The link carried other packets.
     Wire,
     /// The buffer at the far end was full.
     Room,
-    /// It was not the first in its first-in first-out queue.
+    /// It was not the first of its queue.
     Queue,
-    /// Its input port sent others.
+    /// Its input port sent other packets.
     Input,
 }
 
 impl Reason {
-    /// As in the table `waits`; a wait for the wire in a NIC is `nic` there.
+    /// Name in the table `waits`; a wait for the link in a NIC is `nic` there.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Wire => "wire",
@@ -59,17 +98,17 @@ pub struct Wait {
     pub end: Time,
     /// What the packet waited for.
     pub reason: Reason,
-    /// The job whose packets held it; none: not known.
+    /// The job whose packets held it, if known.
     pub holder: Option<u16>,
 }
 
-/// Where waits go, and where a diary notes how to take changes back.
+/// Where waits go, and where a wait tracker notes undo steps.
 pub trait WaitOutputs<Step>: Journal<Step> {
-    /// The packet that gets its turn has waited.
+    /// The packet that departs has waited.
     fn waited(&mut self, wait: Wait);
 }
 
-/// What held a link, until when: from the end of the span before it.
+/// What held a link from the end of the span before until the end of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     end: Time,
@@ -77,23 +116,23 @@ pub struct Span {
     job: Option<u16>,
 }
 
-/// Spans without gaps between them, the first since ever; forgotten from the front.
+/// Spans without gaps between them; the first begins at time zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Spans(VecDeque<Span>);
 
-/// How spans changed.
+/// An undo step of spans.
 #[derive(Clone, Copy, Debug)]
 pub enum SpansUndo {
-    /// One was added.
+    /// A span was added.
     Added,
-    /// The last was made longer; where it had ended.
+    /// The last was made longer; its end before.
     Extended(Time),
-    /// The first was forgotten.
+    /// The first was removed.
     Forgotten(Span),
 }
 
 impl Spans {
-    /// Until when they reach.
+    /// End of the last.
     fn end(&self) -> Time {
         self.0.back().map_or(Time::ZERO, |span| span.end)
     }
@@ -111,7 +150,7 @@ impl Spans {
         }
     }
 
-    /// Forgets the first if it was over by `time`.
+    /// Removes the first if it ended by `time`.
     fn forget(&mut self, time: Time) -> Option<SpansUndo> {
         let first = *self.0.front().filter(|first| first.end <= time)?;
         self.0.pop_front();
@@ -132,8 +171,8 @@ impl Spans {
         }
     }
 
-    /// Divides the time from `begin` to `end` among those that held the link then; what lies after the last
-    /// span nobody is known to have held.
+    /// Divides the time from `begin` to `end` among the jobs that held the link then. After the last span, the holder
+    /// is unknown.
     fn divide(&self, begin: Time, end: Time, reason: Reason, see: impl FnMut(Wait)) {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
         let rest = Span {
@@ -153,13 +192,13 @@ impl Spans {
         show(parts, begin, see);
     }
 
-    /// What held the link between two times: each span with the part of it between them.
+    /// Each span with its part between two times.
     fn within(&self, begin: Time, end: Time) -> impl Iterator<Item = (Span, Time, Time)> {
         within(self.0.iter().copied(), begin, end)
     }
 }
 
-/// The parts of spans that lie between two times.
+/// Each span with its part between two times.
 fn within(
     spans: impl Iterator<Item = Span>,
     begin: Time,
@@ -174,7 +213,7 @@ fn within(
     })
 }
 
-/// Parts of a wait, one after the other.
+/// Reports the parts of a wait, one after the other.
 fn show(parts: Vec<(Reason, Option<u16>, Time)>, begin: Time, mut see: impl FnMut(Wait)) {
     let mut begin = begin;
     for (reason, holder, length) in parts {

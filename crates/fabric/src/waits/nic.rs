@@ -1,4 +1,4 @@
-//! The diary of one port of a NIC.
+//! The wait tracker of one port of a NIC.
 
 use std::collections::VecDeque;
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use super::{Reason, Span, Spans, SpansUndo, WaitOutputs};
 
-/// The diary of one port of a NIC.
+/// The wait tracker of one port of a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicWaitTracker {
     /// Messages in the NIC's own order.
-    queue: VecDeque<Turn>,
-    /// What held the link since the oldest of them has been waiting. A time in which it carried nothing was
-    /// one without room, or without messages, and then nobody waited.
+    queue: VecDeque<QueuedPacket>,
+    /// What held the link while the oldest of them waited. When the link carried nothing, there were no credits, or
+    /// no messages and no waits.
     spans: Spans,
-    /// Whose packet left last.
+    /// The job whose packet left last.
     last: Option<u16>,
 }
 
 /// The next packet of a message in the queue of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct QueuedPacket {
     /// When the message went to the end of the queue; those behind it went there later.
     queued: Time,
-    /// When the packet could have left: with the message's coming, or behind the packet before it.
+    /// When the packet could have left: when the message came, or when the packet before it had left.
     ready: Time,
 }
 
-/// One step back of a [`NicWaitTracker`].
+/// An undo step of a [`NicWaitTracker`].
 #[derive(Clone, Copy, Debug)]
 pub enum NicWaitTrackerUndo {
     /// A message went to the end of the queue.
     Queued,
     /// One left the front.
-    Left(Turn),
+    Left(QueuedPacket),
     /// What held the link.
     Spans(SpansUndo),
-    /// Whose packet had left last.
+    /// The job whose packet had left last.
     Last(Option<u16>),
 }
 
@@ -50,20 +50,17 @@ impl NicWaitTracker {
     }
 
     fn queued<J: Journal<NicWaitTrackerUndo>>(&mut self, now: Time, ready: Time, journal: &mut J) {
-        self.queue.push_back(Turn { queued: now, ready });
-        if J::KEPT {
-            journal.note(NicWaitTrackerUndo::Queued);
-        }
+        self.queue.push_back(QueuedPacket { queued: now, ready });
+        journal.note(|| NicWaitTrackerUndo::Queued);
     }
 
     fn add<J: Journal<NicWaitTrackerUndo>>(&mut self, span: Span, journal: &mut J) {
         let step = self.spans.add(span);
-        if J::KEPT {
-            journal.note(NicWaitTrackerUndo::Spans(step));
-        }
+        journal.note(|| NicWaitTrackerUndo::Spans(step));
     }
 
-    /// The first message gives a packet of this job to the wire, for so long; `last`: the last that it has.
+    /// A packet of the first message, of this job, starts onto the link for `serialization`. `last` says whether it
+    /// is the last packet of the message.
     pub fn departed<W: WaitOutputs<NicWaitTrackerUndo>>(
         &mut self,
         now: Time,
@@ -81,13 +78,11 @@ impl NicWaitTracker {
             self.add(full, out);
         }
         let end = now + serialization;
-        if let Some(turn) = self.queue.pop_front() {
-            if W::KEPT {
-                out.note(NicWaitTrackerUndo::Left(turn));
-            }
-            if turn.ready < now {
+        if let Some(first) = self.queue.pop_front() {
+            out.note(|| NicWaitTrackerUndo::Left(first));
+            if first.ready < now {
                 self.spans
-                    .divide(turn.ready, now, Reason::Wire, |wait| out.waited(wait));
+                    .divide(first.ready, now, Reason::Wire, |wait| out.waited(wait));
             }
             if !last {
                 self.queued(now, end, out);
@@ -100,18 +95,16 @@ impl NicWaitTracker {
         };
         self.add(counters, out);
         let before = self.last.replace(job);
-        if W::KEPT && before != Some(job) {
-            out.note(NicWaitTrackerUndo::Last(before));
+        if before != Some(job) {
+            out.note(|| NicWaitTrackerUndo::Last(before));
         }
         let oldest = self.queue.front().map_or(now, |turn| turn.queued);
         while let Some(step) = self.spans.forget(oldest) {
-            if W::KEPT {
-                out.note(NicWaitTrackerUndo::Spans(step));
-            }
+            out.note(|| NicWaitTrackerUndo::Spans(step));
         }
     }
 
-    /// Takes back one step; steps are taken back in reverse order.
+    /// Undoes one step; steps are undone in reverse order.
     pub fn undo(&mut self, step: NicWaitTrackerUndo) {
         match step {
             NicWaitTrackerUndo::Queued => {

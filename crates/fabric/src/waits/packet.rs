@@ -1,17 +1,17 @@
-//! The diary of a router of the model `packet`.
+//! The wait tracker of the router model `packet`.
 
 use std::collections::VecDeque;
 
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, WaitOutputs};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker};
 
-/// The diary of a router of the model `packet`.
+/// The wait tracker of the router model `packet`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketWaitTracker {
     vcs: u8,
-    /// By output: the turns on its wire that are not over.
+    /// Reservations of the link that are not over, by output.
     wires: Vec<Spans>,
     /// By output, then VC.
     vc_queues: Vec<VcWaits>,
@@ -20,39 +20,61 @@ pub struct PacketWaitTracker {
 /// What happened to one VC of one output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct VcWaits {
-    /// Since when those wait that need room only for themselves, in their order.
+    /// Since when packets wait for credits, in their order.
     waiting: VecDeque<Time>,
-    /// Since when those wait that need a bubble, in their order.
+    /// Since when packets wait for a bubble, in their order.
     entering: VecDeque<Time>,
-    /// Which job was the last that had been sent into the VC, while packets wait.
+    /// The job whose packet was sent last into the VC, over the time in which packets wait.
     holders: Spans,
-    /// Which one it is now.
+    /// The job whose packet was sent last.
     last: Option<u16>,
 }
 
-/// Which of the queues of an output's VC.
+/// What happens to a packet in a router of the model `packet`.
+#[derive(Clone, Copy, Debug)]
+pub enum PacketObservation {
+    /// It begins to wait for credits.
+    Queued(VcQueue),
+    /// It is the first of its queue and gets credits. Its departure follows.
+    HasCredits(VcQueue),
+    /// It reserves the link.
+    Departed {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+        /// Its job.
+        job: u16,
+        /// Until it starts.
+        wait: Time,
+        /// How long it takes.
+        serialization: Time,
+    },
+}
+
+/// One of the queues of an output's VC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VcQueue {
     /// Output port.
     pub output: u16,
     /// VC.
     pub vc: u8,
-    /// Whether that of packets that need a bubble.
+    /// Whether it is that of packets that need a bubble.
     pub entering: bool,
 }
 
-/// One step back of a [`PacketWaitTracker`].
+/// An undo step of a [`PacketWaitTracker`].
 #[derive(Clone, Copy, Debug)]
 pub enum PacketWaitTrackerUndo {
     /// A packet went to the end of a queue.
     Queued(VcQueue),
-    /// One left the front, which had waited since then.
+    /// A packet left the front, which had waited since then.
     Left(VcQueue, Time),
-    /// Who has turns on a wire.
+    /// Reservations of a link changed.
     Wire(u16, SpansUndo),
-    /// Who had been sent into a VC.
+    /// The jobs that had sent into a VC changed.
     Holders(VcQueue, SpansUndo),
-    /// Who had been sent into it last.
+    /// The job that had sent into it last.
     Last(VcQueue, Option<u16>),
 }
 
@@ -67,7 +89,7 @@ impl VcWaits {
         }
     }
 
-    /// Since when the oldest of those that wait does.
+    /// Since when the oldest packet waits.
     fn oldest(&self) -> Option<Time> {
         let fronts = [self.waiting.front(), self.entering.front()];
         fronts.into_iter().flatten().min().copied()
@@ -75,41 +97,21 @@ impl VcWaits {
 }
 
 impl PacketWaitTracker {
-    /// An empty one for a router with so many ports and VCs.
-    pub fn new(ports: usize, vcs: u8) -> PacketWaitTracker {
-        PacketWaitTracker {
-            vcs,
-            wires: vec![Spans::default(); ports],
-            vc_queues: vec![VcWaits::default(); ports * usize::from(vcs)],
-        }
-    }
-
     fn vc_queue(&mut self, vc_queue: VcQueue) -> &mut VcWaits {
         &mut self.vc_queues[usize::from(vc_queue.output) * usize::from(self.vcs) + usize::from(vc_queue.vc)]
     }
 
-    /// A packet begins to wait for room.
-    pub fn queued<J: Journal<PacketWaitTrackerUndo>>(
-        &mut self,
-        now: Time,
-        vc_queue: VcQueue,
-        journal: &mut J,
-    ) {
+    fn queued<J: Journal<PacketWaitTrackerUndo>>(&mut self, now: Time, vc_queue: VcQueue, journal: &mut J) {
         self.vc_queue(vc_queue).queue(vc_queue.entering).push_back(now);
-        if J::KEPT {
-            journal.note(PacketWaitTrackerUndo::Queued(vc_queue));
-        }
+        journal.note(|| PacketWaitTrackerUndo::Queued(vc_queue));
     }
 
-    /// The first packet of a queue has room, before [`PacketWaitTracker::sent`] says that it is sent.
-    pub fn left<W: WaitOutputs<PacketWaitTrackerUndo>>(&mut self, now: Time, vc_queue: VcQueue, out: &mut W) {
+    fn left<W: WaitOutputs<PacketWaitTrackerUndo>>(&mut self, now: Time, vc_queue: VcQueue, out: &mut W) {
         let of = self.vc_queue(vc_queue);
         let Some(since) = of.queue(vc_queue.entering).pop_front() else {
             return;
         };
-        if W::KEPT {
-            out.note(PacketWaitTrackerUndo::Left(vc_queue, since));
-        }
+        out.note(|| PacketWaitTrackerUndo::Left(vc_queue, since));
         if since < now {
             let now_held = Span {
                 end: now,
@@ -117,23 +119,18 @@ impl PacketWaitTracker {
                 job: of.last,
             };
             let step = of.holders.add(now_held);
-            if W::KEPT {
-                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
-            }
+            out.note(|| PacketWaitTrackerUndo::Holders(vc_queue, step));
             of.holders
                 .divide(since, now, Reason::Room, |wait| out.waited(wait));
         }
         let oldest = of.oldest().unwrap_or(Time::MAX);
         while let Some(step) = of.holders.forget(oldest) {
-            if W::KEPT {
-                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
-            }
+            out.note(|| PacketWaitTrackerUndo::Holders(vc_queue, step));
         }
     }
 
-    /// A packet of this job takes its room and its turn on the wire of an output, which comes after `wait` and
-    /// takes `serialization`.
-    pub fn sent<W: WaitOutputs<PacketWaitTrackerUndo>>(
+    /// A packet of this job reserves the link of an output, from `wait` on for `serialization`.
+    fn sent<W: WaitOutputs<PacketWaitTrackerUndo>>(
         &mut self,
         now: Time,
         (output, vc, job): (u16, u8, u16),
@@ -143,23 +140,19 @@ impl PacketWaitTracker {
     ) {
         let wire = &mut self.wires[usize::from(output)];
         while let Some(step) = wire.forget(now) {
-            if W::KEPT {
-                out.note(PacketWaitTrackerUndo::Wire(output, step));
-            }
+            out.note(|| PacketWaitTrackerUndo::Wire(output, step));
         }
         let start = now + wait;
         if wait > Time::ZERO {
             wire.divide(now, start, Reason::Wire, |wait| out.waited(wait));
         }
-        let turn = Span {
+        let reservation = Span {
             end: start + serialization,
             reason: Reason::Wire,
             job: Some(job),
         };
-        let step = wire.add(turn);
-        if W::KEPT {
-            out.note(PacketWaitTrackerUndo::Wire(output, step));
-        }
+        let step = wire.add(reservation);
+        out.note(|| PacketWaitTrackerUndo::Wire(output, step));
         let vc_queue = VcQueue {
             output,
             vc,
@@ -169,7 +162,7 @@ impl PacketWaitTracker {
         if of.last == Some(job) {
             return;
         }
-        // Only those who wait want to know how long it was another.
+        // Only waiting packets need to know for how long it was another job.
         if of.oldest().is_some_and(|oldest| oldest < now) {
             let held = Span {
                 end: now,
@@ -177,18 +170,45 @@ impl PacketWaitTracker {
                 job: of.last,
             };
             let step = of.holders.add(held);
-            if W::KEPT {
-                out.note(PacketWaitTrackerUndo::Holders(vc_queue, step));
-            }
+            out.note(|| PacketWaitTrackerUndo::Holders(vc_queue, step));
         }
         let before = of.last.replace(job);
-        if W::KEPT {
-            out.note(PacketWaitTrackerUndo::Last(vc_queue, before));
+        out.note(|| PacketWaitTrackerUndo::Last(vc_queue, before));
+    }
+}
+
+impl WaitTracker for PacketWaitTracker {
+    type Undo = PacketWaitTrackerUndo;
+    type Observation = PacketObservation;
+
+    fn new(ports: usize, vcs: u8) -> PacketWaitTracker {
+        PacketWaitTracker {
+            vcs,
+            wires: vec![Spans::default(); ports],
+            vc_queues: vec![VcWaits::default(); ports * usize::from(vcs)],
         }
     }
 
-    /// Takes back one step; steps are taken back in reverse order.
-    pub fn undo(&mut self, step: PacketWaitTrackerUndo) {
+    fn observe<W: WaitOutputs<PacketWaitTrackerUndo>>(
+        &mut self,
+        now: Time,
+        observation: PacketObservation,
+        out: &mut W,
+    ) {
+        match observation {
+            PacketObservation::Queued(vc_queue) => self.queued(now, vc_queue, out),
+            PacketObservation::HasCredits(vc_queue) => self.left(now, vc_queue, out),
+            PacketObservation::Departed {
+                output,
+                vc,
+                job,
+                wait,
+                serialization,
+            } => self.sent(now, (output, vc, job), wait, serialization, out),
+        }
+    }
+
+    fn undo(&mut self, step: PacketWaitTrackerUndo) {
         match step {
             PacketWaitTrackerUndo::Queued(vc_queue) => {
                 self.vc_queue(vc_queue).queue(vc_queue.entering).pop_back();
@@ -202,8 +222,7 @@ impl PacketWaitTracker {
         }
     }
 
-    /// Whether it is that of a router with as many ports and VCs as the other one's.
-    pub fn fits(&self, other: &PacketWaitTracker) -> bool {
+    fn fits(&self, other: &PacketWaitTracker) -> bool {
         let size = |wait_tracker: &PacketWaitTracker| {
             (
                 wait_tracker.vcs,
@@ -327,7 +346,7 @@ mod tests {
         }
 
         fn undo(&mut self, step: PacketWaitTrackerUndo) {
-            PacketWaitTracker::undo(self, step);
+            WaitTracker::undo(self, step);
         }
         fn state(&self) -> PacketWaitTracker {
             self.clone()

@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 
 use des::Time;
 use fabric::Flow;
+use fabric::router::Router;
 use serde::{Deserialize, Serialize};
 use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
-use crate::lp::router_lp::Switch;
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 use crate::setup::job::JobKind;
@@ -260,7 +260,7 @@ impl RouterSampler {
     pub fn sample(
         &mut self,
         plan: &Plan,
-        switch: &Switch,
+        switch: &Router,
         now: Time,
         reversible: bool,
         emit: &mut impl FnMut(Record),
@@ -287,7 +287,7 @@ impl RouterSampler {
     pub fn finish(
         &self,
         plan: &Plan,
-        switch: &Switch,
+        switch: &Router,
         end: Time,
         not_begun: &NotBegun,
         emit: &mut impl FnMut(Record),
@@ -381,7 +381,7 @@ impl RouterSampler {
 struct Wanted<'a> {
     plan: &'a Plan,
     places: &'a RouterPlaces,
-    switch: &'a Switch,
+    switch: &'a Router,
     received: u64,
     /// At the end of the run: turns that had not begun.
     not_begun: Option<&'a NotBegun>,
@@ -463,7 +463,7 @@ impl Wanted<'_> {
             let waiting_packets = self.switch.waiting_at(port).saturating_add(later.0 as u32);
             let waiting_bytes = self
                 .switch
-                .load(topology::Port(port))
+                .load(port)
                 .saturating_sub(taken)
                 .saturating_add(later.1);
             let link = first + index as u32;

@@ -122,9 +122,7 @@ fn position<J: Journal<CountsUndo>>(counts: &mut AllCounts, job: u16, journal: &
             job,
             ..JobCounts::default()
         });
-        if J::KEPT {
-            journal.note(CountsUndo::Opened);
-        }
+        journal.note(|| CountsUndo::Opened);
         counts.len() - 1
     })
 }
@@ -141,7 +139,7 @@ impl Journal<CountsUndo> for Unkept {
     const KEPT: bool = false;
 
     #[inline]
-    fn note(&mut self, _: CountsUndo) {}
+    fn keep(&mut self, _: CountsUndo) {}
 }
 
 impl JobCounts {
@@ -153,10 +151,8 @@ impl JobCounts {
         if offered {
             self.offered_bytes += bytes;
         }
-        if J::KEPT {
-            let job = self.job;
-            journal.note(CountsUndo::Message { job, offered, bytes });
-        }
+        let job = self.job;
+        journal.note(|| CountsUndo::Message { job, offered, bytes });
     }
 
     /// A whole message has come.
@@ -164,19 +160,15 @@ impl JobCounts {
     pub fn received<J: Journal<CountsUndo>>(&mut self, bytes: u64, journal: &mut J) {
         self.messages_received += 1;
         self.message_bytes_received += bytes;
-        if J::KEPT {
-            let job = self.job;
-            journal.note(CountsUndo::Received { job, bytes });
-        }
+        let job = self.job;
+        journal.note(|| CountsUndo::Received { job, bytes });
     }
 
     /// A packet is begun.
     #[inline]
     pub fn injected<J: Journal<CountsUndo>>(&mut self, journal: &mut J) {
         self.packets_injected += 1;
-        if J::KEPT {
-            journal.note(CountsUndo::Injected { job: self.job });
-        }
+        journal.note(|| CountsUndo::Injected { job: self.job });
     }
 
     /// Asks for the memory that taking in this packet will touch.
@@ -206,18 +198,14 @@ impl JobCounts {
         if accepted {
             self.accepted_bytes += u64::from(bytes);
         }
-        if J::KEPT {
-            journal.note(CountsUndo::Delivered { job, accepted, bytes });
-        }
+        journal.note(|| CountsUndo::Delivered { job, accepted, bytes });
         if packet.created_at() >= warmup {
             let ps = (now - packet.created_at()).ps();
             let max = self.latency.record(ps);
             let most = self.hops.record(u64::from(packet.hops));
-            if J::KEPT {
-                journal.note(CountsUndo::Latency { job, ps, max });
-                let (hops, max) = (packet.hops, most as u8);
-                journal.note(CountsUndo::Hops { job, hops, max });
-            }
+            journal.note(|| CountsUndo::Latency { job, ps, max });
+            let (hops, max) = (packet.hops, most as u8);
+            journal.note(|| CountsUndo::Hops { job, hops, max });
         }
     }
 }

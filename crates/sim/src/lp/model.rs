@@ -1,8 +1,7 @@
 //! The model that the kernel runs: routers, hosts and the overseer as logical processes.
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
-use fabric::router::{input_queued, packet};
-use fabric::{InputQueuedWaitTrackerUndo, PacketWaitTrackerUndo};
+use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -33,10 +32,8 @@ pub enum NetworkLp {
 
 /// One step back of a process.
 pub enum Undo {
-    /// Of a router of the model `packet`.
-    Router(packet::Undo),
-    /// Of a router of the model `input-queued`.
-    InputQueued(input_queued::Undo),
+    /// Of a router.
+    Router(RouterUndo),
     /// Of what a router has been told.
     LoadReports(LoadReportsUndo),
     /// Of a router's credit batches.
@@ -45,10 +42,8 @@ pub enum Undo {
     RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
-    /// Of the diary of a router.
-    WaitTracker(PacketWaitTrackerUndo),
-    /// Of that of a router of the model `input-queued`.
-    InputQueuedWaitTracker(InputQueuedWaitTrackerUndo),
+    /// Of the wait tracker of a router.
+    WaitTracker(RouterWaitUndo),
     /// Of the overseer: what it was.
     TerminationDetector(Box<TerminationDetector>),
 }
@@ -115,7 +110,7 @@ impl Model for Simulation {
         match process {
             NetworkLp::Host(host) => host.start(self, context),
             NetworkLp::TerminationDetector(termination_detector) => termination_detector.start(self, context),
-            NetworkLp::Router(_) => {}
+            NetworkLp::Router(router) => router.start(self, context),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What happens in a simulated network: the payloads of all events, and the records of a run.
 
 use fabric::Packet;
-use routing::BufferClaim;
+use fabric::router::{RouterSignal, RouterTimer};
 use serde::{Deserialize, Serialize};
 
 use crate::lp::load_reports::Loads;
@@ -19,23 +19,15 @@ pub enum NetEvent {
         /// The packet.
         packet: Packet,
     },
-    /// Router, from itself: a packet may go on to a link that is faster than the one it came by.
-    PacketReady {
-        /// Input port.
-        input: u16,
-        /// Output port.
-        output: u16,
-        /// VC of the input buffer.
-        input_vc: u8,
-        /// VC at the far end of the output.
-        output_vc: u8,
-        /// What it needs there.
-        claim: BufferClaim,
-        /// The packet.
-        packet: Packet,
+    /// Router, from itself: a timer of its model.
+    RouterTimer(RouterTimer),
+    /// Router: a signal of its model has arrived on a link.
+    SignalArrived {
+        /// Port it came by.
+        port: u16,
+        /// The signal.
+        signal: RouterSignal,
     },
-    /// Router, from itself: a tail has left, or a packet may go on to a faster link.
-    SwitchDue,
     /// Router, from itself: it is time to tell others of its loads.
     ReportDue,
     /// Router: another one of its group tells loads, see [`routing::Reports`].

@@ -1,14 +1,14 @@
 //! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
 
+use std::marker::PhantomData;
+
 use des::{Context, Journal, Time};
-use fabric::router::input_queued::Arrival;
-use fabric::router::packet::{self, FEW_PORTS, Outputs, PortSetting, RoutedPacket};
-use fabric::router::{RoutingContext, input_queued};
-use fabric::{
-    InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, LinkUse, Packet, PacketWaitTracker,
-    PacketWaitTrackerUndo, Passage, VcQueue, Wait, WaitOutputs,
+use fabric::router::{
+    Arrival, FEW_PORTS, PortSetting, Registered, Router, RouterOutputs, RouterSetup, RouterState,
+    RouterVisitor, RouterWaitTracker, RoutingContext,
 };
-use routing::{At, BufferClaim, Random};
+use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
+use routing::{At, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
@@ -20,58 +20,52 @@ use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{Failure, Simulation};
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
-use crate::setup::network::RouterModel;
 
-/// A router and what its ports are wired to.
+/// A router and what its ports are connected to.
 pub struct RouterLp {
     /// The state machine.
-    pub switch: Switch,
-    /// By port; none: no cable.
+    pub switch: Router,
+    /// By port; `None` where no cable is.
     link_ends: Box<[Option<LinkEnd>]>,
-    /// What it has been told of loads elsewhere, if its routing asks for that.
+    /// Loads that other routers reported, if routing asks for them.
     load_reports: Option<Box<LoadReports>>,
     /// Samples it, if anything is sampled.
     pub sampler: RouterSampler,
-    /// Who waits for whom, where that is told.
-    wait_tracker: Option<Box<WaitTracker>>,
+    /// Tracks which packets wait for whom, if waits are collected.
+    wait_tracker: Option<Box<RouterWaitTracker>>,
     /// Credits that wait for a batch.
     credit_batches: CreditBatches,
-    /// Packets whose tails reach its hosts, as far as it counted them ahead of their time.
+    /// Packets for its hosts that it counted early.
     delivered: AllCounts,
-}
-
-/// The diary of a router of one of the models.
-pub enum WaitTracker {
-    /// `packet`.
-    Packet(PacketWaitTracker),
-    /// `input-queued`.
-    InputQueued(InputQueuedWaitTracker),
-}
-
-/// A router of one of the models, the same in all of a simulation; not boxed, as a box would cost a cache
-/// miss per turn.
-#[allow(clippy::large_enum_variant)]
-pub enum Switch {
-    /// `packet`.
-    Packet(packet::Router),
-    /// `input-queued`.
-    InputQueued(input_queued::Router),
 }
 
 /// The random stream of the LP at work.
 pub struct Draws<'a, C>(pub &'a mut C);
 
-/// Where a router's outputs go: into events.
-struct RouterLinkAdapter<'a, C> {
+/// Turns the outputs of a router into events.
+struct RouterLinkAdapter<'a, 'c, C> {
     link_ends: &'a [Option<LinkEnd>],
     simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
-    wait_tracker: Option<&'a mut WaitTracker>,
+    wait_tracker: Option<&'a mut RouterWaitTracker>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
-    /// Parts told of the wait of the packet that departs next.
-    loads: u8,
-    context: &'a mut C,
+    /// Records so far of the wait of the packet that departs next.
+    parts: u8,
+    context: &'c mut C,
+}
+
+/// The adapter, as a router of model `M` sees it.
+struct Outputs<'a, 'c, C, M>(RouterLinkAdapter<'a, 'c, C>, PhantomData<M>);
+
+/// Sends the first events of a router.
+struct Start<'a, 'c, C>(RouterLinkAdapter<'a, 'c, C>);
+
+/// Executes one event of a router.
+struct Handle<'a, 'c, 'e, C> {
+    adapter: RouterLinkAdapter<'a, 'c, C>,
+    loads: &'e [u16],
+    event: &'e NetEvent,
 }
 
 impl RouterLp {
@@ -87,22 +81,16 @@ impl RouterLp {
                 credits: network.buffer_of_vc(vcs),
             })
             .collect();
-        let switch = match network.model {
-            RouterModel::Packet => {
-                let slot = network.slot();
-                Switch::Packet(packet::Router::new(router, vcs, &ports, slot, simulation.warmup))
-            }
-            RouterModel::InputQueued { arbiter } => {
-                let setting = input_queued::Setting {
-                    arbiter,
-                    largest_packet: network.packet,
-                    warmup: simulation.warmup,
-                };
-                Switch::InputQueued(input_queued::Router::new(router, vcs, &ports, setting))
-            }
+        let setup = RouterSetup {
+            id: router,
+            vcs,
+            ports: &ports,
+            largest_packet: network.packet,
+            bubbles: network.slot() > 0,
+            warmup: simulation.warmup,
         };
         RouterLp {
-            switch,
+            switch: Router::new(&setup, network.model),
             link_ends: (0..topology.ports(router))
                 .map(|port| simulation.numbering.link_end(network, router, Port(port)))
                 .collect(),
@@ -113,54 +101,76 @@ impl RouterLp {
             sampler: RouterSampler::new(simulation, router),
             wait_tracker: simulation
                 .waits
-                .then(|| Box::new(WaitTracker::new(network.model, ports.len(), vcs))),
+                .then(|| Box::new(RouterWaitTracker::new(network.model, ports.len(), vcs))),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
         }
     }
 
-    /// Asks for the memory that its next events will touch.
+    /// Prefetches what most events touch.
     #[inline]
     pub fn prefetch(&self) {
-        if let Switch::Packet(router) = &self.switch {
-            router.prefetch();
-        }
+        self.switch.prefetch();
         if self.link_ends.len() <= FEW_PORTS {
             des::prefetch(&*self.link_ends);
             self.credit_batches.prefetch();
         }
     }
 
-    /// Asks for the memory that this event will touch.
+    /// Prefetches what this event touches.
     #[inline]
     pub fn prefetch_for(&self, simulation: &Simulation, event: &NetEvent) {
-        let Switch::Packet(router) = &self.switch else {
-            return;
-        };
-        let few = self.link_ends.len() <= FEW_PORTS;
         match event {
-            NetEvent::CreditReturned { port, vc, .. } if few => router.prefetch_waiting(*port, *vc),
-            NetEvent::CreditReturned { port, .. } => router.prefetch_output(*port),
-            NetEvent::PacketArrived { port, vc, packet } if !few => {
-                if simulation.shortcuts.credit_batching.is_on() {
-                    self.credit_batches.prefetch_port(*port);
-                } else {
-                    des::prefetch(&self.link_ends[usize::from(*port)]);
+            NetEvent::CreditReturned { port, vc, .. } => self.switch.prefetch_credit(*port, *vc),
+            NetEvent::PacketArrived { port, vc, packet } if self.link_ends.len() > FEW_PORTS => {
+                match simulation.shortcuts.credit_batching.is_on() {
+                    false => des::prefetch(&self.link_ends[usize::from(*port)]),
+                    true => self.credit_batches.prefetch_port(*port),
                 }
                 let at = At {
-                    router: router.id(),
+                    router: self.switch.id(),
                     input: Port(*port),
                     vc: *vc,
                     source: packet.source,
                     destination: packet.destination,
                 };
                 if let Some(port) = simulation.network.routing.predicted_port(at, packet.route) {
-                    router.prefetch_output(port.0);
+                    self.switch.prefetch_output(port.0);
                     des::prefetch(&self.link_ends[usize::from(port.0)]);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The state machine, the adapter of its outputs, and the loads that it knows.
+    #[inline(always)]
+    fn parts<'a, 'c, C>(
+        &'a mut self,
+        simulation: &'a Simulation,
+        context: &'c mut C,
+    ) -> (
+        &'a mut Router,
+        RouterLinkAdapter<'a, 'c, C>,
+        Option<&'a mut LoadReports>,
+    ) {
+        let adapter = RouterLinkAdapter {
+            link_ends: &self.link_ends,
+            simulation,
+            sampler: &mut self.sampler,
+            wait_tracker: self.wait_tracker.as_deref_mut(),
+            credit_batches: &mut self.credit_batches,
+            delivered: &mut self.delivered,
+            parts: 0,
+            context,
+        };
+        (&mut self.switch, adapter, self.load_reports.as_deref_mut())
+    }
+
+    /// Sends its first events.
+    pub fn start(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        let (router, adapter, _) = self.parts(simulation, context);
+        router.visit(Start(adapter));
     }
 
     /// Carries out one event.
@@ -182,17 +192,12 @@ impl RouterLp {
         if self.load_reports.is_some() {
             return self.handle_informed(simulation, event, context);
         }
-        let adapter = RouterLinkAdapter {
-            link_ends: &self.link_ends,
-            simulation,
-            sampler: &mut self.sampler,
-            wait_tracker: self.wait_tracker.as_deref_mut(),
-            credit_batches: &mut self.credit_batches,
-            delivered: &mut self.delivered,
-            loads: 0,
-            context,
-        };
-        self.switch.handle(simulation, &[], event, adapter);
+        let (router, adapter, _) = self.parts(simulation, context);
+        router.visit(Handle {
+            adapter,
+            loads: &[],
+            event,
+        });
     }
 
     /// Notes what has been in the bins before the one that begins.
@@ -209,7 +214,7 @@ impl RouterLp {
         }
     }
 
-    /// The same where routers tell each other of their loads.
+    /// The same where routers report their loads to each other.
     #[inline(never)]
     fn handle_informed(
         &mut self,
@@ -217,37 +222,24 @@ impl RouterLp {
         event: &NetEvent,
         context: &mut impl Context<Simulation>,
     ) {
-        let RouterLp {
-            switch,
-            link_ends,
-            load_reports,
-            sampler,
-            wait_tracker,
-            credit_batches,
-            delivered,
-        } = self;
+        let (router, adapter, load_reports) = self.parts(simulation, &mut *context);
         let (Some(load_reports), Some(reports)) = (load_reports, simulation.network.routing.reports()) else {
-            unreachable!("who has been told something is told by routing what")
+            unreachable!("routing that asks for load reports says which")
         };
         match *event {
             NetEvent::ReportDue => {
-                let load = |port| switch.load(port);
-                load_reports.report(simulation, reports, switch.id(), load, context);
+                let load = |port: Port| router.load(port.0);
+                load_reports.report(simulation, reports, router.id(), load, context);
             }
             NetEvent::LoadsTold { slot, count, loads } => load_reports.received(slot, count, loads, context),
             _ => {
-                let adapter = RouterLinkAdapter {
-                    link_ends,
-                    simulation,
-                    sampler,
-                    wait_tracker: wait_tracker.as_deref_mut(),
-                    credit_batches,
-                    delivered,
-                    loads: 0,
-                    context: &mut *context,
-                };
-                switch.handle(simulation, load_reports.loads(), event, adapter);
-                load_reports.look(reports, switch.id(), |port| switch.load(port), context);
+                let loads = load_reports.loads();
+                router.visit(Handle {
+                    adapter,
+                    loads,
+                    event,
+                });
+                load_reports.look(reports, router.id(), |port| router.load(port.0), context);
             }
         }
     }
@@ -259,17 +251,13 @@ impl RouterLp {
             (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
             (Undo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
             (Undo::WaitTracker(step), _) => {
-                if let Some(WaitTracker::Packet(wait_tracker)) = self.wait_tracker.as_deref_mut() {
-                    wait_tracker.undo(step);
-                }
-            }
-            (Undo::InputQueuedWaitTracker(step), _) => {
-                if let Some(WaitTracker::InputQueued(wait_tracker)) = self.wait_tracker.as_deref_mut() {
+                if let Some(wait_tracker) = &mut self.wait_tracker {
                     wait_tracker.undo(step);
                 }
             }
             (Undo::CreditBatches(step), _) => self.credit_batches.undo(step),
-            (step, _) => self.switch.undo(step),
+            (Undo::Router(step), _) => self.switch.undo(step),
+            _ => unreachable!("a router undoes its own steps"),
         }
     }
 
@@ -293,12 +281,10 @@ impl RouterLp {
         if let Some(samples) = self.sampler.state() {
             model::write(&samples, bytes);
         }
-        match self.wait_tracker.as_deref() {
-            Some(WaitTracker::Packet(wait_tracker)) => model::write(wait_tracker, bytes),
-            Some(WaitTracker::InputQueued(wait_tracker)) => model::write(wait_tracker, bytes),
-            None => {}
+        if let Some(wait_tracker) = &self.wait_tracker {
+            model::write(wait_tracker, bytes);
         }
-        self.switch.save(bytes);
+        model::write(&self.switch.state(), bytes);
     }
 
     /// Brings a new one into a saved state.
@@ -321,205 +307,57 @@ impl RouterLp {
             bytes = rest;
         }
         if let Some(wait_tracker) = &mut self.wait_tracker {
-            bytes = wait_tracker.restore(bytes)?;
-        }
-        self.switch.restore(bytes)
-    }
-}
-
-#[inline]
-fn handle_packet<C: Context<Simulation>>(
-    router: &mut packet::Router,
-    context: &RoutingContext<'_>,
-    event: &NetEvent,
-    mut adapter: RouterLinkAdapter<'_, C>,
-) {
-    let now = adapter.context.now();
-    match *event {
-        NetEvent::PacketArrived { port, vc, packet } => {
-            let mut routed = RoutedPacket::arrived(packet, port, vc);
-            router.route(&mut routed, context, &mut Draws(&mut *adapter.context));
-            router.arrived(now, &routed, &mut adapter);
-        }
-        NetEvent::PacketReady {
-            input,
-            output,
-            input_vc,
-            output_vc,
-            claim,
-            packet,
-        } => {
-            let routed = RoutedPacket {
-                packet,
-                input,
-                output,
-                input_vc,
-                output_vc,
-                claim,
-            };
-            router.ready(now, &routed, &mut adapter);
-        }
-        NetEvent::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut adapter),
-        _ => unreachable!("{event:?} does not happen to a router of the model packet"),
-    }
-}
-
-/// Not inlined: `packet` is to stay as small as it is without it.
-#[inline(never)]
-fn handle_input_queued<C: Context<Simulation>>(
-    router: &mut input_queued::Router,
-    context: RoutingContext<'_>,
-    event: &NetEvent,
-    mut adapter: RouterLinkAdapter<'_, C>,
-) {
-    let now = adapter.context.now();
-    match *event {
-        NetEvent::PacketArrived { port, vc, packet } => {
-            let arrival = Arrival {
-                input: port,
-                vc,
-                packet,
-            };
-            router.arrived(now, arrival, context, &mut adapter);
-        }
-        NetEvent::SwitchDue => router.due(now, context, &mut adapter),
-        NetEvent::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut adapter),
-        _ => unreachable!("{event:?} does not happen to a router of the model input-queued"),
-    }
-}
-
-impl WaitTracker {
-    fn new(model: RouterModel, ports: usize, vcs: u8) -> WaitTracker {
-        match model {
-            RouterModel::Packet => WaitTracker::Packet(PacketWaitTracker::new(ports, vcs)),
-            RouterModel::InputQueued { .. } => {
-                WaitTracker::InputQueued(InputQueuedWaitTracker::new(ports, vcs))
+            let (saved, rest): (RouterWaitTracker, _) = model::read_first(bytes)?;
+            if !saved.fits(wait_tracker) {
+                return Err("its wait tracker is that of another router".into());
             }
+            **wait_tracker = saved;
+            bytes = rest;
         }
-    }
-
-    /// Takes over a saved one; gives the bytes behind it.
-    fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
-        let (fits, rest) = match self {
-            WaitTracker::Packet(wait_tracker) => {
-                let (saved, rest): (PacketWaitTracker, _) = model::read_first(bytes)?;
-                let fits = saved.fits(wait_tracker);
-                *wait_tracker = saved;
-                (fits, rest)
-            }
-            WaitTracker::InputQueued(wait_tracker) => {
-                let (saved, rest): (InputQueuedWaitTracker, _) = model::read_first(bytes)?;
-                let fits = saved.fits(wait_tracker);
-                *wait_tracker = saved;
-                (fits, rest)
-            }
-        };
-        fits.then_some(rest)
-            .ok_or_else(|| "its diary of waits is that of another router".into())
+        let state: RouterState = model::read(bytes)?;
+        self.switch.restore(state)
     }
 }
 
-impl Switch {
+impl<C: Context<Simulation>> RouterVisitor for Start<'_, '_, C> {
+    type Output = ();
+
+    fn visit<M: Registered>(self, router: &mut M) {
+        router.start(&mut Outputs::<C, M>(self.0, PhantomData));
+    }
+}
+
+impl<C: Context<Simulation>> RouterVisitor for Handle<'_, '_, '_, C> {
+    type Output = ();
+
     #[inline(always)]
-    fn handle<C: Context<Simulation>>(
-        &mut self,
-        simulation: &Simulation,
-        loads: &[u16],
-        event: &NetEvent,
-        adapter: RouterLinkAdapter<'_, C>,
-    ) {
-        let context = RoutingContext {
-            routing: simulation.network.routing.as_ref(),
-            loads,
+    fn visit<M: Registered>(self, router: &mut M) {
+        let context = &RoutingContext {
+            routing: self.adapter.simulation.network.routing.as_ref(),
+            loads: self.loads,
         };
-        match self {
-            Switch::Packet(router) => handle_packet(router, &context, event, adapter),
-            Switch::InputQueued(router) => handle_input_queued(router, context, event, adapter),
-        }
-    }
-
-    /// Packets that wait for a port.
-    pub fn waiting_at(&self, port: u16) -> u32 {
-        match self {
-            Switch::Packet(router) => router.waiting_at(port),
-            Switch::InputQueued(router) => router.waiting_at(port),
-        }
-    }
-
-    /// Whether the link at a port goes on to be used, or to be held up, at `time`, if nothing happens.
-    pub fn is_active(&self, port: u16, time: Time) -> bool {
-        match self {
-            Switch::Packet(router) => router.is_active(port, time),
-            Switch::InputQueued(router) => router.is_active(port, time),
-        }
-    }
-
-    /// Bytes that wait for a port, are under way there, or whose credit is not back.
-    pub fn load(&self, port: Port) -> u64 {
-        match self {
-            Switch::Packet(router) => router.load(port.0),
-            Switch::InputQueued(router) => router.load(port.0),
-        }
-    }
-
-    /// The router's id.
-    pub fn id(&self) -> RouterId {
-        match self {
-            Switch::Packet(router) => router.id(),
-            Switch::InputQueued(router) => router.id(),
-        }
-    }
-
-    /// Shows each packet that holds a place in an input buffer, with port and VC.
-    pub fn buffered(&self, see: &mut dyn FnMut(&Packet, u16, u8)) {
-        match self {
-            Switch::Packet(router) => router.waiting().for_each(|w| see(&w.packet, w.input, w.input_vc)),
-            Switch::InputQueued(router) => router.waiting().for_each(|w| see(w.packet, w.input, w.input_vc)),
-        }
-    }
-
-    /// Credits for a VC of the link at `port`, in bytes.
-    pub fn credits(&self, port: u16, vc: u8) -> u32 {
-        match self {
-            Switch::Packet(router) => router.credits(port, vc),
-            Switch::InputQueued(router) => router.credits(port, vc),
-        }
-    }
-
-    /// Use of the link at `port` up to `end`.
-    pub fn used(&self, port: u16, end: Time) -> LinkUse {
-        match self {
-            Switch::Packet(router) => router.used(port, end),
-            Switch::InputQueued(router) => router.used(port, end),
-        }
-    }
-
-    /// Takes back one step.
-    #[inline]
-    fn undo(&mut self, step: Undo) {
-        match (self, step) {
-            (Switch::Packet(router), Undo::Router(step)) => router.undo(step),
-            (Switch::InputQueued(router), Undo::InputQueued(step)) => router.undo(step),
-            _ => unreachable!("a router takes back its own steps"),
-        }
-    }
-
-    /// Appends its state.
-    fn save(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Switch::Packet(router) => model::write(&router.state(), bytes),
-            Switch::InputQueued(router) => model::write(&router.state(), bytes),
-        }
-    }
-
-    /// Brings a new one into a saved state.
-    ///
-    /// # Errors
-    /// The bytes are no state of such a router.
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), String> {
-        match self {
-            Switch::Packet(router) => router.restore(model::read(bytes)?),
-            Switch::InputQueued(router) => router.restore(model::read(bytes)?),
+        let now = self.adapter.context.now();
+        let mut out = Outputs::<C, M>(self.adapter, PhantomData);
+        let foreign = || unreachable!("{:?} does not happen to a router of this model", self.event);
+        match *self.event {
+            NetEvent::PacketArrived { port, vc, packet } => {
+                let arrival = Arrival {
+                    input: port,
+                    vc,
+                    packet,
+                };
+                router.arrived(now, arrival, context, &mut out);
+            }
+            NetEvent::CreditReturned { port, vc, bytes } => router.credit(now, port, vc, bytes, &mut out),
+            NetEvent::RouterTimer(timer) => match M::own_timer(timer) {
+                Some(timer) => router.timer(now, timer, context, &mut out),
+                None => foreign(),
+            },
+            NetEvent::SignalArrived { port, signal } => match M::own_signal(signal) {
+                Some(signal) => router.signal(now, port, signal, context, &mut out),
+                None => foreign(),
+            },
+            _ => foreign(),
         }
     }
 }
@@ -532,25 +370,17 @@ impl<C: Context<Simulation>> Random for Draws<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline]
     fn link_end(&self, port: u16) -> LinkEnd {
         self.link_ends[usize::from(port)].expect("routing uses wired ports only")
     }
 }
 
-impl<C: Context<Simulation>> Journal<packet::Undo> for RouterLinkAdapter<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    #[inline]
-    fn note(&mut self, step: packet::Undo) {
-        self.context.undo(Undo::Router(step));
-    }
-}
-
-impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
+impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline(always)]
-    fn depart_after(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        self.parts = 0;
         let start = self.context.now() + wait;
         if self.sampler.is_later(start) {
             self.note_later(port, start, packet.bytes);
@@ -621,53 +451,37 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
     }
 }
 
-/// The diary of a router, about one packet.
-struct WaitSink<'a, C> {
+/// Where a wait tracker reports the waits of one packet.
+struct WaitSink<'a, C, M> {
     port: u16,
     vc: u8,
-    packet: &'a Packet,
-    /// Parts told of its wait.
-    loads: &'a mut u8,
+    packet: Packet,
+    parts: &'a mut u8,
     context: &'a mut C,
+    model: PhantomData<M>,
 }
 
-impl<C: Context<Simulation>> Journal<PacketWaitTrackerUndo> for WaitSink<'_, C> {
+impl<C: Context<Simulation>, M: Registered> Journal<<M::WaitTracker as WaitTracker>::Undo>
+    for WaitSink<'_, C, M>
+{
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: PacketWaitTrackerUndo) {
-        self.context.undo(Undo::WaitTracker(step));
+    fn keep(&mut self, step: <M::WaitTracker as WaitTracker>::Undo) {
+        self.context.undo(Undo::WaitTracker(M::any_wait_undo(step)));
     }
 }
 
-impl<C: Context<Simulation>> WaitOutputs<PacketWaitTrackerUndo> for WaitSink<'_, C> {
+impl<C: Context<Simulation>, M: Registered> WaitOutputs<<M::WaitTracker as WaitTracker>::Undo>
+    for WaitSink<'_, C, M>
+{
     fn waited(&mut self, wait: Wait) {
-        self.tell(wait);
-    }
-}
-
-impl<C: Context<Simulation>> Journal<InputQueuedWaitTrackerUndo> for WaitSink<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    fn note(&mut self, step: InputQueuedWaitTrackerUndo) {
-        self.context.undo(Undo::InputQueuedWaitTracker(step));
-    }
-}
-
-impl<C: Context<Simulation>> WaitOutputs<InputQueuedWaitTrackerUndo> for WaitSink<'_, C> {
-    fn waited(&mut self, wait: Wait) {
-        self.tell(wait);
-    }
-}
-
-impl<C: Context<Simulation>> WaitSink<'_, C> {
-    fn tell(&mut self, wait: Wait) {
         let Packet {
             job,
             source,
             message: number,
             bytes,
             ..
-        } = *self.packet;
+        } = self.packet;
         self.context.emit(Record::Trace(TraceRecord::Waited {
             job,
             source,
@@ -676,165 +490,95 @@ impl<C: Context<Simulation>> WaitSink<'_, C> {
             port: self.port,
             vc: self.vc,
             bytes,
-            part: *self.loads,
+            part: *self.parts,
             wait,
         }));
-        *self.loads = self.loads.saturating_add(1);
+        *self.parts = self.parts.saturating_add(1);
     }
 }
 
-impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
-    /// Writes about a packet for a port and VC into the diary, if there is one.
+impl<C: Context<Simulation>, M: Registered> Journal<M::Undo> for Outputs<'_, '_, C, M> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn keep(&mut self, step: M::Undo) {
+        self.0.context.undo(Undo::Router(M::any_undo(step)));
+    }
+}
+
+impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_, C, M> {
+    // Inlined into its callers, or the packet would be written once more.
+    #[inline(always)]
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        self.0.depart(port, vc, packet, wait, serialization);
+    }
+
+    #[inline]
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.0.return_credit(port, vc, bytes, after);
+    }
+
+    #[inline]
+    fn timer(&mut self, timer: M::Timer, after: Time) {
+        let event = NetEvent::RouterTimer(M::any_timer(timer));
+        let context = &mut *self.0.context;
+        context.send(context.lp(), after, event);
+    }
+
+    #[allow(
+        unreachable_code,
+        unused_variables,
+        reason = "no registered model has signals"
+    )]
+    fn signal(&mut self, port: u16, signal: M::Signal, after: Time) {
+        let link_end = self.0.link_end(port);
+        let event = NetEvent::SignalArrived {
+            port: link_end.port,
+            signal: M::any_signal(signal),
+        };
+        self.0.context.send(link_end.lp, after + link_end.arrival, event);
+    }
+
+    #[inline]
+    fn random(&mut self) -> impl Random {
+        Draws(&mut *self.0.context)
+    }
+
+    #[inline]
+    fn lacks_credits(&mut self) {
+        if self.0.simulation.shortcuts.credit_batching.is_on() {
+            self.0.context.fail(Failure::CreditsRanShort);
+        }
+    }
+
+    #[inline]
+    fn tracks_waits(&self) -> bool {
+        self.0.wait_tracker.is_some()
+    }
+
+    // Takes the packet by value: with a reference, it would be kept in memory.
+    #[cold]
     #[inline(never)]
-    fn write(
+    fn observe(
         &mut self,
+        packet: Packet,
         (port, vc): (u16, u8),
-        packet: &Packet,
-        line: impl FnOnce(&mut WaitTracker, Time, &mut WaitSink<'_, C>),
+        observation: <M::WaitTracker as WaitTracker>::Observation,
     ) {
-        let Some(wait_tracker) = &mut self.wait_tracker else {
+        let adapter = &mut self.0;
+        let wait_tracker = adapter.wait_tracker.as_deref_mut();
+        let Some(wait_tracker) = wait_tracker.and_then(M::own_wait_tracker) else {
             return;
         };
-        let now = self.context.now();
+        let now = adapter.context.now();
         let mut sink = WaitSink {
             port,
             vc,
             packet,
-            loads: &mut self.loads,
-            context: &mut *self.context,
+            parts: &mut adapter.parts,
+            context: &mut *adapter.context,
+            model: PhantomData::<M>,
         };
-        line(wait_tracker, now, &mut sink);
-    }
-}
-
-impl<C: Context<Simulation>> RouterLinkAdapter<'_, C> {
-    /// Writes a departure into the diary. Takes the packet by value: who asks for its address keeps it in memory.
-    #[cold]
-    #[inline(never)]
-    fn write_departure(&mut self, port: u16, vc: u8, packet: Packet, [wait, serialization]: [Time; 2]) {
-        self.write((port, vc), &packet, |wait_tracker, now, sink| {
-            if let WaitTracker::Packet(wait_tracker) = wait_tracker {
-                wait_tracker.sent(now, (port, vc, packet.job), wait, serialization, sink);
-            }
-        });
-        self.loads = 0;
-    }
-}
-
-fn vc_queue(routed: &RoutedPacket) -> VcQueue {
-    VcQueue {
-        output: routed.output,
-        vc: routed.output_vc,
-        entering: routed.claim == BufferClaim::Bubble,
-    }
-}
-
-impl<C: Context<Simulation>> Outputs for RouterLinkAdapter<'_, C> {
-    // Into its callers, or the packet would be written once more on the way.
-    #[inline(always)]
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
-        if self.wait_tracker.is_some() {
-            self.write_departure(port, vc, packet, [wait, serialization]);
-        }
-        self.depart_after(port, vc, packet, wait, serialization);
-    }
-
-    #[inline]
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.return_credit(port, vc, bytes, after);
-    }
-
-    #[inline]
-    fn ready(&mut self, routed: RoutedPacket, after: Time) {
-        let event = NetEvent::PacketReady {
-            input: routed.input,
-            output: routed.output,
-            input_vc: routed.input_vc,
-            output_vc: routed.output_vc,
-            claim: routed.claim,
-            packet: routed.packet,
-        };
-        self.context.send(self.context.lp(), after, event);
-    }
-
-    #[inline]
-    fn waits(&mut self, routed: &RoutedPacket) {
-        if self.simulation.shortcuts.credit_batching.is_on() {
-            self.context.fail(Failure::CreditsRanShort);
-        }
-        if self.wait_tracker.is_some() {
-            let place = (routed.output, routed.output_vc);
-            self.write(place, &routed.packet, |wait_tracker, now, sink| {
-                if let WaitTracker::Packet(wait_tracker) = wait_tracker {
-                    wait_tracker.queued(now, vc_queue(routed), sink);
-                }
-            });
-        }
-    }
-
-    #[inline]
-    fn has_room(&mut self, routed: &RoutedPacket) {
-        if self.wait_tracker.is_some() {
-            let place = (routed.output, routed.output_vc);
-            self.write(place, &routed.packet, |wait_tracker, now, sink| {
-                if let WaitTracker::Packet(wait_tracker) = wait_tracker {
-                    wait_tracker.left(now, vc_queue(routed), sink);
-                }
-            });
-        }
-    }
-}
-
-impl<C: Context<Simulation>> Journal<input_queued::Undo> for RouterLinkAdapter<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    fn note(&mut self, step: input_queued::Undo) {
-        self.context.undo(Undo::InputQueued(step));
-    }
-}
-
-impl<C: Context<Simulation>> Random for RouterLinkAdapter<'_, C> {
-    fn below(&mut self, bound: u32) -> u32 {
-        Draws(&mut *self.context).below(bound)
-    }
-}
-
-impl<C: Context<Simulation>> input_queued::Outputs for RouterLinkAdapter<'_, C> {
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, serialization: Time) {
-        self.depart_after(port, vc, packet, Time::ZERO, serialization);
-    }
-
-    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.return_credit(port, vc, bytes, after);
-    }
-
-    fn due(&mut self, after: Time) {
-        self.context.send(self.context.lp(), after, NetEvent::SwitchDue);
-    }
-
-    #[inline]
-    fn keeps_diary(&self) -> bool {
-        self.wait_tracker.is_some()
-    }
-
-    fn came(&mut self, packet: &Packet) {
-        self.write((0, 0), packet, |wait_tracker, now, sink| {
-            if let WaitTracker::InputQueued(wait_tracker) = wait_tracker {
-                wait_tracker.arrived(now, sink);
-            }
-        });
-    }
-
-    fn passes(&mut self, packet: &Packet, passage: Passage) {
-        self.write(
-            (passage.output, passage.output_vc),
-            packet,
-            |wait_tracker, now, sink| {
-                if let WaitTracker::InputQueued(wait_tracker) = wait_tracker {
-                    wait_tracker.sent(now, passage, sink);
-                }
-            },
-        );
-        self.loads = 0;
+        wait_tracker.observe(now, observation, &mut sink);
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use des::{Event, Lps};
+use fabric::router::BufferedPacket;
 use foldhash::fast::FixedState;
-use routing::BufferClaim;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
@@ -45,10 +45,9 @@ pub fn audit(
             continue;
         };
         let id = router.switch.id();
-        router.switch.buffered(&mut |packet, input, vc| {
-            flight.add(packet.bytes);
-            *held.entry((id, input, vc)).or_default() += room(simulation, id, input, packet.bytes);
-        });
+        router
+            .switch
+            .for_each_buffered(&mut |packet| hold_buffered(simulation, id, packet, &mut flight, &mut held));
     }
     for event in pending {
         hold_pending(simulation, event, &mut flight, &mut held);
@@ -74,6 +73,28 @@ fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u6
     }
 }
 
+fn hold_buffered(
+    simulation: &Simulation,
+    router: RouterId,
+    buffered: BufferedPacket,
+    flight: &mut InFlight,
+    held: &mut Held,
+) {
+    let BufferedPacket {
+        packet,
+        input,
+        input_vc,
+        reserved,
+    } = buffered;
+    flight.add(packet.bytes);
+    *held.entry((router, input, input_vc)).or_default() += room(simulation, router, input, packet.bytes);
+    if let Some((output, vc)) = reserved
+        && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
+    {
+        *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, packet.bytes);
+    }
+}
+
 fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut InFlight, held: &mut Held) {
     let processes = &simulation.numbering;
     match (processes.identity(event.target), event.payload) {
@@ -81,26 +102,15 @@ fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut I
             flight.add(packet.bytes);
             *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
         }
-        (
-            crate::lp::wiring::Identity::Router(router),
-            NetEvent::PacketReady {
-                input,
-                output,
-                input_vc,
-                output_vc,
-                claim,
-                packet,
-            },
-        ) => {
-            flight.add(packet.bytes);
-            if claim == BufferClaim::Reserved
-                && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
-            {
-                *held.entry((far, far_port.0, output_vc)).or_default() +=
-                    room(simulation, far, far_port.0, packet.bytes);
+        (crate::lp::wiring::Identity::Router(router), NetEvent::RouterTimer(timer)) => {
+            if let Some(packet) = timer.packet() {
+                hold_buffered(simulation, router, packet, flight, held);
             }
-            *held.entry((router, input, input_vc)).or_default() +=
-                room(simulation, router, input, packet.bytes);
+        }
+        (crate::lp::wiring::Identity::Router(router), NetEvent::SignalArrived { port, signal }) => {
+            if let Some(packet) = signal.packet(port) {
+                hold_buffered(simulation, router, packet, flight, held);
+            }
         }
         (crate::lp::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
             flight.add(packet.bytes)

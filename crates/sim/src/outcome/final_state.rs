@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use des::{Event, Lps, Time};
 use fabric::LinkUse;
+use fabric::router::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
 use topology::{HostId, Port, RouterId};
@@ -11,7 +12,6 @@ use topology::{HostId, Port, RouterId};
 use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
-use crate::lp::router_lp::Switch;
 use crate::lp::simulation::Simulation;
 use crate::outcome::inventory::{self, End};
 use crate::outcome::not_begun::{NotBegun, not_begun};
@@ -65,7 +65,7 @@ impl FinalState<'_> {
     }
 
     /// Use of a router's link up to the end.
-    fn used(&self, router: &Switch, port: Port, not_begun: &NotBegun) -> LinkUse {
+    fn used(&self, router: &Router, port: Port, not_begun: &NotBegun) -> LinkUse {
         let mut used = router.used(port.0, self.end);
         if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
             used.total.packets -= packets;
@@ -83,7 +83,7 @@ impl FinalState<'_> {
         }
     }
 
-    fn switch(&self, router: RouterId) -> &Switch {
+    fn switch(&self, router: RouterId) -> &Router {
         match &self.processes[self.simulation.numbering.router(router)] {
             NetworkLp::Router(state) => &state.switch,
             _ => unreachable!("routers are routers"),

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use fabric::router::{input_queued, packet};
 use routing::{NotProven, prove_deadlock_free};
 use topology::RouterId;
 
@@ -14,7 +13,6 @@ use crate::collect::{Plan, bytes_of_samples};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
-use crate::setup::network::RouterModel;
 
 /// Situations that the deadlock proof walks at most: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
@@ -115,12 +113,9 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
 fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let vcs = u64::from(experiment.network.routing.vcs());
-    let port = |ports: u64| match experiment.network.model {
-        RouterModel::Packet => {
-            packet::bytes_per_port(vcs, experiment.network.slot() > 0) + vcs * CreditBatches::BYTES_PER_VC
-        }
-        RouterModel::InputQueued { .. } => input_queued::bytes_per_port(ports, vcs),
-    };
+    let network = &experiment.network;
+    let batches = u64::from(network.model.allows_credit_batches()) * vcs * CreditBatches::BYTES_PER_VC;
+    let port = |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);
     let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use config::{Bandwidth, Bytes, Duration, Section};
 use des::Time;
 use fabric::Rate;
-use fabric::router::input_queued::Arbiter;
+use fabric::router::RouterParameters;
 use routing::{InPlanes, Routing};
 use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 
@@ -26,25 +26,6 @@ pub struct LinkSetting {
     pub latency: Time,
 }
 
-/// A router model with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterModel {
-    /// `packet`.
-    Packet,
-    /// `input-queued`.
-    InputQueued {
-        /// How an output chooses among inputs.
-        arbiter: Arbiter,
-    },
-}
-
-impl RouterModel {
-    /// Whether its routers report each packet that waits for credits, and ask nothing else of credits.
-    pub(crate) fn reports_credit_waits(self) -> bool {
-        matches!(self, RouterModel::Packet)
-    }
-}
-
 /// A network with its speeds.
 pub struct Network {
     /// The graph. What it calls a host is one NIC port of a host; see [`Network::rails`].
@@ -57,8 +38,8 @@ pub struct Network {
     pub rails: Rails,
     /// By link class.
     pub links: Vec<LinkSetting>,
-    /// How routers work.
-    pub model: RouterModel,
+    /// The router model with its parameters.
+    pub model: RouterParameters,
     /// Pipeline of a router: from the head's arrival until it can leave.
     pub router_delay: Time,
     /// Buffer of one input port in bytes, shared out evenly among its VCs.
@@ -99,8 +80,8 @@ impl Network {
         }
         let links = read_links(section, topology.as_ref())?;
         let router = section.section("router")?;
-        let model = read_model(router)?;
-        if routing.packets_per_vc() > 1 && !matches!(model, RouterModel::Packet) {
+        let model = RouterParameters::read(router)?;
+        if routing.packets_per_vc() > 1 && !model.has_slots() {
             let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
@@ -221,20 +202,6 @@ impl Network {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
-    }
-}
-
-fn read_model(router: &Section) -> Result<RouterModel, config::Error> {
-    let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.name).collect();
-    match router.choice("model", "packet", &models)? {
-        "input-queued" => {
-            let arbiter = router.choice("arbiter", Arbiter::NAMES[0], &Arbiter::NAMES)?;
-            Ok(RouterModel::InputQueued {
-                arbiter: Arbiter::named(arbiter).expect("one of the names"),
-            })
-        }
-        "packet" => Ok(RouterModel::Packet),
-        name => unreachable!("{name} is registered and has no settings"),
     }
 }
 

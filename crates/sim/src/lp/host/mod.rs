@@ -8,7 +8,7 @@ mod traffic;
 mod undo;
 
 use des::{Context, Purpose, Time};
-use fabric::{LinkUse, Packet};
+use fabric::{LinkUse, NicModel, Packet};
 use mpi::Rank;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -107,14 +107,21 @@ impl Host {
             self.sample(simulation, context);
         }
         match *event {
-            NetEvent::PacketArrived { packet, .. } => self.packet(simulation, packet, context),
+            NetEvent::PacketArrived { port, packet, .. } => {
+                let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
+                if let Some(packet) = nic.arrived(now, packet, &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
+            }
             NetEvent::CreditReturned { port, bytes, .. } => {
                 let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
                 nic.credit(now, bytes, &mut adapter);
             }
             NetEvent::InjectionFree { rail } => {
                 let (nic, mut adapter) = self.nic.port(simulation, rail, context);
-                nic.wake(now, &mut adapter);
+                if let Some(packet) = nic.timer(now, (), &mut adapter) {
+                    self.packet(simulation, packet, context);
+                }
             }
             NetEvent::TrafficDue { source } => {
                 self.sources.send_due(&mut self.nic, simulation, source, context)
@@ -149,8 +156,8 @@ impl Host {
                 }
             }
             NetEvent::ProgressAsked => self.ranks.report_progress(simulation, context),
-            NetEvent::PacketReady { .. }
-            | NetEvent::SwitchDue
+            NetEvent::RouterTimer(_)
+            | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
             | NetEvent::LoadsTold { .. }
             | NetEvent::RankFinished
@@ -178,7 +185,7 @@ impl Host {
         self.sampler.finish(simulation, &self.nic.seen(), end, emit);
     }
 
-    /// The tail of a packet has arrived.
+    /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let notes = &mut Notes(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Time};
 use fabric::{
-    LinkUse, Nic, NicOutputs, NicState, NicUndo, NicWaitTracker, NicWaitTrackerUndo, Outgoing, Packet,
+    LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker, NicWaitTrackerUndo, Outgoing, Packet,
 };
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
@@ -400,7 +400,7 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: NicUndo<Injected>) {
+    fn keep(&mut self, step: NicUndo<Injected>) {
         let rail = self.rail;
         self.context.undo(HostUndo::Nic { rail, step }.into());
     }
@@ -409,7 +409,7 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context.undo(HostUndo::WaitTracker { rail, step }.into());
     }
@@ -441,7 +441,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
+impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
@@ -464,7 +464,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn wake(&mut self, after: Time) {
+    fn timer(&mut self, (): (), after: Time) {
         let event = NetEvent::InjectionFree { rail: self.rail };
         self.context.send(self.context.lp(), after, event);
     }
@@ -479,7 +479,7 @@ impl<C: Context<Simulation>> NicOutputs<Injected> for NicLinkAdapter<'_, C> {
     }
 
     #[inline]
-    fn waits(&mut self) {
+    fn lacks_credits(&mut self) {
         if self.simulation.shortcuts.credit_batching.is_on() {
             self.context.fail(Failure::CreditsRanShort);
         }

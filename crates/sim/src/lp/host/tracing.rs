@@ -72,7 +72,7 @@ impl Tracer {
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
-    fn note(&mut self, step: NicWaitTrackerUndo) {
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
         self.context.undo(HostUndo::WaitTracker { rail, step }.into());
     }

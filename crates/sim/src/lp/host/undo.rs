@@ -56,7 +56,7 @@ impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: InboxUndo<Message>) {
+    fn keep(&mut self, step: InboxUndo<Message>) {
         self.0.undo(HostUndo::Inbox(step).into());
     }
 }
@@ -65,7 +65,7 @@ impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn note(&mut self, step: CountsUndo) {
+    fn keep(&mut self, step: CountsUndo) {
         self.0.undo(HostUndo::Counts(step).into());
     }
 }

@@ -1,0 +1,21 @@
+//! What the traits of router and NIC models can express, shown with toy models: flits whose tails leave at a time that
+//! is not known before, numbered packets on links that go down, routers that lose packets and NICs that send them
+//! again. All executors give the same results, and every event can be undone.
+
+mod flits;
+mod line;
+mod lossy;
+mod retry;
+mod toy;
+
+use fabric::router::{input_queued, packet};
+use line::Line;
+
+#[test]
+fn the_registered_models_run_on_the_line() {
+    let (deliveries, _) = Line::<packet::Router, _>::new((), line::nic).check();
+    assert_eq!(deliveries.len(), line::MESSAGES);
+    let parameters = input_queued::Parameters::default();
+    let (deliveries, _) = Line::<input_queued::Router, _>::new(parameters, line::nic).check();
+    assert_eq!(deliveries.len(), line::MESSAGES);
+}
