@@ -21,9 +21,10 @@ pub use error::Error;
 pub use interference::run_with_interference;
 pub use run::{Control, RunContext, run, run_in};
 pub use setup::check::{CheckReport, check};
-pub use setup::experiment::{CreditSetting, Experiment, LinkSetting, Network, Plane, RunSetting};
+pub use setup::experiment::{CreditSetting, Experiment, RunSetting};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::listing::{Listing, PART_KINDS, listing};
+pub use setup::network::{LinkSetting, Network, Plane};
 pub use setup::rails::{EndPoint, Rails};
 pub use workload::{Interpreter, Interpreters};
 

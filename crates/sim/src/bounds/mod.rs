@@ -16,8 +16,9 @@ use routing::Oblivious;
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
 use workload::traffic::Pattern;
 
-use crate::setup::experiment::{Experiment, Network};
+use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
+use crate::setup::network::Network;
 use demand::Demand;
 use flow::{Channels, Flow, Walk};
 use timing::Timing;

@@ -3,7 +3,7 @@
 
 use topology::{HOST_LINK, LinkClass};
 
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 
 /// Sizes and speeds that decide the latency of a message's packets.
 pub struct Timing {

@@ -16,9 +16,10 @@ use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::Error;
 use crate::collect::message_history::{Line, MessageHistory, TraceBuilder};
-use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BriefFlow, Record};
-use crate::outcome::final_state::NotBegun;
+use crate::lp::simulation::Simulation;
+use crate::outcome::not_begun::NotBegun;
 
 /// Records between two looks at the clock.
 const UNSEEN: u32 = 4096;

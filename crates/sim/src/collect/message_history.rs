@@ -13,11 +13,11 @@ use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::lp::model::Simulation;
+use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
 use crate::lp::wiring::{Identity, Numbering};
-use crate::setup::experiment::Network;
 use crate::setup::job::{Job, JobKind};
+use crate::setup::network::Network;
 use crate::setup::rails::EndPoint;
 
 /// A row of one of the tables.

@@ -6,7 +6,7 @@ use des::Time;
 use topology::{Peer, Port, RouterId};
 
 use super::{Bins, CollectSetting, Series};
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 
 /// Classes of links: those of hosts, then those of the topology.
 pub const INJECTION: u8 = 0;

@@ -18,9 +18,9 @@ use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
 use crate::lp::counts::JobCounts;
-use crate::lp::model::Simulation;
 use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
-use crate::outcome::final_state::NotBegun;
+use crate::lp::simulation::Simulation;
+use crate::outcome::not_begun::NotBegun;
 use crate::setup::job::JobKind;
 
 /// No slot: a port without a cable.

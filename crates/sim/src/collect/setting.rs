@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use topology::{Peer, Port, RouterId};
 
 use super::bins::{Bins, PER_WIDTH};
-use crate::setup::experiment::{Network, at_most};
+use crate::setup::limits::at_most;
+use crate::setup::network::Network;
 
 /// Links up to which each of them has its series if nothing else is asked for.
 const FEW_LINKS: u64 = 4096;

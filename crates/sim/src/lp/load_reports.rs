@@ -9,8 +9,8 @@ use routing::Reports;
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use crate::lp::model::{Simulation, Undo};
 use crate::lp::net_event::NetEvent;
+use crate::lp::simulation::Simulation;
 
 /// Loads in one event.
 pub const LOADS_PER_EVENT: usize = 8;
@@ -92,7 +92,7 @@ impl LoadReports {
         }
         self.due = true;
         if C::REVERSIBLE {
-            context.undo(Undo::LoadReports(LoadReportsUndo::Asked));
+            context.undo(LoadReportsUndo::Asked.into());
         }
         let period = reports.period_ps();
         let wait = period - context.now().ps() % period;
@@ -110,7 +110,7 @@ impl LoadReports {
     ) {
         self.due = false;
         if C::REVERSIBLE {
-            context.undo(Undo::LoadReports(LoadReportsUndo::Due));
+            context.undo(LoadReportsUndo::Due.into());
         }
         let ports = reports.ports(router);
         for (part, first) in ports.clone().step_by(LOADS_PER_EVENT).enumerate() {
@@ -139,7 +139,7 @@ impl LoadReports {
         if C::REVERSIBLE {
             let (mut before, kept) = (Loads::default(), known.len().min(LOADS_PER_EVENT));
             before[..kept].copy_from_slice(&known[..kept]);
-            context.undo(Undo::LoadReports(LoadReportsUndo::Received { slot, before }));
+            context.undo(LoadReportsUndo::Received { slot, before }.into());
         }
         known[..usize::from(count)].copy_from_slice(&loads[..usize::from(count)]);
     }

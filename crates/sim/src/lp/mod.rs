@@ -7,6 +7,7 @@ pub mod model;
 pub mod net_event;
 pub mod router_lp;
 pub mod shortcuts;
+pub mod simulation;
 pub mod termination_detector;
 pub mod trace_record;
 pub mod wiring;

@@ -1,54 +1,21 @@
 //! The model that the kernel runs: routers, hosts and the overseer as logical processes.
 
-use std::sync::Arc;
-
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
-use crate::collect::{Plan, RouterSamplerUndo};
+use crate::collect::RouterSamplerUndo;
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
-use crate::lp::shortcuts::Shortcuts;
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
+use crate::lp::simulation::Failure;
+use crate::lp::simulation::Simulation;
 use crate::lp::termination_detector::TerminationDetector;
-use crate::lp::wiring::{Identity, Numbering};
-use crate::setup::experiment::{Experiment, Network};
-use crate::setup::job::{HostOccupants, Job, JobKind};
-
-/// A network with its jobs; read only while it runs.
-pub struct Simulation {
-    pub network: Arc<Network>,
-    pub jobs: Arc<[Job]>,
-    pub seats: HostOccupants,
-    pub numbering: Arc<Numbering>,
-    pub warmup: Time,
-    /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
-    /// when they do.
-    pub watchdog: Option<Time>,
-    /// What is collected.
-    pub plan: Plan,
-    /// Whether ranks and NICs tell of the ranks' timelines and messages.
-    pub timeline: bool,
-    /// Whether NICs and routers tell which packets wait for whom.
-    pub waits: bool,
-    /// The exact shortcuts of this run.
-    pub shortcuts: Shortcuts,
-}
-
-/// Why an LP ends a run.
-#[derive(Debug)]
-pub enum Failure {
-    /// There is no result.
-    Error(Error),
-    /// A packet lacks credits while they return in batches: the run begins anew without batches.
-    CreditsRanShort,
-}
+use crate::lp::wiring::Identity;
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
 /// in the line that comes first.
@@ -84,43 +51,23 @@ pub enum Undo {
 // Several of them are kept of each event.
 const _: () = assert!(size_of::<Undo>() <= 40);
 
-impl Simulation {
-    /// The model of an experiment.
-    pub fn new(experiment: &Experiment, shortcuts: Shortcuts) -> Simulation {
-        Simulation {
-            network: experiment.network.clone(),
-            jobs: experiment.jobs.clone(),
-            seats: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
-            numbering: Arc::new(Numbering::new(&experiment.network)),
-            warmup: experiment.run.warmup,
-            watchdog: watchdog(experiment),
-            plan: Plan::new(&experiment.collect, &experiment.network),
-            timeline: experiment.collect.timeline,
-            waits: experiment.collect.waits,
-            shortcuts,
-        }
-    }
-
-    /// Ranks of all jobs.
-    fn ranks(&self) -> u64 {
-        let ranks = |job: &Job| match &job.kind {
-            JobKind::Ranks(ranks) => ranks.hosts.len() as u64,
-            JobKind::Traffic(_) => 0,
-        };
-        self.jobs.iter().map(ranks).sum()
+impl From<HostUndo> for Undo {
+    #[inline]
+    fn from(step: HostUndo) -> Undo {
+        Undo::Host(step)
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Error(error)
+impl From<LoadReportsUndo> for Undo {
+    fn from(step: LoadReportsUndo) -> Undo {
+        Undo::LoadReports(step)
     }
 }
 
-/// Without traffic the last event ends the run, without ranks nobody waits.
-fn watchdog(experiment: &Experiment) -> Option<Time> {
-    let both = experiment.jobs.iter().any(Job::is_traffic) && !experiment.jobs.iter().all(Job::is_traffic);
-    both.then_some(experiment.run.watchdog)
+impl From<Box<TerminationDetector>> for Undo {
+    fn from(before: Box<TerminationDetector>) -> Undo {
+        Undo::TerminationDetector(before)
+    }
 }
 
 impl NetworkLp {

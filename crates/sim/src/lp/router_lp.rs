@@ -14,9 +14,10 @@ use topology::{Peer, Port, RouterId};
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::lp::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
-use crate::lp::model::{self, Failure, Simulation, Undo};
+use crate::lp::model::{self, Undo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
+use crate::lp::simulation::{Failure, Simulation};
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 

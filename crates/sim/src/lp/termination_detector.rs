@@ -14,8 +14,8 @@
 use des::{Context, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::lp::model::{Simulation, Undo};
 use crate::lp::net_event::NetEvent;
+use crate::lp::simulation::Simulation;
 
 /// The state of the overseer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl TerminationDetector {
     ) {
         if C::REVERSIBLE {
             // It is small, and its events are rare.
-            context.undo(Undo::TerminationDetector(Box::new(self.clone())));
+            context.undo(Box::new(self.clone()).into());
         }
         match *event {
             NetEvent::RankFinished => {
@@ -92,7 +92,7 @@ impl TerminationDetector {
 
     fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         (self.active, self.in_flight) = (0, 0);
-        for host in simulation.seats.hosts() {
+        for host in simulation.occupants.hosts() {
             self.awaited = self.awaited.wrapping_add(1);
             let delay = simulation.network.lookahead();
             context.send(simulation.numbering.host(host), delay, NetEvent::ProgressAsked);

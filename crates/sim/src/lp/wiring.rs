@@ -6,7 +6,7 @@
 use des::{LpId, Partition, Time};
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
 
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 use crate::setup::rails::EndPoint;
 
 /// What an LP is.

@@ -13,8 +13,9 @@ use foldhash::fast::FixedState;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
-use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
+use crate::lp::simulation::Simulation;
 
 /// What is still in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

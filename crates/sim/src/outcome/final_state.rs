@@ -1,21 +1,20 @@
-//! From the final state of all processes to integers, rows and the result.
+//! From the final state of all LPs to the totals and rows of the result.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
-use foldhash::fast::FixedState;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
-use topology::{HostId, Peer, Port, RouterId};
+use topology::{HostId, Port, RouterId};
 
-use crate::lp::host::Host;
-use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::host::{Host, RankSlot};
+use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
-use crate::lp::wiring::Identity;
+use crate::lp::simulation::Simulation;
 use crate::outcome::inventory::{self, End};
+use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
 
 /// The final state of a run, to be read out.
@@ -24,7 +23,7 @@ pub struct FinalState<'a> {
     pub simulation: &'a Simulation,
     /// Final state of all LPs.
     pub processes: &'a Lps<NetworkLp>,
-    /// Events that were not carried out.
+    /// Events that were not executed.
     pub pending: &'a [Event<NetEvent>],
     /// When the run ended.
     pub end: Time,
@@ -33,9 +32,6 @@ pub struct FinalState<'a> {
     /// The tables `routers` and `hosts`.
     pub drawing: [Table; 2],
 }
-
-/// Packets and bytes that have their turn on a wire, by its router and port, but only after the run's end.
-pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
 
 impl FinalState<'_> {
     /// Everything measured.
@@ -60,36 +56,12 @@ impl FinalState<'_> {
         }
     }
 
-    /// A router decides on a packet's turn ahead of time; what had not begun by the end is not to count.
+    /// Packets on links whose transmission had not begun by the end.
     pub fn not_begun(&self) -> NotBegun {
-        let (numbering, network) = (&self.simulation.numbering, &self.simulation.network);
-        let mut not_begun = NotBegun::default();
-        for event in self.pending {
-            let NetEvent::PacketArrived { port, packet, .. } = event.payload else {
-                continue;
-            };
-            let Identity::Router(router) = numbering.identity(event.source) else {
-                continue;
-            };
-            let from = match numbering.identity(event.target) {
-                Identity::Host(_) => network.topology.attachment(packet.destination).1,
-                Identity::Router(far) => match network.topology.peer(far, Port(port)) {
-                    Peer::Router(_, port) => port,
-                    Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
-                },
-                Identity::TerminationDetector => unreachable!("the overseer gets no packets"),
-            };
-            let link_end = numbering
-                .link_end(network, router, from)
-                .expect("a packet came through it");
-            let start = event.time - link_end.delay(network.rate(router, from).serialization(packet.bytes));
-            if start >= self.end {
-                let (packets, bytes) = not_begun.entry((router, from)).or_default();
-                *packets += 1;
-                *bytes += u64::from(packet.bytes);
-            }
-        }
-        not_begun
+        let Simulation {
+            network, numbering, ..
+        } = self.simulation;
+        not_begun(network, numbering, self.pending, self.end)
     }
 
     /// Use of a router's link up to the end.
@@ -254,9 +226,9 @@ impl FinalState<'_> {
                 ..std::mem::take(totals)
             };
             for (rank, host) in ranks.hosts.iter().enumerate() {
-                let seat =
-                    &self.host(*host).ranks()[usize::from(self.simulation.seats.slot(job, rank as u32))];
-                let row = self.rank_row(&name, seat, *host, job.start);
+                let slot =
+                    &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
+                let row = self.rank_row(&name, slot, *host, job.start);
                 totals.finished &= row.finished;
                 totals.time_ps = totals.time_ps.max(row.time_ps);
                 totals.compute_sum_ps += u128::from(row.compute_ps);
@@ -264,7 +236,7 @@ impl FinalState<'_> {
                 totals.messages += row.messages_sent + row.collective_messages_sent;
                 totals.bytes += row.bytes_sent + row.collective_bytes_sent;
                 rank_rows.push(row);
-                let calls = seat.state.iter().flat_map(|state| state.stats().calls());
+                let calls = slot.state.iter().flat_map(|state| state.stats().calls());
                 call_rows.extend(calls.map(|call| CallRow {
                     job: name.clone(),
                     rank: rank as u32,
@@ -277,21 +249,15 @@ impl FinalState<'_> {
         (rank_rows, call_rows)
     }
 
-    fn rank_row(
-        &self,
-        job: &Arc<str>,
-        seat: &crate::lp::host::RankSlot,
-        host: HostId,
-        start: Time,
-    ) -> RankRow {
-        let stats = seat
+    fn rank_row(&self, job: &Arc<str>, slot: &RankSlot, host: HostId, start: Time) -> RankRow {
+        let stats = slot
             .state
             .as_ref()
             .map(|state| state.stats().clone())
             .unwrap_or_default();
         RankRow {
             job: job.clone(),
-            rank: seat.rank,
+            rank: slot.rank,
             host: host.0,
             finished: stats.finished_at.is_some(),
             time_ps: stats.finished_at.unwrap_or(self.end).saturating_sub(start).ps(),

@@ -9,7 +9,7 @@ use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
 use results::{Shelf, Table};
 use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
 
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 use crate::setup::rails::EndPoint;
 
 /// Tables that are there from the beginning of a run.

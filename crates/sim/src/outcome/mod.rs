@@ -3,4 +3,5 @@
 pub mod audit;
 pub mod final_state;
 pub mod inventory;
+pub mod not_begun;
 pub mod wait_cycles;

@@ -4,19 +4,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bandwidth, Bytes, Duration, Section};
+use config::{Bytes, Duration, Section};
 use des::{Executor, Optimism, Time};
-use fabric::Rate;
-use fabric::router::RouterParameters;
-use routing::{InPlanes, Routing};
 use serde::{Deserialize, Serialize};
-use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
-use crate::setup::rails::Rails;
+use crate::setup::limits::{LATEST, at_most};
+use crate::setup::network::Network;
 
 /// Everything that a run needs, built and checked.
 ///
@@ -50,17 +47,6 @@ pub(crate) struct Source {
     pub(crate) overrides: Vec<(String, String)>,
 }
 
-/// The links of one class.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkSetting {
-    /// Bits per second.
-    pub bandwidth: Bandwidth,
-    /// The same, to compute with.
-    pub rate: Rate,
-    /// Time a bit takes through the cable.
-    pub latency: Time,
-}
-
 /// How the experiment asks for credits to return, `[run] credits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditSetting {
@@ -73,38 +59,6 @@ pub enum CreditSetting {
 impl CreditSetting {
     /// Names in experiments, in the order of the variants.
     pub const NAMES: [&str; 2] = ["auto", "each"];
-}
-
-/// A network with its speeds.
-pub struct Network {
-    /// The graph. What it calls a host is one NIC port of a host; see [`Network::rails`].
-    pub topology: Arc<dyn Topology>,
-    /// The routing, between NIC ports likewise.
-    pub routing: Arc<dyn Routing>,
-    /// Each of the disjoint copies that the graph consists of; where there is one only, the graph itself.
-    pub plane: Plane,
-    /// The NIC ports of the hosts.
-    pub rails: Rails,
-    /// By link class.
-    pub links: Vec<LinkSetting>,
-    /// The router model with its parameters.
-    pub model: RouterParameters,
-    /// Pipeline of a router: from the head's arrival until it can leave.
-    pub router_delay: Time,
-    /// Buffer of one input port in bytes, shared out evenly among its VCs.
-    pub buffer: u32,
-    /// Largest packet in bytes.
-    pub packet: u32,
-    /// Latency and speed of messages between ranks of one host.
-    pub memory: LinkSetting,
-}
-
-/// One copy of a network.
-pub struct Plane {
-    /// Its graph.
-    pub topology: Arc<dyn Topology>,
-    /// The routing in it.
-    pub routing: Arc<dyn Routing>,
 }
 
 /// How to run.
@@ -250,39 +204,6 @@ fn folder_of(folder: &Path) -> PathBuf {
     }
 }
 
-/// Longest delay of a cable or router: with it, no event is beyond the end of simulated time (213 days).
-const LONGEST_DELAY: Duration = Duration {
-    ps: 1_000_000_000_000,
-};
-
-/// Latest start of a job and end of a run: 100 days, and traffic may then wait another 36 for its next message.
-const LATEST: Duration = Duration {
-    ps: 8_640_000_000_000_000_000,
-};
-
-/// Fastest link: beyond, a packet of some hundred bytes would take less than the resolution of time.
-const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
-
-/// Refuses a time that is longer than `most`.
-pub(crate) fn at_most(
-    section: &Section,
-    key: &str,
-    time: Duration,
-    most: Duration,
-) -> Result<(), config::Error> {
-    if time > most {
-        return Err(section.error(key, format!("{time} is out of range; expected at most {most}")));
-    }
-    Ok(())
-}
-
-/// The start of a job.
-pub(crate) fn read_start(section: &Section) -> Result<Time, config::Error> {
-    let start = section.or("start", Duration { ps: 0 })?;
-    at_most(section, "start", start, LATEST)?;
-    Ok(Time(start.ps))
-}
-
 impl RunSetting {
     fn read(section: &Section) -> Result<RunSetting, config::Error> {
         let until: Option<Duration> = section.optional("until")?;
@@ -354,219 +275,4 @@ fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
         ahead: ahead.map(|ahead| Time(ahead.ps)),
         memory: usize::try_from(memory.bytes).unwrap_or(usize::MAX),
     })
-}
-
-impl Network {
-    fn read(section: &Section) -> Result<Network, config::Error> {
-        let plane = Plane::read(section)?;
-        let planes = Rails::read_planes(section)?;
-        let rails = Rails::read(section, plane.topology.as_ref(), planes)?;
-        let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
-        if planes > 1 {
-            if routing.reports().is_some() {
-                let message = "routers tell each other their loads in one plane only; expected planes = 1 with such \
-                               routing, or routing without such reports";
-                return Err(section.error("planes", message));
-            }
-            let copies = Planes::new(topology, planes).map_err(|message| section.error("planes", message))?;
-            routing = Arc::new(InPlanes::new(routing, &copies));
-            topology = Arc::new(copies);
-        }
-        let links = read_links(section, topology.as_ref())?;
-        let router = section.section("router")?;
-        let model = RouterParameters::read(router)?;
-        if routing.packets_per_vc() > 1 && !model.has_slots() {
-            let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
-                           expected model = \"packet\", or routing without bubbles";
-            return Err(router.error("model", message));
-        }
-        let router_delay = router.or("delay", Duration { ps: 100_000 })?;
-        at_most(router, "delay", router_delay, LONGEST_DELAY)?;
-        let buffer = router.or("buffer", Bytes { bytes: 100_000 })?;
-        let packet = section.or("packet", Bytes { bytes: 256 })?;
-        if !(1..=1 << 24).contains(&packet.bytes) {
-            return Err(section.error(
-                "packet",
-                format!("{packet} is out of range; expected 1 B to 16 MiB"),
-            ));
-        }
-        let vcs = u64::from(routing.vcs().max(1));
-        let packets = u64::from(routing.packets_per_vc());
-        if buffer.bytes / vcs < packets * packet.bytes {
-            let needed = match packets {
-                1 => "a packet".to_string(),
-                _ => format!("the {packets} packets that its routing needs there,"),
-            };
-            let message = format!(
-                "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {packet}; \
-                 expected at least {}",
-                buffer.bytes / vcs,
-                Bytes {
-                    bytes: packets * packet.bytes * vcs
-                },
-            );
-            return Err(router.error("buffer", message));
-        }
-        if buffer.bytes > 1 << 30 {
-            return Err(router.error(
-                "buffer",
-                format!("{buffer} is out of range; expected at most 1 GiB per port"),
-            ));
-        }
-        let memory = section.section("memory")?;
-        let default = LinkSetting::new(
-            Bandwidth {
-                bits_per_s: 80_000_000_000,
-            },
-            Time::from_ns(200),
-        );
-        Ok(Network {
-            memory: read_link(memory, default)?,
-            topology,
-            routing,
-            plane,
-            rails,
-            links,
-            model,
-            router_delay: Time(router_delay.ps),
-            buffer: buffer.bytes as u32,
-            packet: packet.bytes as u32,
-        })
-    }
-
-    /// Number of hosts.
-    pub fn hosts(&self) -> u32 {
-        self.rails.hosts()
-    }
-
-    /// The router and port that one rail of a host is plugged into.
-    pub fn attachment(&self, host: HostId, rail: u32) -> (RouterId, Port) {
-        self.topology.attachment(self.rails.end_point(host, rail).0)
-    }
-
-    /// Speed of the cable at a wired port.
-    pub fn rate(&self, router: RouterId, port: Port) -> Rate {
-        self.links[usize::from(self.topology.link_class(router, port).0)].rate
-    }
-
-    /// Injection bandwidth of a host: of all its rails together.
-    pub fn injection_bits_per_s(&self) -> u64 {
-        let rail = self.links[usize::from(topology::HOST_LINK.0)].bandwidth;
-        rail.bits_per_s * u64::from(self.rails.count())
-    }
-
-    /// Buffer of one VC of an input port that has `vcs` of them, in bytes.
-    pub fn buffer_of_vc(&self, vcs: u8) -> u32 {
-        self.buffer / u32::from(vcs)
-    }
-
-    /// Room that a packet takes at least in a buffer between routers: with bubble flow control that of the
-    /// largest one, otherwise 0.
-    pub fn slot(&self) -> u32 {
-        if self.routing.packets_per_vc() > 1 {
-            self.packet
-        } else {
-            0
-        }
-    }
-
-    /// How long a report takes from one router to another of its group: as long as a packet's head on a shortest
-    /// way inside the group, through idle routers.
-    pub fn report_delay(&self, from: RouterId, to: RouterId) -> Time {
-        let Shape::Groups(groups) = self.topology.shape() else {
-            unreachable!("only routers of groups tell each other of loads")
-        };
-        let (mut at, mut delay) = (from, Time::ZERO);
-        while at != to {
-            let port = groups.local_port(at, to, 0);
-            let class = self.topology.link_class(at, port);
-            delay = delay + self.links[usize::from(class.0)].latency + self.router_delay;
-            at = match self.topology.peer(at, port) {
-                Peer::Router(next, _) => next,
-                _ => unreachable!("local links join routers"),
-            };
-        }
-        delay
-    }
-
-    /// Least delay of anything that one router or host can do to another: the shortest cable.
-    pub fn lookahead(&self) -> Time {
-        self.links
-            .iter()
-            .map(|l| l.latency)
-            .min()
-            .expect("hosts have links")
-    }
-}
-
-impl Plane {
-    fn read(section: &Section) -> Result<Plane, config::Error> {
-        let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
-        let routing = routing::build(section.section("routing")?, topology.clone())?.into();
-        Ok(Plane { topology, routing })
-    }
-}
-
-impl LinkSetting {
-    fn new(bandwidth: Bandwidth, latency: Time) -> LinkSetting {
-        LinkSetting {
-            bandwidth,
-            rate: Rate::bits_per_s(bandwidth.bits_per_s),
-            latency,
-        }
-    }
-}
-
-/// `link` holds for all classes, `links.NAME` for one.
-fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
-    let default = LinkSetting::new(
-        Bandwidth {
-            bits_per_s: 100_000_000_000,
-        },
-        Time::from_ns(50),
-    );
-    let common = read_link(section.section("link")?, default)?;
-    let by_class = section.section("links")?;
-    let classes = topology.link_classes();
-    if let Some(unknown) = by_class
-        .keys()
-        .iter()
-        .find(|key| !classes.contains(&key.as_str()))
-    {
-        return Err(by_class.unknown_name(unknown, unknown, classes.iter().copied()));
-    }
-    classes
-        .iter()
-        .map(|class| read_link(by_class.section(class)?, common))
-        .collect()
-}
-
-fn read_link(section: &Section, default: LinkSetting) -> Result<LinkSetting, config::Error> {
-    let bandwidth = section.or("bandwidth", default.bandwidth)?;
-    let latency = section.or(
-        "latency",
-        Duration {
-            ps: default.latency.ps(),
-        },
-    )?;
-    if bandwidth.bits_per_s < Rate::MIN_BITS_PER_S {
-        return Err(section.error(
-            "bandwidth",
-            format!("{bandwidth} is too slow; expected at least 1 Mbps"),
-        ));
-    }
-    if bandwidth.bits_per_s > FASTEST_BITS_PER_S {
-        return Err(section.error(
-            "bandwidth",
-            format!("{bandwidth} is too fast; expected at most 1000 Tbps"),
-        ));
-    }
-    at_most(section, "latency", latency, LONGEST_DELAY)?;
-    if latency.ps == 0 {
-        return Err(section.error(
-            "latency",
-            "0 is no latency that a cable can have; expected at least \"1 ps\"",
-        ));
-    }
-    Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
 }

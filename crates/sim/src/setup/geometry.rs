@@ -3,7 +3,7 @@
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology, Tree};
 use workload::traffic::{Geometry, GridKind, RouterGrid};
 
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 use crate::setup::rails::Rails;
 
 /// A topology, or one of several planes of it. A host is where its first rail is. What the numbers of hosts have in

@@ -1,7 +1,7 @@
-//! Jobs: what runs on the network, on which hosts, and who sits on a host.
+//! Jobs: what runs on the network, and on which hosts.
 //!
-//! In which order a job takes hosts is said by its [placement](crate::setup::placement), and which rank sits on which
-//! of them by its [mapping](crate::setup::mapping).
+//! The [placement](crate::setup::placement) of a job decides in which order it takes hosts, and its
+//! [mapping](crate::setup::mapping) which rank runs on which of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +15,10 @@ use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext,
 use workload::{Interpreters, Workload};
 
 use crate::Error;
-use crate::setup::experiment::{Network, read_start};
 use crate::setup::geometry::HostGeometry;
+use crate::setup::limits::read_start;
 use crate::setup::mapping;
+use crate::setup::network::Network;
 use crate::setup::placement::{self, Order, Site};
 
 /// Most repetitions of a job: more would not end.
@@ -54,8 +55,8 @@ pub struct RankJob {
     pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// The place of each rank among the ranks of its host.
-    slots: Vec<u16>,
+    /// By rank: its slot on its host.
+    pub(super) slots: Vec<u16>,
 }
 
 /// Synthetic traffic between hosts.
@@ -69,7 +70,7 @@ pub struct TrafficJob {
     /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
     pub load: f64,
     /// Its hosts; none: all of them.
-    hosts: Option<Vec<HostId>>,
+    pub(super) hosts: Option<Vec<HostId>>,
     /// Number of its hosts.
     pub host_count: u32,
 }
@@ -118,12 +119,12 @@ impl RankJob {
             let message = format!("{} hosts are given for {ranks} ranks", hosts.len());
             return Err(mpi::ReplayError::Job(message));
         }
-        let mut seats: BTreeMap<HostId, u16> = BTreeMap::new();
+        let mut used: BTreeMap<HostId, u16> = BTreeMap::new();
         let mut slots = Vec::with_capacity(hosts.len());
         for host in &hosts {
-            let seat = seats.entry(*host).or_default();
-            slots.push(*seat);
-            *seat += 1;
+            let slot = used.entry(*host).or_default();
+            slots.push(*slot);
+            *slot += 1;
         }
         let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
         Ok(RankJob {
@@ -178,104 +179,6 @@ impl TrafficJob {
     pub fn shares(&self, source: u32, each: &mut dyn FnMut(HostId, f64)) {
         let each = &mut |to, share| each(self.host(to), share);
         self.pattern.shares(source, self.host_count, each);
-    }
-}
-
-/// Who sits on a host, looked up by host.
-pub struct HostOccupants {
-    /// First seat of each host, and the number of seats at the end.
-    first: Vec<u32>,
-    /// Job and rank of each seat.
-    seats: Vec<(u16, u32)>,
-    /// By job: the number of each host among the job's, for traffic on part of the hosts.
-    sources: Vec<Sources>,
-}
-
-enum Sources {
-    /// Not a traffic job.
-    None,
-    All,
-    /// By host; `u32::MAX`: not one of the job's.
-    Some(Vec<u32>),
-}
-
-impl HostOccupants {
-    /// Looks through all jobs.
-    pub fn new(jobs: &[Job], hosts: u32) -> HostOccupants {
-        let mut seats: Vec<(HostId, u16, u32)> = Vec::new();
-        let mut sources = Vec::new();
-        for (index, job) in jobs.iter().enumerate() {
-            match &job.kind {
-                JobKind::Ranks(ranks) => {
-                    sources.push(Sources::None);
-                    seats.extend(
-                        ranks
-                            .hosts
-                            .iter()
-                            .enumerate()
-                            .map(|(rank, host)| (*host, index as u16, rank as u32)),
-                    );
-                }
-                JobKind::Traffic(traffic) => sources.push(match &traffic.hosts {
-                    None => Sources::All,
-                    Some(members) => {
-                        let mut numbers = vec![u32::MAX; hosts as usize];
-                        for (number, host) in members.iter().enumerate() {
-                            numbers[host.0 as usize] = number as u32;
-                        }
-                        Sources::Some(numbers)
-                    }
-                }),
-            }
-        }
-        seats.sort_unstable();
-        assert!(
-            seats.windows(2).all(|s| s[0].0 != s[1].0 || s[0].1 == s[1].1),
-            "no two jobs share a host"
-        );
-        let first = (0..=hosts)
-            .map(|host| seats.partition_point(|s| s.0.0 < host) as u32)
-            .collect();
-        HostOccupants {
-            first,
-            seats: seats.into_iter().map(|(_, job, rank)| (job, rank)).collect(),
-            sources,
-        }
-    }
-
-    /// Job and rank of all who sit on a host.
-    pub fn ranks(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
-        let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
-        self.seats[from as usize..to as usize].iter().copied()
-    }
-
-    /// Hosts that somebody sits on.
-    pub fn hosts(&self) -> impl Iterator<Item = HostId> + '_ {
-        let taken = |window: &[u32]| window[0] != window[1];
-        (0..)
-            .map(HostId)
-            .zip(self.first.windows(2))
-            .filter_map(move |(host, window)| taken(window).then_some(host))
-    }
-
-    /// Job, and number of the host among the job's, of all traffic that a host makes.
-    pub fn sources(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
-        self.sources.iter().enumerate().filter_map(move |(job, sources)| {
-            let number = match sources {
-                Sources::None => return None,
-                Sources::All => host.0,
-                Sources::Some(numbers) => numbers[host.0 as usize],
-            };
-            (number != u32::MAX).then_some((job as u16, number))
-        })
-    }
-
-    /// The place of a rank among those of its host.
-    pub fn slot(&self, job: &Job, rank: u32) -> u16 {
-        match &job.kind {
-            JobKind::Ranks(ranks) => ranks.slots[rank as usize],
-            JobKind::Traffic(_) => unreachable!("only jobs with ranks have seats"),
-        }
     }
 }
 

@@ -15,8 +15,9 @@ use crate::collect::Series;
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
-use crate::setup::experiment::{CreditSetting, Experiment, Network};
+use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::Job;
+use crate::setup::network::Network;
 
 /// What a run observes while it goes on, and what it is asked for.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Experiment;
-use crate::setup::experiment::Network;
+use crate::setup::network::Network;
 
 const DRAGONFLY: &str = "kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 1, groups = 5";
 const FAT_TREE: &str = "kind = \"fat-tree\", radix = 4, levels = 3";

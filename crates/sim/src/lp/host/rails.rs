@@ -1,0 +1,488 @@
+//! Rails: the NIC of a host, with one port for each rail, and how messages are divided among the ports.
+
+use std::collections::BTreeMap;
+
+use des::{Context, Journal, Time};
+use fabric::{
+    LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker, NicWaitTrackerUndo, Outgoing,
+    Packet,
+};
+use serde::{Deserialize, Serialize};
+use topology::{HOST_LINK, HostId};
+
+use super::tracing::Tracer;
+use super::undo::{HostUndo, Injected, Notes};
+use crate::collect::{HostSeen, RailSeen};
+use crate::lp::counts::{AllCounts, JobCounts, counts_of};
+
+use crate::lp::net_event::NetEvent;
+use crate::lp::simulation::{Failure, Simulation};
+use crate::lp::wiring::LinkEnd;
+use crate::setup::rails::{Choice, MAX_RAILS};
+
+/// The NIC of a host: numbers, counts, divides and sends its messages.
+#[repr(C)]
+pub struct HostNic {
+    /// Number of the next message, modulo 2^32.
+    pub next_message: u32,
+    pub id: HostId,
+    /// `None` where the first is the only rail.
+    more: Option<Box<MoreRails>>,
+    /// `None` unless timelines or waits are collected.
+    pub tracer: Option<Box<Tracer>>,
+    first: Rail,
+    /// By job, in the order in which this host first met them: few, and searched from the front.
+    pub counts: AllCounts,
+}
+
+/// One port of the NIC.
+#[repr(C)]
+struct Rail {
+    injection: LinkEnd,
+    nic: Nic<Injected>,
+}
+
+/// State that only a host with several rails has.
+struct MoreRails {
+    /// All but the first.
+    others: Box<[Rail]>,
+    /// The rail that is next in round robin.
+    next: u8,
+    /// By message that is divided among rails and whose injection a rank awaits: rails that still send a part of it.
+    divided: BTreeMap<Injected, u8>,
+}
+
+/// The state of a NIC that changes, for checkpoints.
+#[derive(Serialize, Deserialize)]
+pub struct HostNicState {
+    /// By rail.
+    nics: Vec<NicState<Injected>>,
+    next: u8,
+    divided: BTreeMap<Injected, u8>,
+    next_message: u32,
+    counts: Vec<JobCounts>,
+    /// By rail; empty unless waits are collected.
+    wait_trackers: Vec<NicWaitTracker>,
+}
+
+/// Turns the outputs of a NIC port into events.
+pub struct NicLinkAdapter<'a, C> {
+    rail: u8,
+    link_end: LinkEnd,
+    counts: &'a mut AllCounts,
+    tracer: Option<&'a mut Tracer>,
+    simulation: &'a Simulation,
+    context: &'a mut C,
+}
+
+impl HostNic {
+    /// The NIC of a host before the run.
+    pub fn new(simulation: &Simulation, id: HostId) -> HostNic {
+        let rails = simulation.network.rails.count();
+        let more = (rails > 1).then(|| {
+            Box::new(MoreRails {
+                others: (1..rails).map(|rail| Rail::new(simulation, id, rail)).collect(),
+                next: 0,
+                divided: BTreeMap::new(),
+            })
+        });
+        HostNic {
+            next_message: 0,
+            id,
+            more,
+            tracer: Tracer::new(simulation).map(Box::new),
+            first: Rail::new(simulation, id, 0),
+            counts: AllCounts::new(),
+        }
+    }
+
+    /// Asks for the memory that the next packet will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.first.nic.prefetch();
+    }
+
+    /// Whether nothing is queued at its first port, and credits are there for the next packet.
+    #[inline]
+    pub fn is_clear(&self) -> bool {
+        self.first.nic.is_clear()
+    }
+
+    /// The NIC port of a rail, and the adapter for its outputs.
+    #[inline]
+    pub fn port<'a, C>(
+        &'a mut self,
+        simulation: &'a Simulation,
+        rail: u8,
+        context: &'a mut C,
+    ) -> (&'a mut Nic<Injected>, NicLinkAdapter<'a, C>) {
+        let port = match (rail, &mut self.more) {
+            (1.., Some(more)) => &mut more.others[usize::from(rail) - 1],
+            _ => &mut self.first,
+        };
+        let adapter = NicLinkAdapter {
+            rail,
+            link_end: port.injection,
+            counts: &mut self.counts,
+            tracer: self.tracer.as_deref_mut(),
+            simulation,
+            context,
+        };
+        (&mut port.nic, adapter)
+    }
+
+    /// Hands a message that is made at `created_at` to the NIC, its `destination` still the number of a host.
+    #[inline]
+    pub fn inject<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        created_at: Time,
+        message: Outgoing<Injected>,
+        context: &mut C,
+    ) {
+        if self.more.is_some() {
+            return self.deal_out(simulation, message, context);
+        }
+        // Hosts with one rail have the number of their end point.
+        let now = context.now();
+        let (nic, mut adapter) = self.port(simulation, 0, context);
+        adapter.take(now);
+        nic.send((now, created_at), &message, &mut adapter);
+    }
+
+    /// Gives each of several rails its part of a message.
+    // Out of the way of hosts with one rail.
+    #[inline(never)]
+    fn deal_out<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        message: Outgoing<Injected>,
+        context: &mut C,
+    ) {
+        let Some(more) = &mut self.more else { return };
+        let (network, now) = (&simulation.network, context.now());
+        let (rails, bytes) = (&network.rails, message.bytes);
+        let unit = rails.unit(bytes, network.packet);
+        let (mut shares, next_rail) = ([0; MAX_RAILS], more.next);
+        let shares = &mut shares[..rails.count() as usize];
+        let advanced = match rails.choice() {
+            Choice::RoundRobin => fabric::rails::in_turn(bytes, unit, usize::from(next_rail), shares),
+            Choice::LeastLoaded => {
+                let mut queued = [0; MAX_RAILS];
+                queued[0] = self.first.nic.backlog();
+                for (queued, rail) in queued[1..].iter_mut().zip(&more.others) {
+                    *queued = rail.nic.backlog();
+                }
+                let queued = &queued[..shares.len()];
+                fabric::rails::to_the_least_loaded(bytes, unit, usize::from(next_rail), queued, shares)
+            }
+            Choice::ByDestination => {
+                shares[rails.by_destination(self.id, message.destination) as usize] = bytes;
+                usize::from(next_rail)
+            }
+        };
+        if C::REVERSIBLE && advanced != usize::from(next_rail) {
+            context.undo(HostUndo::NextRail { before: next_rail }.into());
+        }
+        more.next = advanced as u8;
+        let parts = shares.iter().filter(|share| **share > 0).count() as u8;
+        if let Some(injected) = message.report
+            && parts > 1
+        {
+            more.note_divided(injected, parts, context);
+        }
+        let to = message.destination;
+        for (rail, bytes) in (0..).zip(&*shares).filter(|(_, bytes)| **bytes > 0) {
+            let part = Outgoing {
+                destination: rails.end_point(to, u32::from(rail)).0,
+                bytes: *bytes,
+                ..message
+            };
+            let (nic, mut adapter) = self.port(simulation, rail, context);
+            adapter.take(now);
+            nic.send((now, now), &part, &mut adapter);
+        }
+    }
+
+    /// A rail has sent its part of a message. Whether no other rail has a part left.
+    #[inline]
+    pub fn take_injection<C: Context<Simulation>>(
+        &mut self,
+        slot: u16,
+        request: u32,
+        context: &mut C,
+    ) -> bool {
+        let Some(more) = &mut self.more else { return true };
+        let message = Injected { slot, request };
+        let Some(left) = more.divided.get(&message) else {
+            return true;
+        };
+        let left = left - 1;
+        more.note_divided(message, left, context);
+        left == 0
+    }
+
+    /// Counts a message that this host sends.
+    pub fn count_message<C: Context<Simulation>>(
+        &mut self,
+        job: u16,
+        bytes: u64,
+        offered: bool,
+        context: &mut C,
+    ) {
+        let notes = &mut Notes(context);
+        counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
+    }
+
+    /// Undoes a step of the NIC port of a rail.
+    pub fn undo_port(&mut self, rail: u8, step: NicUndo<Injected>) {
+        match (rail, &mut self.more) {
+            (1.., Some(more)) => more.others[usize::from(rail) - 1].nic.undo(step),
+            _ => self.first.nic.undo(step),
+        }
+    }
+
+    /// Undoes an advance of round robin.
+    pub fn undo_next_rail(&mut self, before: u8) {
+        if let Some(more) = &mut self.more {
+            more.next = before;
+        }
+    }
+
+    /// Undoes a change of the number of rails that send a part of a message.
+    pub fn undo_divided(&mut self, message: Injected, before: u8) {
+        if let Some(more) = &mut self.more {
+            more.set_divided(message, before);
+        }
+    }
+
+    /// Undoes a step of the wait tracker of a rail.
+    pub fn undo_wait_tracker(&mut self, rail: u8, step: NicWaitTrackerUndo) {
+        let wait_trackers = self.tracer.as_mut().map(|tracer| &mut tracer.wait_trackers);
+        if let Some(wait_tracker) =
+            wait_trackers.and_then(|wait_trackers| wait_trackers.get_mut(usize::from(rail)))
+        {
+            wait_tracker.undo(step);
+        }
+    }
+
+    /// The state that changes.
+    pub fn state(&self) -> HostNicState {
+        let more = self.more.as_ref();
+        HostNicState {
+            nics: self.rails().map(|rail| rail.nic.state()).collect(),
+            next: more.map_or(0, |more| more.next),
+            divided: more.map_or(BTreeMap::new(), |more| more.divided.clone()),
+            next_message: self.next_message,
+            counts: self.counts.to_vec(),
+            wait_trackers: self.wait_trackers().to_vec(),
+        }
+    }
+
+    /// Replaces the state by a saved one.
+    ///
+    /// # Errors
+    /// The saved state is that of another host or experiment.
+    pub fn restore(&mut self, state: HostNicState) -> Result<(), String> {
+        if state.nics.len() != self.rails().count() || usize::from(state.next) >= state.nics.len() {
+            return Err("it has other rails".into());
+        }
+        let others = self.more.iter_mut().flat_map(|more| more.others.iter_mut());
+        for (rail, nic) in std::iter::once(&mut self.first).chain(others).zip(state.nics) {
+            rail.nic.restore(nic)?;
+        }
+        if let Some(more) = &mut self.more {
+            more.next = state.next;
+            more.divided = state.divided;
+            more.divided.retain(|_, left| *left > 0);
+        }
+        if state.wait_trackers.len() != self.wait_trackers().len() {
+            return Err("it has other wait trackers".into());
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.wait_trackers = state.wait_trackers.into();
+        }
+        self.next_message = state.next_message;
+        self.counts = state.counts.into();
+        Ok(())
+    }
+
+    fn wait_trackers(&self) -> &[NicWaitTracker] {
+        self.tracer.as_ref().map_or(&[], |tracer| &tracer.wait_trackers)
+    }
+
+    fn rails(&self) -> impl Iterator<Item = &Rail> {
+        let others = self.more.iter().flat_map(|more| more.others.iter());
+        std::iter::once(&self.first).chain(others)
+    }
+
+    fn rail(&self, rail: u32) -> &Rail {
+        match (rail, &self.more) {
+            (1.., Some(more)) => &more.others[rail as usize - 1],
+            _ => &self.first,
+        }
+    }
+
+    /// Credits of one rail, in bytes.
+    pub fn credits(&self, rail: u32) -> u32 {
+        self.rail(rail).nic.credits()
+    }
+
+    /// Use of the injection link of one rail.
+    pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
+        self.rail(rail).nic.used(end)
+    }
+
+    /// What is sampled of the host.
+    pub fn seen(&self) -> HostSeen<'_, impl Fn(u32, Time) -> RailSeen + use<'_>> {
+        let rail = |rail: u32, time| {
+            let nic = &self.rail(rail).nic;
+            RailSeen {
+                flow: nic.used(time).total,
+                backlog: nic.backlog(),
+                credits: nic.credits(),
+                is_active: nic.is_active(time),
+            }
+        };
+        HostSeen {
+            id: self.id,
+            rail,
+            rails: self.rails().count() as u32,
+            counts: &self.counts,
+        }
+    }
+}
+
+impl Rail {
+    fn new(simulation: &Simulation, host: HostId, rail: u32) -> Rail {
+        let network = &simulation.network;
+        Rail {
+            injection: simulation.numbering.injection(network, host, rail),
+            // All of the first VC: the only one that hosts inject into.
+            nic: Nic::new(
+                network.rails.end_point(host, rail).0,
+                network.links[usize::from(HOST_LINK.0)].rate,
+                network.packet,
+                network.buffer_of_vc(network.routing.vcs()),
+                simulation.warmup,
+            ),
+        }
+    }
+}
+
+impl MoreRails {
+    /// Notes how many rails still send a part of a message.
+    fn note_divided<C: Context<Simulation>>(&mut self, message: Injected, left: u8, context: &mut C) {
+        let before = self.set_divided(message, left);
+        if C::REVERSIBLE {
+            context.undo(HostUndo::Divided { message, before }.into());
+        }
+    }
+
+    /// Returns the number before.
+    fn set_divided(&mut self, message: Injected, left: u8) -> u8 {
+        let before = match left {
+            0 => self.divided.remove(&message),
+            _ => self.divided.insert(message, left),
+        };
+        before.unwrap_or(0)
+    }
+}
+
+/// Memory that the further rails of a host take, in bytes.
+pub fn bytes_of_more(rails: u32) -> u64 {
+    match rails {
+        1 => 0,
+        _ => (size_of::<MoreRails>() + (rails as usize - 1) * size_of::<Rail>()) as u64,
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn keep(&mut self, step: NicUndo<Injected>) {
+        let rail = self.rail;
+        self.context.undo(HostUndo::Nic { rail, step }.into());
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
+        let rail = self.rail;
+        self.context.undo(HostUndo::WaitTracker { rail, step }.into());
+    }
+}
+
+impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
+    /// The NIC is about to take a message.
+    #[inline]
+    fn take(&mut self, now: Time) {
+        if self.tracer.is_some() {
+            self.trace_taken(now);
+        }
+    }
+
+    #[inline(never)]
+    fn trace_taken(&mut self, now: Time) {
+        let Some(tracer) = self.tracer.take() else { return };
+        if let Some(wait_tracker) = tracer.wait_trackers.get_mut(usize::from(self.rail)) {
+            wait_tracker.taken(now, self);
+        }
+        self.tracer = Some(tracer);
+    }
+
+    #[inline(never)]
+    fn trace_departure(&mut self, packet: Packet, serialization: Time, last: bool) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.departed(self.rail, packet, serialization, last, self.context);
+        }
+    }
+}
+
+impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
+    #[inline]
+    fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
+        if self.tracer.is_some() {
+            self.trace_departure(packet, serialization, last);
+        }
+        let notes = &mut Notes(&mut *self.context);
+        counts_of(self.counts, packet.job, notes).injected(notes);
+        let event = NetEvent::PacketArrived {
+            port: self.link_end.port,
+            vc: 0,
+            packet,
+        };
+        self.context
+            .send(self.link_end.lp, wait + self.link_end.arrival, event);
+    }
+
+    #[inline]
+    fn sends_ahead(&self, start: Time) -> bool {
+        self.simulation.shortcuts.send_ahead.covers(start)
+    }
+
+    #[inline]
+    fn timer(&mut self, (): (), after: Time) {
+        let event = NetEvent::InjectionFree { rail: self.rail };
+        self.context.send(self.context.lp(), after, event);
+    }
+
+    fn injected(&mut self, report: Injected, after: Time) {
+        let Injected { slot, request } = report;
+        self.context.send(
+            self.context.lp(),
+            after,
+            NetEvent::MessageInjected { slot, request },
+        );
+    }
+
+    #[inline]
+    fn lacks_credits(&mut self) {
+        if self.simulation.shortcuts.credit_batching.is_on() {
+            self.context.fail(Failure::CreditsRanShort);
+        }
+    }
+}

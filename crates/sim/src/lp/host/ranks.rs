@@ -1,0 +1,411 @@
+//! Ranks: the MPI ranks of a host, what they send, and what is delivered to them.
+
+use des::{Context, Purpose, Time};
+use fabric::{Inbox, InboxState, Outgoing};
+use mpi::{Action, Message, Rank, RankState};
+use serde::{Deserialize, Serialize};
+
+use workload::{Operation, Program, TraceError};
+
+use super::rails::HostNic;
+use super::tracing::{trace_asked, trace_note};
+use super::undo::{HostUndo, Injected, Notes};
+use crate::Error;
+use crate::lp::counts::counts_of;
+use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::simulation::Simulation;
+use crate::lp::trace_record::{MessageKey, TraceRecord};
+use crate::setup::job::{JobKind, RankJob};
+
+/// The ranks of a host, and the inbox that gathers their messages.
+#[repr(C)]
+pub struct Ranks {
+    pub inbox: Inbox<Message>,
+    slots: Vec<RankSlot>,
+    /// Messages sent by its ranks less those received by them, modulo 2^32.
+    in_flight: u32,
+    /// Earliest time at which the NIC takes the next message of a rank.
+    next_handover: Time,
+    /// Kept for its memory; empty between events.
+    actions: Vec<Action>,
+}
+
+/// A rank on this host.
+pub struct RankSlot {
+    /// Job.
+    pub job: u16,
+    /// Rank in the job.
+    pub rank: u32,
+    /// `None` until the rank starts.
+    pub state: Option<Rank>,
+}
+
+/// The state of the ranks that changes, for checkpoints.
+#[derive(Serialize, Deserialize)]
+pub struct RanksState {
+    inbox: InboxState<Message>,
+    /// By slot; `None` until the rank starts.
+    slots: Vec<Option<RankState>>,
+    in_flight: u32,
+    next_handover: Time,
+}
+
+impl Ranks {
+    /// Ranks before the run, by job and rank.
+    pub fn new(ranks: impl Iterator<Item = (u16, u32)>) -> Ranks {
+        let slot = |(job, rank)| RankSlot {
+            job,
+            rank,
+            state: None,
+        };
+        Ranks {
+            inbox: Inbox::default(),
+            slots: ranks.map(slot).collect(),
+            in_flight: 0,
+            next_handover: Time::ZERO,
+            actions: Vec::new(),
+        }
+    }
+
+    /// By slot.
+    pub fn slots(&self) -> &[RankSlot] {
+        &self.slots
+    }
+
+    /// A message for one of its ranks is announced.
+    pub fn announced(
+        &mut self,
+        simulation: &Simulation,
+        (job, number): (u16, u32),
+        message: Message,
+        context: &mut impl Context<Simulation>,
+    ) {
+        let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
+            unreachable!("only ranks announce messages")
+        };
+        let source = ranks.hosts[message.from as usize];
+        let bytes = wire_bytes(&message, &ranks.mpi.settings);
+        self.inbox
+            .announced(source, number, bytes, message, &mut Notes(context));
+    }
+
+    /// A whole message has arrived for one of this host's ranks.
+    pub fn deliver<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        job: u16,
+        message: Message,
+        context: &mut C,
+    ) {
+        self.in_flight = self.in_flight.wrapping_sub(1);
+        if C::REVERSIBLE {
+            context.undo(HostUndo::MessageReceived.into());
+        }
+        if simulation.timeline {
+            let key = MessageKey::new(job, &message);
+            context.emit(Record::Trace(TraceRecord::Arrived { key }));
+        }
+        let now = context.now();
+        let of = &simulation.jobs[usize::from(job)];
+        if let JobKind::Ranks(ranks) = &of.kind {
+            let bytes = wire_bytes(&message, &ranks.mpi.settings);
+            let notes = &mut Notes(context);
+            counts_of(&mut nic.counts, job, notes).received(bytes, notes);
+        }
+        let slot = simulation.occupants.slot(of, message.to);
+        self.with_rank(nic, simulation, slot, context, |rank, actions| {
+            rank.arrived(now, message, actions)
+        });
+    }
+
+    /// Tells the termination detector which ranks are active, and how many messages are in flight.
+    pub fn report_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        let active = |rank_slot: &&RankSlot| {
+            let state = rank_slot.state.as_ref();
+            state.is_none_or(|rank| !rank.finished() && !rank.blocked())
+        };
+        let record = NetEvent::ProgressTold {
+            active: self.slots.iter().filter(active).count() as u32,
+            in_flight: self.in_flight,
+        };
+        context.send(
+            simulation.numbering.termination_detector(),
+            simulation.network.lookahead(),
+            record,
+        );
+    }
+
+    /// Starts a rank.
+    pub fn start_rank<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        slot: u16,
+        context: &mut C,
+    ) {
+        let rank_slot = &mut self.slots[usize::from(slot)];
+        let job = &simulation.jobs[usize::from(rank_slot.job)];
+        let JobKind::Ranks(ranks) = &job.kind else {
+            unreachable!("only jobs with ranks have rank slots")
+        };
+        match ranks.workload.program(rank_slot.rank) {
+            Ok(program) => {
+                let mut rank = Rank::new(ranks.mpi.clone(), rank_slot.rank, program);
+                rank.set_tracing(simulation.timeline);
+                rank_slot.state = Some(rank);
+            }
+            Err(error) => return context.fail(Error::from(error).into()),
+        }
+        if C::REVERSIBLE {
+            context.undo(HostUndo::Started { slot }.into());
+        }
+        let now = context.now();
+        self.with_rank(nic, simulation, slot, context, |rank, actions| {
+            rank.start(now, actions)
+        });
+    }
+
+    /// Resumes a rank, and executes the actions that it asks for.
+    pub fn with_rank<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        slot: u16,
+        context: &mut C,
+        step: impl FnOnce(&mut Rank, &mut Vec<Action>) -> Result<(), mpi::ReplayError>,
+    ) {
+        let rank_slot = &mut self.slots[usize::from(slot)];
+        let (job, rank) = (rank_slot.job, rank_slot.rank);
+        let Some(state) = &mut rank_slot.state else {
+            // A rank that could not start ends the run. All others have started before messages arrive.
+            return;
+        };
+        let mut actions = std::mem::take(&mut self.actions);
+        state.keep_changes(C::REVERSIBLE);
+        let done = step(state, &mut actions);
+        if C::REVERSIBLE
+            && let Some(changes) = state.take_changes()
+        {
+            context.undo(HostUndo::Rank { slot, changes }.into());
+        }
+        if let Err(source) = done {
+            let job = simulation.jobs[usize::from(job)].name.clone();
+            context.fail(Error::Replay { job, source }.into());
+        }
+        let mut asked = None;
+        for action in actions.drain(..) {
+            match action {
+                Action::Send(message) => {
+                    self.send(nic, simulation, (slot, job), message, asked.take(), context);
+                }
+                Action::ResumeAt(time) => {
+                    let delay = time - context.now();
+                    context.send(context.lp(), delay, NetEvent::RankResumed { slot });
+                }
+                Action::Finished => {
+                    context.emit(Record::RankDone { job, rank });
+                    let delay = simulation.network.lookahead();
+                    context.send(
+                        simulation.numbering.termination_detector(),
+                        delay,
+                        NetEvent::RankFinished,
+                    );
+                }
+                Action::Trace(note) => asked = trace_note(note, (job, rank), context).or(asked),
+            }
+        }
+        self.actions = actions;
+    }
+
+    /// Sends a rank's message: through the NIC after the gap, or through memory if its receiver is on this host.
+    /// `asked`: when the rank asked for it, and by which algorithm of a collective, if timelines are collected.
+    fn send<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        (slot, job): (u16, u16),
+        message: Message,
+        asked: Option<(Time, Option<u16>)>,
+        context: &mut C,
+    ) {
+        let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
+            unreachable!("only ranks send messages")
+        };
+        let destination = ranks.hosts[message.to as usize];
+        let bytes = wire_bytes(&message, &ranks.mpi.settings);
+        let offered = destination != nic.id && context.now() >= simulation.warmup;
+        nic.count_message(job, bytes, offered, context);
+        self.in_flight = self.in_flight.wrapping_add(1);
+        let (number, numbered) = (nic.next_message, destination != nic.id);
+        nic.next_message = number.wrapping_add(u32::from(numbered));
+        if C::REVERSIBLE {
+            context.undo(HostUndo::MessageSent { numbered }.into());
+        }
+        if simulation.timeline {
+            let number = numbered.then_some(number);
+            trace_asked(job, &message, number, asked, context);
+        }
+        let request = message.request;
+        if !numbered {
+            let delay = copy_time(simulation, bytes);
+            context.send(context.lp(), delay, NetEvent::MemoryDelivered { job, message });
+            if message.reports_injection() {
+                context.send(context.lp(), delay, NetEvent::MessageInjected { slot, request });
+            }
+            return;
+        }
+        let gap = ranks.mpi.settings.nic_gap;
+        if gap > Time::ZERO {
+            let (now, before) = (context.now(), self.next_handover);
+            let due = before.max(now);
+            self.next_handover = due.saturating_add(gap);
+            if C::REVERSIBLE {
+                context.undo(HostUndo::HandedOver { before }.into());
+            }
+            if due > now {
+                let event = NetEvent::MessageDue { job, number, message };
+                return context.send(context.lp(), due - now, event);
+            }
+        }
+        hand_over(nic, simulation, (slot, job), number, message, context);
+    }
+
+    /// Undoes the start of a rank.
+    pub fn undo_started(&mut self, slot: u16) {
+        self.slots[usize::from(slot)].state = None;
+    }
+
+    /// Undoes operations of a rank.
+    pub fn undo_rank(&mut self, slot: u16, changes: mpi::Changes) {
+        if let Some(rank) = &mut self.slots[usize::from(slot)].state {
+            rank.undo(changes);
+        }
+    }
+
+    /// Undoes that a message was sent.
+    pub fn undo_sent(&mut self) {
+        self.in_flight = self.in_flight.wrapping_sub(1);
+    }
+
+    /// Undoes that a message was received.
+    pub fn undo_received(&mut self) {
+        self.in_flight = self.in_flight.wrapping_add(1);
+    }
+
+    /// Undoes that a message was handed to the NIC.
+    pub fn undo_handed_over(&mut self, before: Time) {
+        self.next_handover = before;
+    }
+
+    /// The state that changes.
+    pub fn state(&self) -> RanksState {
+        let slots = self.slots.iter();
+        RanksState {
+            inbox: self.inbox.state(),
+            slots: slots
+                .map(|rank_slot| rank_slot.state.as_ref().map(Rank::state))
+                .collect(),
+            in_flight: self.in_flight,
+            next_handover: self.next_handover,
+        }
+    }
+
+    /// Replaces the state by a saved one.
+    ///
+    /// # Errors
+    /// The saved state is that of another host or experiment, or a trace has changed.
+    pub fn restore(
+        &mut self,
+        simulation: &Simulation,
+        state: RanksState,
+        purpose: Purpose,
+    ) -> Result<(), String> {
+        if state.slots.len() != self.slots.len() {
+            return Err("it has other ranks".into());
+        }
+        self.inbox.restore(state.inbox)?;
+        for (rank_slot, saved) in self.slots.iter_mut().zip(state.slots) {
+            rank_slot.state = saved
+                .map(|saved| restore_rank(simulation, rank_slot.job, rank_slot.rank, saved, purpose))
+                .transpose()?;
+        }
+        self.in_flight = state.in_flight;
+        self.next_handover = state.next_handover;
+        Ok(())
+    }
+}
+
+/// Hands the message of a rank, given by its slot on this host and its job, to the NIC.
+pub fn hand_over<C: Context<Simulation>>(
+    nic: &mut HostNic,
+    simulation: &Simulation,
+    (slot, job): (u16, u16),
+    number: u32,
+    message: Message,
+    context: &mut C,
+) {
+    let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
+        unreachable!("only ranks send messages")
+    };
+    let (destination, request) = (ranks.hosts[message.to as usize], message.request);
+    let outgoing = Outgoing {
+        destination,
+        number,
+        bytes: wire_bytes(&message, &ranks.mpi.settings),
+        job,
+        standalone: false,
+        report: message.reports_injection().then_some(Injected { slot, request }),
+    };
+    nic.inject(simulation, context.now(), outgoing, context);
+    let announced = NetEvent::MessageAnnounced { job, number, message };
+    // The lookahead is at most the latency of one link, and a packet crosses two.
+    context.send(
+        simulation.numbering.host(destination),
+        simulation.network.lookahead(),
+        announced,
+    );
+}
+
+/// Time of a copy through memory.
+fn copy_time(simulation: &Simulation, bytes: u64) -> Time {
+    let memory = simulation.network.memory;
+    // A copy can be longer than a packet: whole mebibytes, then the rest.
+    let mebibytes = memory.rate.serialization(1 << 20).ps() * (bytes >> 20);
+    memory.latency + Time(mebibytes) + memory.rate.serialization((bytes & 0xF_FFFF) as u32)
+}
+
+/// Bytes that the network carries for a message: at least one, so that it has a packet.
+fn wire_bytes(message: &Message, settings: &mpi::MpiSettings) -> u64 {
+    message.wire_bytes(settings).max(1)
+}
+
+fn restore_rank(
+    simulation: &Simulation,
+    job: u16,
+    rank: u32,
+    saved: RankState,
+    purpose: Purpose,
+) -> Result<Rank, String> {
+    let RankJob { workload, mpi, .. } = match &simulation.jobs[usize::from(job)].kind {
+        JobKind::Ranks(ranks) => ranks,
+        JobKind::Traffic(_) => unreachable!("only jobs with ranks have rank slots"),
+    };
+    let program: Box<dyn Program> = match purpose {
+        Purpose::GoOn => workload.program(rank).map_err(|error| error.to_string())?,
+        Purpose::Read => Box::new(Unread),
+    };
+    let rank = Rank::restore(mpi.clone(), rank, program, saved);
+    let mut rank = rank.map_err(|error| error.to_string())?;
+    rank.set_tracing(simulation.timeline);
+    Ok(rank)
+}
+
+/// Stands for a program of which no further operation is read.
+struct Unread;
+
+impl Program for Unread {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(Some(Operation::Compute { ps: 0, region: None }))
+    }
+}

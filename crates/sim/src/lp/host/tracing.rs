@@ -1,0 +1,152 @@
+//! Tracing: the records of a host about its ranks, its messages and the packets that wait in its NIC.
+
+use des::{Context, Journal, Time};
+use fabric::{NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
+use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
+
+use super::undo::HostUndo;
+use crate::lp::net_event::Record;
+use crate::lp::simulation::Simulation;
+use crate::lp::trace_record::{MessageKey, TraceRecord};
+
+/// Writes the trace records of a host.
+pub struct Tracer {
+    /// Whether it traces ranks and their messages.
+    timeline: bool,
+    /// By rail; empty unless waits are collected.
+    pub wait_trackers: Box<[NicWaitTracker]>,
+}
+
+/// Where the wait tracker of a NIC port writes while a packet departs.
+struct WaitSink<'a, C> {
+    rail: u8,
+    packet: Packet,
+    /// Records of the packet's wait so far.
+    record: u8,
+    context: &'a mut C,
+}
+
+impl Tracer {
+    /// `None` unless timelines or waits are collected.
+    pub fn new(simulation: &Simulation) -> Option<Tracer> {
+        let rails = if simulation.waits {
+            simulation.network.rails.count()
+        } else {
+            0
+        };
+        (simulation.timeline || simulation.waits).then(|| Tracer {
+            timeline: simulation.timeline,
+            wait_trackers: vec![NicWaitTracker::default(); rails as usize].into(),
+        })
+    }
+
+    /// A packet departs from the NIC port of a rail.
+    pub fn departed<C: Context<Simulation>>(
+        &mut self,
+        rail: u8,
+        packet: Packet,
+        serialization: Time,
+        last: bool,
+        context: &mut C,
+    ) {
+        let now = context.now();
+        if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
+            let mut sink = WaitSink {
+                rail,
+                packet,
+                record: 0,
+                context: &mut *context,
+            };
+            wait_tracker.departed(now, packet.job, serialization, last, &mut sink);
+        }
+        if self.timeline && last && !packet.standalone {
+            context.emit(Record::Trace(TraceRecord::Injected {
+                source: packet.source,
+                number: packet.message,
+                at: now + serialization,
+            }));
+        }
+    }
+}
+
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
+        let rail = self.rail;
+        self.context.undo(HostUndo::WaitTracker { rail, step }.into());
+    }
+}
+
+impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C> {
+    fn waited(&mut self, wait: Wait) {
+        let Packet {
+            job,
+            source,
+            message: number,
+            bytes,
+            ..
+        } = self.packet;
+        self.context.emit(Record::Trace(TraceRecord::Waited {
+            job,
+            source,
+            number,
+            lp: self.context.lp(),
+            port: u16::from(self.rail),
+            vc: 0,
+            bytes,
+            part: self.record,
+            wait,
+        }));
+        self.record = self.record.saturating_add(1);
+    }
+}
+
+/// Traces a message that a rank asks to send. An answer of its protocol is asked for now.
+pub fn trace_asked(
+    job: u16,
+    message: &Message,
+    number: Option<u32>,
+    asked: Option<(Time, Option<u16>)>,
+    context: &mut impl Context<Simulation>,
+) {
+    let (at, algorithm) = asked.unwrap_or((context.now(), None));
+    let key = MessageKey::new(job, message);
+    let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+    context.emit(Record::Trace(TraceRecord::Asked { key, number, at }));
+    context.emit(Record::Trace(TraceRecord::Described {
+        key,
+        bytes: message.bytes,
+        tag: of_program.then_some(message.tag),
+        algorithm,
+    }));
+}
+
+/// Traces what a rank did. When it asked for its next message, and by which algorithm of a collective, is returned.
+pub fn trace_note(
+    note: TraceEvent,
+    (job, rank): (u16, u32),
+    context: &mut impl Context<Simulation>,
+) -> Option<(Time, Option<u16>)> {
+    let record = match note {
+        TraceEvent::SendIssued { at, algorithm } => return Some((at, algorithm)),
+        TraceEvent::Activity {
+            what,
+            since,
+            until,
+            blocked,
+        } => TraceRecord::Did {
+            job,
+            rank,
+            since,
+            until,
+            what: what.into(),
+            blocked,
+        },
+        TraceEvent::ReceiveMatched(message) => TraceRecord::Matched {
+            key: MessageKey::new(job, &message),
+        },
+    };
+    context.emit(Record::Trace(record));
+    None
+}
