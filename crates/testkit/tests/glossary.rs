@@ -79,14 +79,21 @@ fn the_glossary_names_types_that_exist() {
         .flat_map(quoted)
         .filter(|name| !types.contains_key(*name))
         .collect();
-    assert!(missing.is_empty(), "docs/glossary.md names types that do not exist: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "docs/glossary.md names types that do not exist: {missing:?}"
+    );
 }
 
 #[test]
 fn a_type_name_means_one_thing() {
     let page = glossary();
-    let (_, shared) = page.split_once("## Names in several crates").expect("the section is there");
-    let allowed: BTreeSet<&str> = rows(shared).flat_map(|cells| quoted(cells[0]).collect::<Vec<_>>()).collect();
+    let (_, shared) = page
+        .split_once("## Names in several crates")
+        .expect("the section is there");
+    let allowed: BTreeSet<&str> = rows(shared)
+        .flat_map(|cells| quoted(cells[0]).collect::<Vec<_>>())
+        .collect();
     let types = types();
     let several = |name: &str| types.get(name).is_some_and(|crates| crates.len() > 1);
     let unexplained: Vec<_> = types
@@ -99,5 +106,8 @@ fn a_type_name_means_one_thing() {
          \"Names in several crates\": {unexplained:#?}"
     );
     let stale: Vec<_> = allowed.iter().filter(|name| !several(name)).collect();
-    assert!(stale.is_empty(), "docs/glossary.md explains names that one crate uses at most: {stale:?}");
+    assert!(
+        stale.is_empty(),
+        "docs/glossary.md explains names that one crate uses at most: {stale:?}"
+    );
 }

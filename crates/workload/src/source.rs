@@ -122,7 +122,7 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required("dumpi")?;
-    let clock = section.choice("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
+    let clock = section.choice_or("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
     let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
     let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
     if format.name != dumpi::FORMAT.name {

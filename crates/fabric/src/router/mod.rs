@@ -5,7 +5,10 @@ pub mod packet;
 #[cfg(test)]
 mod strategies;
 
+use config::Parameter;
 use routing::{Reports, Routing};
+
+use input_queued::Arbiter;
 
 /// What a router decides by where packets go: the routing, and what it has been told of loads elsewhere.
 #[derive(Clone, Copy)]
@@ -31,8 +34,8 @@ pub struct Model {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
 }
 
 /// All router models, in alphabetical order.
@@ -41,9 +44,10 @@ pub const MODELS: &[Model] = &[
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
-        parameters: &[(
+        parameters: &[Parameter::choice(
             "arbiter",
-            "how an output chooses among inputs: \"round-robin\" (default) or \"random\"",
+            &Arbiter::NAMES,
+            "how an output chooses among inputs",
         )],
     },
     Model {

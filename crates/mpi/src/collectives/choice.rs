@@ -7,7 +7,7 @@
 use std::array;
 use std::fmt;
 
-use config::{Bytes, Error, Parameter, Section, Value};
+use config::{Bytes, Error, Section, Setting, Value};
 use serde_json::{Map, Value as Json};
 use workload::{Call, Collective, Counts};
 
@@ -243,7 +243,7 @@ impl Algorithms {
     /// A name that is no algorithm of the collective, or rules of which none may hold.
     pub fn read(section: &Section) -> Result<Algorithms, Error> {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-        let table = section.choice("table", names[0], &names)?;
+        let table = section.choice_or("table", names[0], &names)?;
         let mut algorithms = Algorithms::table(
             TABLES
                 .iter()
@@ -335,7 +335,7 @@ impl Written {
     }
 }
 
-impl Parameter for Written {
+impl Setting for Written {
     const EXPECTED: &'static str =
         "the name of an algorithm, or a list of rules { below, ranks_below, power_of_two, algorithm }";
 

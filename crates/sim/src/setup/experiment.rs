@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bandwidth, Bytes, Duration, Section};
+use config::{Bandwidth, Bytes, Duration, Parameter, Section, Type};
 use des::{Executor, Optimism, Time};
 use fabric::Rate;
 use fabric::router::input_queued::Arbiter;
@@ -298,7 +298,7 @@ impl RunSetting {
         if let Some(until) = until {
             at_most(section, "until", until, LATEST)?;
         }
-        let executor = section.choice("executor", "conservative", &Executor::NAMES)?;
+        let executor = section.choice_or("executor", "conservative", &Executor::NAMES)?;
         let threads: u32 = section.or("threads", 1)?;
         if !(1..=1024).contains(&threads) {
             return Err(section.error(
@@ -320,7 +320,7 @@ impl RunSetting {
             threads: threads as usize,
             optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
-            credits: match section.choice("credits", "auto", &CreditSetting::NAMES)? {
+            credits: match section.choice_or("credits", "auto", &CreditSetting::NAMES)? {
                 "each" => CreditSetting::Each,
                 _ => CreditSetting::Auto,
             },
@@ -328,10 +328,27 @@ impl RunSetting {
     }
 }
 
+/// Parameters of the executor `optimistic`, the keys of `run.optimistic`.
+pub const OPTIMISTIC: &[Parameter] = &[
+    Parameter::integer("batch", 16, "events between two looks at the mail"),
+    Parameter::integer("gvt_interval", 64, "batches between two global virtual times"),
+    Parameter::computed(
+        "ahead",
+        Type::Time,
+        "found as it runs",
+        "how far beyond global virtual time",
+    ),
+    Parameter::size(
+        "memory",
+        "128 MiB",
+        "for events that are not yet certain, per thread",
+    ),
+];
+
 fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
-    let default = Optimism::default();
-    let positive = |key: &str, default: u32| -> Result<u32, config::Error> {
-        let value: u32 = section.or(key, default)?;
+    section.declare(OPTIMISTIC);
+    let positive = |key: &str| -> Result<u32, config::Error> {
+        let value: u32 = section.get(key)?;
         if value == 0 {
             return Err(section.error(key, "0 is out of range; expected 1 or more"));
         }
@@ -341,15 +358,10 @@ fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
     if let Some(ahead) = ahead {
         at_most(section, "ahead", ahead, LATEST)?;
     }
-    let memory = section.or(
-        "memory",
-        Bytes {
-            bytes: default.memory as u64,
-        },
-    )?;
+    let memory: Bytes = section.get("memory")?;
     Ok(Optimism {
-        batch: positive("batch", default.batch)?,
-        gvt_interval: positive("gvt_interval", default.gvt_interval)?,
+        batch: positive("batch")?,
+        gvt_interval: positive("gvt_interval")?,
         ahead: ahead.map(|ahead| Time(ahead.ps)),
         memory: usize::try_from(memory.bytes).unwrap_or(usize::MAX),
     })
@@ -504,10 +516,15 @@ impl Network {
 }
 
 fn read_model(router: &Section) -> Result<RouterModel, config::Error> {
-    let models: Vec<&str> = fabric::router::MODELS.iter().map(|m| m.name).collect();
-    match router.choice("model", "packet", &models)? {
+    let models = fabric::router::MODELS;
+    let names: Vec<&str> = models.iter().map(|m| m.name).collect();
+    let name = router.choice_or("model", "packet", &names)?;
+    for model in models.iter().filter(|model| model.name == name) {
+        router.declare(model.parameters);
+    }
+    match name {
         "input-queued" => {
-            let arbiter = router.choice("arbiter", Arbiter::NAMES[0], &Arbiter::NAMES)?;
+            let arbiter = router.choice("arbiter")?;
             Ok(RouterModel::InputQueued {
                 arbiter: Arbiter::named(arbiter).expect("one of the names"),
             })

@@ -14,7 +14,7 @@
 //! more than 1/(2 p) of the injection bandwidth gets through. All routers are divided into such rows, as far
 //! as they can, greedily and then by dividing rows anew; the few that remain send to each other in a circle.
 
-use config::Section;
+use config::{Parameter, Section};
 
 use super::adjacency::Adjacency;
 use super::pair::Pair;
@@ -24,9 +24,10 @@ use super::{Geometry, GridKind, Pattern, PatternKind, Place, dimension_complemen
 pub(super) const KIND: PatternKind = PatternKind {
     name: "adversarial",
     summary: "the worst case of the topology for minimal routing",
-    parameters: &[(
+    parameters: &[Parameter::integer(
         "offset",
-        "in networks with groups, and trees: how many groups further on (default: 1)",
+        1,
+        "in networks with groups, and trees: how many groups further on",
     )],
     example: "",
     build: |section, place| {
@@ -39,7 +40,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             }
             None if network.is_graph() => paired_flows(section, place, network),
             None => {
-                let offset = section.or("offset", 1)?;
+                let offset = section.get("offset")?;
                 let size = group_size(section, place)?;
                 let shift = Shift::new(section, "offset", offset, size, true, place.hosts)?;
                 if shift.is_within() {

@@ -8,6 +8,7 @@
 //! Weights divide what one source sends: each that has a row sends at the job's load, the others are silent.
 //! What a host sends to itself never enters the network: such rows are skipped.
 
+use config::{Parameter, Type};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,8 +18,9 @@ use super::{Pattern, PatternKind, Random};
 pub(super) const KIND: PatternKind = PatternKind {
     name: "matrix",
     summary: "shares of each source's messages by destination, from a CSV file",
-    parameters: &[(
+    parameters: &[Parameter::required(
         "file",
+        Type::Path,
         "rows source,destination,weight; relative to the experiment's file",
     )],
     example: "file = \"matrix.csv\"\n",
