@@ -118,7 +118,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             ),
             part(
                 "optimistic",
-                "ahead of what is certain, with rollback, on threads and processes (Time Warp)",
+                "ahead of what is certain, with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
                 crate::setup::experiment::OPTIMISTIC,
             ),
             part(
