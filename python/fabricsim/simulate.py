@@ -159,7 +159,8 @@ def list_parts(kind: str | None = None) -> Record | list[Record]:
     Returns
     -------
     list of Record, or Record of kind to list
-        Each part has ``name``, ``summary``, and ``parameters``: pairs of a name and its meaning.
+        Each part has ``name``, ``summary``, and ``parameters``, each with ``name``, ``type``, ``summary``, and
+        where it has them, ``choices`` and ``default``, or ``computed``, which says how the default is found.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def test_every_kind_of_parts_is_tested_here() -> None:
 
 @pytest.mark.parametrize("kind", BASES)
 def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> None:
-    registered = {part.name: {name for name, _ in part.parameters} for part in fabricsim.list_parts(kind)}
+    registered = {part.name: {parameter.name for parameter in part.parameters} for part in fabricsim.list_parts(kind)}
     typed = {
         name: set(part.parameters()) - COMMON.get(kind, set()) for name, part in BASES[kind].parts.items()
     }
@@ -79,6 +79,50 @@ def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> Non
         # A program is no trace.
         assert typed.pop("python") == {"ranks", "function", "arguments"}
     assert typed == registered
+
+
+def shown(parameter: Any) -> str | None:
+    """The default of a parameter as texts write it; None if it is no constant."""
+    default = parameter.get("default")
+    return str(default).lower() if isinstance(default, bool) else None if default is None else str(default)
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_types_and_defaults_of_fields_are_those_of_the_registry(kind: str) -> None:
+    for part in fabricsim.list_parts(kind):
+        cls = BASES[kind].parts[part.name]
+        hints = field_hints(cls)
+        needed = {field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING}
+        text = " ".join((inspect.getdoc(cls) or "").split())
+        for parameter in part.parameters:
+            name = f"{cls.__name__}.{parameter.name}"
+            required = "default" not in parameter and "computed" not in parameter
+            assert (parameter.name in needed) == required, name
+            assert values(hints[parameter.name]) == set(parameter.get("choices", ())), name
+            written = re.search(rf" {parameter.name} : .*?(?= \w+ : |$)", text)
+            assert written, name
+            default = re.search(r"\(default: ([^)]*)\)\.$", written[0])
+            if shown(parameter) is not None:
+                assert default and default[1].strip('"') == shown(parameter), name
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not here")
+@pytest.mark.parametrize("kind", BASES)
+def test_the_defaults_of_the_page_are_those_of_the_registry(kind: str) -> None:
+    parts = {part.name: {p.name: p for p in part.parameters} for part in fabricsim.list_parts(kind)}
+    here: list[str] = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| **"):
+            here = [name for name in re.findall(r"`([\w-]+)`", cells[0]) if name in parts]
+        elif not line.startswith("| `"):
+            here = []
+        elif len(cells) > 2:
+            key = cells[0].strip("`").rpartition(".")[2]
+            # A row with the defaults of several parts has them in words.
+            for name in here if "(" not in cells[2] else []:
+                if key in parts[name] and shown(parts[name][key]) is not None:
+                    assert cells[2].strip('`"') == shown(parts[name][key]), f"{name}: {key}"
 
 
 @pytest.mark.parametrize("kind", BASES)
@@ -100,12 +144,14 @@ def test_names_without_a_class_are_those_of_the_registries() -> None:
         simple = {part.name for part in fabricsim.list_parts(kind) if not part.parameters}
         assert simple <= values(field_hints(experiment.Job)[hint]) <= names(kind)
     parameters = {
-        parameter for part in fabricsim.list_parts("router-models") for parameter, _ in part.parameters
+        parameter.name
+        for part in fabricsim.list_parts("router-models")
+        for parameter in part.parameters
     }
     assert parameters <= set(field_hints(experiment.Router))
     for executor in fabricsim.list_parts("executors"):
-        for parameter, _ in executor.parameters:
-            assert parameter.removeprefix("optimistic.") in field_hints(experiment.Optimistic)
+        for parameter in executor.parameters:
+            assert parameter.name in field_hints(experiment.Optimistic)
 
 
 def test_every_algorithm_of_a_collective_is_a_name_of_its_field() -> None:

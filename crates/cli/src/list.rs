@@ -27,8 +27,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
         let width = parts.iter().map(|p| p.name.len()).max().unwrap_or(0);
         for part in parts {
             print(format!("  {:width$}  {}", part.name, part.summary));
-            for (name, help) in &part.parameters {
-                print(format!("  {:width$}    {name}: {help}", ""));
+            for parameter in part.parameters {
+                print(format!("  {:width$}    {parameter}", ""));
+            }
+            for (collective, rules) in &part.rules {
+                print(format!("  {:width$}    {collective}: {rules}", ""));
             }
         }
     }

@@ -7,9 +7,11 @@
 //! This crate knows no key, no network and no simulation.
 
 mod error;
+mod parameter;
 mod quantity;
 mod section;
 
 pub use error::{Error, Location, nearest};
+pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration};
-pub use section::{NameOrSome, OneOrEach, Parameter, Section, Value};
+pub use section::{NameOrSome, OneOrEach, Section, Setting, Value};

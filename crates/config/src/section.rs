@@ -12,6 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Location, nearest};
+use crate::parameter::{DefaultValue, Parameter};
 use crate::quantity::{Bandwidth, Bytes, Duration};
 
 /// A setting as written.
@@ -49,7 +50,7 @@ impl Value {
 }
 
 /// A type that a setting can have.
-pub trait Parameter: Sized {
+pub trait Setting: Sized {
     /// What a message says was expected, for example `a whole number`.
     const EXPECTED: &'static str;
     /// Reads the value; the error says what is wrong with it.
@@ -58,13 +59,13 @@ pub trait Parameter: Sized {
     fn show(&self) -> Json;
 }
 
-fn unexpected<T: Parameter>(value: &Value) -> String {
+fn unexpected<T: Setting>(value: &Value) -> String {
     format!("{} is not {}", value.quoted(), T::EXPECTED)
 }
 
 macro_rules! whole_number {
     ($($type:ty),*) => {$(
-        impl Parameter for $type {
+        impl Setting for $type {
             const EXPECTED: &'static str = "a whole number";
             fn read(value: &Value) -> Result<Self, String> {
                 let Value::Integer(i) = value else { return Err(unexpected::<Self>(value)) };
@@ -80,7 +81,7 @@ macro_rules! whole_number {
 }
 whole_number!(u8, u16, u32, u64, i32, i64);
 
-impl Parameter for f64 {
+impl Setting for f64 {
     const EXPECTED: &'static str = "a number";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -94,7 +95,7 @@ impl Parameter for f64 {
     }
 }
 
-impl Parameter for bool {
+impl Setting for bool {
     const EXPECTED: &'static str = "true or false";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -107,7 +108,7 @@ impl Parameter for bool {
     }
 }
 
-impl Parameter for String {
+impl Setting for String {
     const EXPECTED: &'static str = "a string in quotes";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -120,7 +121,7 @@ impl Parameter for String {
     }
 }
 
-impl<T: Parameter> Parameter for Vec<T> {
+impl<T: Setting> Setting for Vec<T> {
     const EXPECTED: &'static str = "a list in brackets";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -146,7 +147,7 @@ pub enum OneOrEach {
     Each(Vec<u32>),
 }
 
-impl Parameter for OneOrEach {
+impl Setting for OneOrEach {
     const EXPECTED: &'static str = "a whole number or a list of whole numbers";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -172,7 +173,7 @@ pub enum NameOrSome {
     Some(Vec<u32>),
 }
 
-impl Parameter for NameOrSome {
+impl Setting for NameOrSome {
     const EXPECTED: &'static str = "a string in quotes or a list of whole numbers";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
@@ -191,7 +192,7 @@ impl Parameter for NameOrSome {
 
 macro_rules! quantity {
     ($($type:ty),*) => {$(
-        impl Parameter for $type {
+        impl Setting for $type {
             const EXPECTED: &'static str = <$type>::EXPECTED;
             fn read(value: &Value) -> Result<Self, String> {
                 match value {
@@ -229,6 +230,8 @@ pub struct Section {
     entries: BTreeMap<String, Entry>,
     /// Keys that some part asked for, in the order of asking, with the value that holds (null: none).
     asked: RefCell<Map<String, Json>>,
+    /// Parameters of the parts that read this table, the latest part last.
+    declared: RefCell<Vec<&'static [Parameter]>>,
     /// Stands in for tables that the file leaves out.
     absent: FrozenBTreeMap<String, Box<Section>>,
 }
@@ -282,6 +285,7 @@ impl Section {
             folder,
             entries: BTreeMap::new(),
             asked: RefCell::default(),
+            declared: RefCell::default(),
             absent: FrozenBTreeMap::default(),
         }
     }
@@ -403,7 +407,7 @@ impl Section {
     ///
     /// # Errors
     /// The value is not a `T`.
-    pub fn optional<T: Parameter>(&self, key: &str) -> Result<Option<T>, Error> {
+    pub fn optional<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
         let Some(entry) = self.entries.get(key) else {
             self.note(key, Json::Null);
             return Ok(None);
@@ -413,11 +417,49 @@ impl Section {
         Ok(Some(value))
     }
 
+    /// Makes known the parameters of a part that is about to read this table with [`get`](Section::get) and
+    /// [`choice`](Section::choice). Of two with the same name, the latest counts.
+    pub fn declare(&self, parameters: &'static [Parameter]) -> &Section {
+        self.declared.borrow_mut().push(parameters);
+        self
+    }
+
+    /// The declared parameter `key`.
+    ///
+    /// # Panics
+    /// No part declared it.
+    fn declared(&self, key: &str) -> Parameter {
+        let declared = self.declared.borrow();
+        let mut all = declared.iter().rev().copied().flatten();
+        *all.find(|parameter| parameter.name == key)
+            .unwrap_or_else(|| panic!("{}: not a declared parameter", self.full(key)))
+    }
+
+    /// The value of the declared parameter `key`, or its default.
+    ///
+    /// # Errors
+    /// It is required and missing, or the value is not a `T`.
+    ///
+    /// # Panics
+    /// No part [declared](Section::declare) it, or its default is computed or no `T`.
+    pub fn get<T: Setting>(&self, key: &str) -> Result<T, Error> {
+        match self.declared(key).default {
+            DefaultValue::Required => self.required(key),
+            default => {
+                let value = default.value().map(|value| T::read(&value));
+                let Some(Ok(value)) = value else {
+                    panic!("{}: its default is not {}", self.full(key), T::EXPECTED)
+                };
+                self.or(key, value)
+            }
+        }
+    }
+
     /// The value of `key`, or `default`.
     ///
     /// # Errors
     /// The value is not a `T`.
-    pub fn or<T: Parameter>(&self, key: &str, default: T) -> Result<T, Error> {
+    pub fn or<T: Setting>(&self, key: &str, default: T) -> Result<T, Error> {
         let value = self.optional(key)?.unwrap_or(default);
         self.note(key, value.show());
         Ok(value)
@@ -427,7 +469,7 @@ impl Section {
     ///
     /// # Errors
     /// It is missing, or not a `T`.
-    pub fn required<T: Parameter>(&self, key: &str) -> Result<T, Error> {
+    pub fn required<T: Setting>(&self, key: &str) -> Result<T, Error> {
         self.optional(key)?.ok_or_else(|| {
             let written: Vec<&str> = self.entries.keys().map(String::as_str).collect();
             let guess = match nearest(key, written.iter().copied()) {
@@ -451,11 +493,36 @@ impl Section {
         Ok(path.map(|path| self.folder.join(path)))
     }
 
+    /// The choice that the declared parameter `key` gives, or its default.
+    ///
+    /// # Errors
+    /// Not a string, or not one of the choices; the nearest is suggested.
+    ///
+    /// # Panics
+    /// No part [declared](Section::declare) it with choices and a default.
+    pub fn choice(&self, key: &str) -> Result<&'static str, Error> {
+        self.choice_of(key, self.declared(key).kind.choices().unwrap_or_default())
+    }
+
+    /// As [`choice`](Section::choice), where only some of the choices are possible.
+    ///
+    /// # Errors
+    /// Not a string, or not one of the names; the nearest is suggested.
+    ///
+    /// # Panics
+    /// No part [declared](Section::declare) it with a default.
+    pub fn choice_of(&self, key: &str, names: &'static [&'static str]) -> Result<&'static str, Error> {
+        match self.declared(key).default {
+            DefaultValue::Text(default) => self.choice_or(key, default, names),
+            _ => panic!("{}: its default is not a text", self.full(key)),
+        }
+    }
+
     /// One of a fixed set of names, or `default`.
     ///
     /// # Errors
     /// Not a string, or not one of the names; the nearest is suggested.
-    pub fn choice<'n>(&self, key: &str, default: &'n str, names: &[&'n str]) -> Result<&'n str, Error> {
+    pub fn choice_or<'n>(&self, key: &str, default: &'n str, names: &[&'n str]) -> Result<&'n str, Error> {
         let name = self.or(key, default.to_string())?;
         match names.iter().find(|n| **n == name) {
             Some(name) => Ok(name),

@@ -1,6 +1,6 @@
 //! Scaling of recorded computation.
 
-use config::{Duration, Error, Section};
+use config::{Duration, Error, Parameter, Section, Type};
 use des::Time;
 use workload::Region;
 
@@ -28,17 +28,14 @@ impl Default for RegionTime {
 }
 
 impl ComputeRule {
-    /// Names and meaning of the keys of the table `compute` of a job, for help and documentation.
-    pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
-        ("scale", "factor on every computation; default 1.0"),
-        (
+    /// Keys of the table `compute` of a job, beside the table `regions`.
+    pub const PARAMETERS: &'static [Parameter] = &[
+        Parameter::number("scale", 1.0, "factor on every computation"),
+        Parameter::computed(
             "each",
-            "a time such as \"10 us\" that every computation takes, instead of scale",
-        ),
-        (
-            "regions",
-            "table: factor or time for the parts of the code that the workload tells apart, for example \
-             \"PairLJCut::compute\" = 0.25",
+            Type::Time,
+            "none",
+            "time of every computation, instead of scale",
         ),
     ];
 
@@ -84,7 +81,7 @@ impl ComputeRule {
                 _ => Err(job.error("compute", format!("unknown name '{text}'{expected}"))),
             };
         }
-        let table = job.section("compute")?;
+        let table = job.section("compute")?.declare(ComputeRule::PARAMETERS);
         let each: Option<Duration> = table.optional("each")?;
         let mut rule = match each {
             Some(_) if table.has("scale") => {
@@ -92,7 +89,7 @@ impl ComputeRule {
             }
             Some(each) => ComputeRule::each(Time(each.ps)),
             None => {
-                let factor = table.or("scale", 1.0)?;
+                let factor = table.get("scale")?;
                 ComputeRule::scaled(factor).map_err(|message| table.error("scale", message))?
             }
         };

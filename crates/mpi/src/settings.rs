@@ -1,6 +1,6 @@
 //! Parameters of the MPI layer.
 
-use config::{Bytes, Duration, Error, Section};
+use config::{Bytes, Duration, Error, Parameter, Section};
 use des::Time;
 
 use crate::{AlgorithmSelection, ComputeRule, presets};
@@ -50,48 +50,45 @@ impl Default for MpiSettings {
 }
 
 impl MpiSettings {
-    /// Names and meaning of the keys that [`MpiSettings::read`] knows, for help and documentation.
-    pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
-        (
+    /// Keys of `[mpi]`, beside the table `collectives`, with the defaults of the preset `none`.
+    pub const PARAMETERS: &'static [Parameter] = &[
+        Parameter::text(
             "preset",
-            "default of the keys that are not given, by name (fabricsim list mpi-presets); default none",
+            "none",
+            "name of the defaults (fabricsim list mpi-presets)",
         ),
-        (
+        Parameter::size(
             "eager_threshold",
-            "largest message that is sent without asking first; default 8 KiB",
+            "8 KiB",
+            "largest message that is sent without asking first",
         ),
-        (
+        Parameter::size(
             "copy_threshold",
-            "largest message beyond the eager threshold whose sender copies it and goes on; default 0 B: none",
+            "0 B",
+            "largest message beyond the eager threshold whose sender copies it and goes on",
         ),
-        (
-            "send_overhead",
-            "CPU time of the sender per message; default 300 ns",
-        ),
-        (
+        Parameter::time("send_overhead", "300 ns", "CPU time of the sender per message"),
+        Parameter::time(
             "receive_overhead",
-            "CPU time of the receiver per message; default 300 ns",
+            "300 ns",
+            "CPU time of the receiver per message",
         ),
-        (
+        Parameter::time(
             "matching_overhead",
-            "CPU time per entry of a matching queue that is looked at; default 0 ps",
+            "0 ps",
+            "CPU time per entry of a matching queue that is looked at",
         ),
-        (
+        Parameter::time(
             "nic_gap",
-            "least time between two messages that a host hands to its NIC (LogP's g); default 0 ps",
+            "0 ps",
+            "least time between two messages that a host hands to its NIC (LogP's g)",
         ),
-        (
+        Parameter::size(
             "control_size",
-            "size on the wire of a request to send, clear to send, acknowledgement or request of a get; default 64 B",
+            "64 B",
+            "size on the wire of a request to send, clear to send, acknowledgement or request of a get",
         ),
-        (
-            "header_size",
-            "bytes on the wire on top of each payload; default 32 B",
-        ),
-        (
-            "collectives",
-            "table: algorithm of each collective, for example allreduce = \"ring\", or rules by size; default: table = \"thakur-2005\"",
-        ),
+        Parameter::size("header_size", "32 B", "bytes on the wire on top of each payload"),
     ];
 
     /// Reads the keys of `[mpi]` and `[mpi.collectives]`. `compute` belongs to the job, see
@@ -169,8 +166,11 @@ mod tests {
         let shown = section.finish().unwrap();
         assert_eq!(shown["mpi"]["eager_threshold"], "8 KiB");
         assert_eq!(shown["mpi"]["collectives"]["barrier"], "dissemination");
-        for (key, _) in MpiSettings::PARAMETERS {
-            assert!(!shown["mpi"][key].is_null(), "{key}");
+        let none = Section::empty("mpi");
+        MpiSettings::read(&none).unwrap();
+        let shown = none.finish().unwrap();
+        for key in MpiSettings::PARAMETERS {
+            assert_eq!(shown[key.name], key.default.to_json(), "{}", key.name);
         }
     }
 }

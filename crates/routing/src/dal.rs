@@ -18,6 +18,7 @@
 //!
 //! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
+use config::Parameter;
 use std::sync::Arc;
 
 use topology::{Port, Shape, Topology};
@@ -33,9 +34,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     works_on: "hyperx",
     summary: "dimensions in any order, in each straight or by one detour, by load, with an escape (Ahn et al. 2009)",
     parameters: &[
-        (
+        Parameter::integer(
             "adaptive_vcs",
-            "VCs on which any dimension and detour may be taken (default: 1)",
+            1,
+            "VCs on which any dimension and detour may be taken",
         ),
         BIAS,
     ],

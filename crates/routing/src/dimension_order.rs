@@ -25,7 +25,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Cartesian, HostId, HyperX, RouterId, Shape, Topology, pick};
 
 use crate::fixed::Fixed;
@@ -35,9 +35,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
     works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, the shorter way round (Dally and Seitz 1987)",
-    parameters: &[(
+    parameters: &[Parameter::choice(
         "deadlock",
-        "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
+        &["dateline", "bubble"],
+        "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC)",
     )],
     routes: |shape| match shape {
         Shape::Cartesian(_) | Shape::HyperX(_) => true,
@@ -70,7 +71,7 @@ pub(crate) enum Rings {
 impl Rings {
     /// Reads a parameter with the value `dateline` or `bubble`.
     pub(crate) fn read(section: &Section, key: &str, topology: &dyn Topology) -> Result<Rings, Error> {
-        let name = section.choice(key, "dateline", &["dateline", "bubble"])?;
+        let name = section.choice(key)?;
         let wraps = matches!(topology.shape(), Shape::Cartesian(grid) if grid.wraps());
         match (name, wraps) {
             ("dateline", true) => Ok(Rings::Dateline),

@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use config::{Bytes, Error, Section};
+use config::{Bytes, Error, Parameter, Section};
 use topology::{Shape, Topology};
 
 use crate::choice::Choice;
@@ -39,13 +39,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 /// The parameter of both algorithms that take detours in a HyperX.
-pub(crate) const BIAS: (&str, &str) = (
+pub(crate) const BIAS: Parameter = Parameter::size(
     "bias",
-    "bytes by which the way without a detour may cost more (default: 7680 B, thirty packets of 256 B)",
+    "7680 B",
+    "bytes by which the way without a detour may cost more; thirty packets of 256 B",
 );
 
 pub(crate) fn read_bias(section: &Section) -> Result<u64, Error> {
-    Ok(section.or("bias", Bytes { bytes: 7680 })?.bytes)
+    Ok(section.get::<Bytes>("bias")?.bytes)
 }
 
 /// The cost of a link, for `doal` and `dal`.

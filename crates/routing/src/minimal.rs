@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Graph, Groups, HostId, Onward, Port, RouterId, Topology};
 
 use crate::fixed::Fixed;
@@ -35,18 +35,19 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
     works_on: segments::WORKS_ON,
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
-    parameters: &[(
+    parameters: &[Parameter::choice(
         "paths",
-        "which of several shortest paths: hashed, by source and destination, or, where there are no groups, adaptive, \
-         by load (default: hashed)",
+        &["hashed", "adaptive"],
+        "which of several shortest paths: hashed, by source and destination, or, where there are no \
+             groups, adaptive, by load",
     )],
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
         if is_groups(&topology.shape()) {
-            section.choice("paths", "hashed", &["hashed"])?;
+            section.choice_of("paths", &["hashed"])?;
             return Ok(compiled(&*topology, AnyMinimal));
         }
-        let adaptive = section.choice("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
+        let adaptive = section.choice("paths")? == "adaptive";
         let (graph, vcs) = counted_links(section, topology)?;
         Ok(match adaptive {
             true => Box::new(LeastLoaded { graph, vcs }),

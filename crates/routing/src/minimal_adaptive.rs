@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Port, Shape, Topology};
 
 use crate::choice::{Choice, kept};
@@ -34,13 +34,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     works_on: "torus, mesh, hyperx",
     summary: "any shortest path by load, with an escape in dimension order (Duato 1996; Blue Gene/L)",
     parameters: &[
-        (
-            "adaptive_vcs",
-            "VCs on which any shortest path may be taken (default: 1)",
-        ),
-        (
+        Parameter::integer("adaptive_vcs", 1, "VCs on which any shortest path may be taken"),
+        Parameter::choice(
             "escape",
-            "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline)",
+            &["dateline", "bubble"],
+            "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC)",
         ),
     ],
     routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
@@ -66,7 +64,7 @@ pub(crate) struct Vcs {
 
 impl Vcs {
     pub(crate) fn read(section: &Section, escape: u8) -> Result<Vcs, Error> {
-        let adaptive: u8 = section.or("adaptive_vcs", 1)?;
+        let adaptive: u8 = section.get("adaptive_vcs")?;
         let most = u8::MAX - escape;
         if !(1..=most).contains(&adaptive) {
             let text = format!("{adaptive} is out of range; expected 1 to {most}");

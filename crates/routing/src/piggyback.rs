@@ -13,7 +13,7 @@
 //! taken. In the opposite case the minimal path is taken. Otherwise the decision is that of `ugal`, by the loads of
 //! the source router's own ports.
 
-use config::Bytes;
+use config::{Bytes, Parameter};
 
 use crate::Algorithm;
 use crate::registry::is_groups;
@@ -30,17 +30,18 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         PARAMETERS[2],
         PARAMETERS[3],
         PARAMETERS[4],
-        (
+        Parameter::size(
             "threshold",
-            "bytes above twice the mean of its router's links from which on a link is congested (default: 1280 B, \
-             five packets of 256 B)",
+            "1280 B",
+            "bytes above twice the mean of its router's links from which on a link is congested (five \
+             packets of 256 B)",
         ),
         PERIOD,
     ],
     routes: is_groups,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;
-        let threshold = section.or("threshold", Bytes { bytes: 1280 })?.bytes;
+        let threshold = section.get::<Bytes>("threshold")?.bytes;
         let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
         segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },

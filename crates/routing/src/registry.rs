@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Shape, Topology};
 
 use crate::{
@@ -18,8 +18,8 @@ pub struct Algorithm {
     pub works_on: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
     /// Whether it can route topologies of this shape.
     pub routes: fn(&Shape<'_>) -> bool,
     /// Reads the parameters, for a topology of a shape that the algorithm routes.
@@ -73,7 +73,7 @@ pub fn build(section: &Section, topology: Arc<dyn Topology>) -> Result<Box<dyn R
             ),
         ));
     }
-    (algorithm.build)(section, topology)
+    (algorithm.build)(section.declare(algorithm.parameters), topology)
 }
 
 pub(crate) fn is_groups(shape: &Shape<'_>) -> bool {

@@ -22,7 +22,7 @@
 //! Packets without an intermediate place are routed minimally: those that stay in a group, and all packets if there
 //! are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
 
-use config::{Bytes, Duration, Error, Section};
+use config::{Bytes, Duration, Error, Parameter, Section, Type};
 use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
@@ -39,7 +39,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     routes: segments::routes,
     build: |section, topology| {
         let mut rule = UgalRule::read(section, &*topology)?;
-        let information = section.choice("information", "router", &["router", "group"])?;
+        let information = section.choice("information")?;
         let period = read_period(section)?;
         if information == "group" {
             if !is_groups(&topology.shape()) {
@@ -52,29 +52,31 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
 };
 
-const PARAMETERS_AND_INFORMATION: &[(&str, &str)] = &[
+const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
     PARAMETERS[0],
     PARAMETERS[1],
     PARAMETERS[2],
     PARAMETERS[3],
     PARAMETERS[4],
-    (
+    Parameter::choice(
         "information",
-        "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links \
-         that leave it, too (UGAL-G) (default: router)",
+        &["router", "group"],
+        "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, \
+             of all links that leave it, too (UGAL-G)",
     ),
     PERIOD,
 ];
 
 /// The parameter of algorithms with load reports.
-pub(crate) const PERIOD: (&str, &str) = (
+pub(crate) const PERIOD: Parameter = Parameter::time(
     "period",
-    "time between two reports of a router to its group, where loads are told (default: 100 ns)",
+    "100 ns",
+    "time between two reports of a router to its group, where loads are told",
 );
 
 /// The time between two reports, in ps.
 pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
-    let period = section.or("period", Duration { ps: 100_000 })?;
+    let period = section.get::<Duration>("period")?;
     match period.ps {
         0 => Err(section.error("period", "0 is no interval; expected a time such as \"100 ns\"")),
         ps => Ok(ps),
@@ -82,26 +84,30 @@ pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
 }
 
 /// Parameters of a decision between the minimal path and others.
-pub(crate) const PARAMETERS: &[(&str, &str)] = &[
-    (
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter::computed(
         "bias",
-        "bytes by which the minimal path's port may be more loaded (default: in networks of groups 7680 B, thirty \
-         packets of 256 B; elsewhere 0 B)",
+        Type::Size,
+        "7680 B, thirty packets of 256 B, in networks of groups; elsewhere 0 B",
+        "bytes by which the minimal path's port may be more loaded",
     ),
-    (
+    Parameter::computed(
         "weight",
-        "factor on the cost of the non-minimal path before the comparison (default: in networks of groups 2, \
-         elsewhere 1)",
+        Type::Integer,
+        "2 in networks of groups; elsewhere 1",
+        "factor on the cost of the non-minimal path before the comparison",
     ),
-    (
+    Parameter::computed(
         "cost",
-        "what is compared: load, or load-hops, the load times the links of the path (default: in networks of \
-         groups load, elsewhere load-hops)",
+        Type::Choice(&["load", "load-hops"]),
+        "load in networks of groups; elsewhere load-hops",
+        "what is compared: load, or load-hops, the load times the links of the path",
     ),
-    (
+    Parameter::computed(
         "candidates",
-        "random places tried, of which the cheapest is compared (default: 1; where there are neither groups nor \
-         dimensions 4)",
+        Type::Integer,
+        "1; 4 where there are neither groups nor dimensions",
+        "random places tried, of which the cheapest is compared",
     ),
     INTERMEDIATE,
 ];
@@ -148,7 +154,7 @@ impl UgalRule {
         };
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
         let weight: u32 = section.or("weight", weight)?;
-        let cost = match section.choice("cost", cost, &["load", "load-hops"])? {
+        let cost = match section.choice_or("cost", cost, &["load", "load-hops"])? {
             "load" => CostRule::Load,
             _ => CostRule::LoadHops,
         };

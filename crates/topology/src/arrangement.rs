@@ -26,26 +26,30 @@
 
 use std::ops::Range;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::Divisor;
 use crate::shuffle::Shuffle;
-use crate::size::{count, positive};
+use crate::size::{count, nonzero, positive_or};
 
-pub(crate) const GROUPS: (&str, &str) = (
+pub(crate) const GROUPS: Parameter = Parameter::computed(
     "groups",
-    "1 to the global ports of a group + 1; fewer groups have several links to each other (default: as many \
-     as can be linked; required with links_between_groups)",
+    Type::Integer,
+    "one more than the links of a group to others",
+    "1 to the global ports of a group + 1; fewer groups have several links to each other",
 );
-pub(crate) const LINKS_BETWEEN_GROUPS: (&str, &str) = (
+pub(crate) const LINKS_BETWEEN_GROUPS: Parameter = Parameter::computed(
     "links_between_groups",
+    Type::Integer,
+    "from the links of a router",
     "links between any two groups, instead of the global links of a router",
 );
-pub(crate) const ARRANGEMENT: (&str, &str) = (
+pub(crate) const ARRANGEMENT: Parameter = Parameter::choice(
     "arrangement",
-    "which global port leads where: consecutive, palmtree or random (default: consecutive)",
+    &["consecutive", "palmtree", "random"],
+    "which global port leads where: consecutive, palmtree or random",
 );
-pub(crate) const SEED: (&str, &str) = ("seed", "of arrangement random (default: 1)");
+pub(crate) const SEED: Parameter = Parameter::integer("seed", 1, "of arrangement random");
 
 /// Number of link costs that [`GlobalLinks::nearest_by`] keeps: more than the links between two of ten groups of a
 /// Cray XC.
@@ -116,14 +120,14 @@ impl GlobalLinks {
     /// Reads the links of groups that have `routers` routers with global ports each.
     pub(crate) fn read(section: &Section, routers: u32, names: &RouterNames) -> Result<GlobalLinks, Error> {
         let per_router = section.optional::<u32>(names.per_router)?;
-        let between = section.optional::<u32>(LINKS_BETWEEN_GROUPS.0)?;
+        let between = section.optional::<u32>(LINKS_BETWEEN_GROUPS.name)?;
         let (ports, groups, rounds, extra) = match (per_router, between) {
             (Some(_), Some(_)) => {
                 let text = format!(
                     "is given already by {}; expected one or the other",
                     names.per_router
                 );
-                return Err(section.error(LINKS_BETWEEN_GROUPS.0, text));
+                return Err(section.error(LINKS_BETWEEN_GROUPS.name, text));
             }
             (None, Some(_)) => read_between(section)?,
             (_, None) => read_per_router(section, routers, names)?,
@@ -416,7 +420,7 @@ fn read_per_router(
     routers: u32,
     names: &RouterNames,
 ) -> Result<(u32, u32, u32, u32), Error> {
-    let per_router = positive(section, names.per_router, None)?;
+    let per_router = nonzero(section, names.per_router, section.required(names.per_router)?)?;
     let ports = count(
         section,
         names.per_router,
@@ -424,10 +428,10 @@ fn read_per_router(
         &[routers, per_router],
     )?;
     let most = ports.saturating_add(1);
-    let groups = positive(section, GROUPS.0, Some(most))?;
+    let groups = positive_or(section, GROUPS.name, most)?;
     if groups > most {
         return Err(section.error(
-            GROUPS.0,
+            GROUPS.name,
             format!(
                 "{groups} groups cannot all be linked: {routers} {} per group with {per_router} global links \
                  each reach {ports} other groups; expected 1 to {most}",
@@ -446,15 +450,19 @@ fn read_per_router(
 
 /// Ports, groups, rounds and extra links for a given number of links between two groups.
 fn read_between(section: &Section) -> Result<(u32, u32, u32, u32), Error> {
-    let between = positive(section, LINKS_BETWEEN_GROUPS.0, None)?;
-    let groups = section.optional::<u32>(GROUPS.0)?.ok_or_else(|| {
+    let between = nonzero(
+        section,
+        LINKS_BETWEEN_GROUPS.name,
+        section.required(LINKS_BETWEEN_GROUPS.name)?,
+    )?;
+    let groups = section.optional::<u32>(GROUPS.name)?.ok_or_else(|| {
         let text = "missing; links_between_groups needs the number of groups beside it";
-        section.error(GROUPS.0, text)
+        section.error(GROUPS.name, text)
     })?;
-    crate::size::nonzero(section, GROUPS.0, groups)?;
+    nonzero(section, GROUPS.name, groups)?;
     let ports = count(
         section,
-        LINKS_BETWEEN_GROUPS.0,
+        LINKS_BETWEEN_GROUPS.name,
         "global ports of a group",
         &[between, groups - 1],
     )?;
@@ -462,18 +470,14 @@ fn read_between(section: &Section) -> Result<(u32, u32, u32, u32), Error> {
 }
 
 fn read_order(section: &Section, ports: u32) -> Result<Order, Error> {
-    let name = section.choice(
-        ARRANGEMENT.0,
-        "consecutive",
-        &["consecutive", "palmtree", "random"],
-    )?;
+    let name = section.choice(ARRANGEMENT.name)?;
     if name == "random" {
-        let seed = section.or(SEED.0, 1u64)?;
+        let seed = section.get::<u64>(SEED.name)?;
         return Ok(Order::Random(Shuffle::new(seed, ports)));
     }
-    if section.optional::<u64>(SEED.0)?.is_some() {
+    if section.optional::<u64>(SEED.name)?.is_some() {
         let text = format!("is for arrangement = \"random\"; this one is {name}");
-        return Err(section.error(SEED.0, text));
+        return Err(section.error(SEED.name, text));
     }
     Ok(match name {
         "palmtree" => Order::Palmtree,

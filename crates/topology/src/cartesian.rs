@@ -5,10 +5,10 @@
 //! unwired. In a torus dimension of size 2 up and down lead to the same router, by cables of
 //! their own: every router keeps its links both ways, and a port up always meets a port down.
 
-use config::{Error, Section};
+use config::{DefaultValue, Error, Parameter, Section, Type};
 
 use crate::host_ports::HostPorts;
-use crate::size::{MOST_DIMENSIONS, count, counted, each_or_one, ports, sizes};
+use crate::size::{MOST_DIMENSIONS, count, counted, each, ports, sizes};
 use crate::{Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
@@ -27,16 +27,19 @@ pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "dimension-11",
 ];
 
-pub(crate) const PARAMETERS: &[(&str, &str)] = &[
-    (
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter::required(
         "sizes",
+        Type::INTEGERS,
         "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]",
     ),
-    (
+    Parameter::new(
         "links",
-        "parallel cables between neighbours, one number or a list with one for each dimension (default: 1)",
+        Type::ONE_OR_EACH,
+        DefaultValue::Integer(1),
+        "parallel cables between neighbours, one number or a list with one for each dimension",
     ),
-    ("hosts_per_router", "hosts on every router (default: 1)"),
+    Parameter::integer("hosts_per_router", 1, "hosts on every router"),
 ];
 
 #[derive(Debug)]
@@ -63,8 +66,8 @@ struct Dimension {
 impl Grid {
     pub(crate) fn read(section: &Section, wraps: bool) -> Result<Grid, Error> {
         let sizes = sizes(section, "sizes", MOST_DIMENSIONS)?;
-        let links = each_or_one(section, "links", sizes.len())?;
-        let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
+        let links = each(section, "links", sizes.len())?;
+        let host_ports = HostPorts::read(section, "hosts_per_router")?;
         let hosts_per_router = host_ports.count();
         let routers = count(section, "sizes", "routers", &sizes)?;
         let hosts = count(section, "hosts_per_router", "hosts", &[routers, hosts_per_router])?;

@@ -5,7 +5,7 @@
 //! dimension. Ports of a router: p to hosts, a - 1 to the other routers of the group in their order, h to
 //! other groups; `arrangement.rs` says which of these leads where.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::arrangement::{
     ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
@@ -19,13 +19,16 @@ pub(crate) const KIND: Kind = Kind {
     name: "dragonfly",
     summary: "groups of routers, all-to-all inside a group, links between all groups (Kim et al. 2008)",
     parameters: &[
-        ("hosts_per_router", "p, hosts on every router"),
-        (
+        Parameter::required("hosts_per_router", Type::Integer, "p, hosts on every router"),
+        Parameter::required(
             "routers_per_group",
+            Type::Integer,
             "a, routers in every group, all linked to each other",
         ),
-        (
+        Parameter::computed(
             "global_links_per_router",
+            Type::Integer,
+            "required, or links_between_groups",
             "h, links of every router to other groups",
         ),
         LINKS_BETWEEN_GROUPS,
@@ -63,8 +66,8 @@ pub struct Dragonfly {
 
 impl Dragonfly {
     fn read(section: &Section) -> Result<Dragonfly, Error> {
-        let host_ports = HostPorts::read(section, "hosts_per_router", None)?;
-        let (p, a) = (host_ports.count(), positive(section, "routers_per_group", None)?);
+        let host_ports = HostPorts::read(section, "hosts_per_router")?;
+        let (p, a) = (host_ports.count(), positive(section, "routers_per_group")?);
         let global = GlobalLinks::read(section, a, &NAMES)?;
         let (groups, h) = (global.groups(), global.ports_of_router());
         let ports = ports(section, "routers_per_group", &[p, a - 1, h])?;

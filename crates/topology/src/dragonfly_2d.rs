@@ -12,7 +12,7 @@
 //! Inside a group paths go along the row first, then along the column: row links wait for column links only,
 //! and no column link for another.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::arrangement::{ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, SEED};
 use crate::dragonfly::NAMES;
@@ -27,21 +27,25 @@ pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-2d",
     summary: "dragonfly whose groups are grids, all-to-all in every row and column (Cray XC)",
     parameters: &[
-        ("hosts_per_router", "hosts on every router (default: 4)"),
-        ("rows", "rows of routers in every group (default: 6)"),
-        (
+        Parameter::integer("hosts_per_router", 4, "hosts on every router"),
+        Parameter::integer("rows", 6, "rows of routers in every group"),
+        Parameter::integer(
             "columns",
-            "columns of routers in every group: how many a row has (default: 16)",
+            16,
+            "columns of routers in every group: how many a row has",
         ),
-        (
-            "row_links",
-            "parallel links between two routers of a row (default: 1)",
-        ),
-        (
+        Parameter::integer("row_links", 1, "parallel links between two routers of a row"),
+        Parameter::integer(
             "column_links",
-            "parallel links between two routers of a column (default: 3)",
+            3,
+            "parallel links between two routers of a column",
         ),
-        ("global_links_per_router", "links of every router to other groups"),
+        Parameter::computed(
+            "global_links_per_router",
+            Type::Integer,
+            "required, or links_between_groups",
+            "links of every router to other groups",
+        ),
         LINKS_BETWEEN_GROUPS,
         GROUPS,
         ARRANGEMENT,
@@ -109,12 +113,12 @@ impl GridAxis {
 
 impl Dragonfly2d {
     fn read(section: &Section) -> Result<Dragonfly2d, Error> {
-        let host_ports = HostPorts::read(section, "hosts_per_router", Some(4))?;
+        let host_ports = HostPorts::read(section, "hosts_per_router")?;
         let p = host_ports.count();
-        let rows = positive(section, "rows", Some(6))?;
-        let columns = positive(section, "columns", Some(16))?;
-        let row_links = positive(section, "row_links", Some(1))?;
-        let column_links = positive(section, "column_links", Some(3))?;
+        let rows = positive(section, "rows")?;
+        let columns = positive(section, "columns")?;
+        let row_links = positive(section, "row_links")?;
+        let column_links = positive(section, "column_links")?;
         let routers_per_group = count(section, "rows", "routers of a group", &[rows, columns])?;
         let local_paths = count(section, "column_links", "paths", &[row_links, column_links])?;
         let local_paths = u16::try_from(local_paths).map_err(|_| {

@@ -14,27 +14,34 @@
 //! links down wait for links up; on one VC the two kinds would close a circle, so routing has to keep them
 //! on different ones.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::arrangement::{
     ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
 };
 use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, ports, positive};
+use crate::size::{count, counted, ports, positive, positive_or};
 use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-plus",
     summary: "groups of leaves with hosts and spines with global links (Dragonfly+, Megafly; Shpiner et al. 2017)",
     parameters: &[
-        ("hosts_per_leaf", "hosts on every leaf"),
-        ("leaves_per_group", "leaf routers in every group"),
-        (
+        Parameter::required("hosts_per_leaf", Type::Integer, "hosts on every leaf"),
+        Parameter::required("leaves_per_group", Type::Integer, "leaf routers in every group"),
+        Parameter::computed(
             "spines_per_group",
-            "spine routers in every group, each linked to all of its leaves (default: leaves_per_group)",
+            Type::Integer,
+            "leaves_per_group",
+            "spine routers in every group, each linked to all of its leaves",
         ),
-        ("global_links_per_spine", "links of every spine to other groups"),
+        Parameter::computed(
+            "global_links_per_spine",
+            Type::Integer,
+            "required, or links_between_groups",
+            "links of every spine to other groups",
+        ),
         LINKS_BETWEEN_GROUPS,
         GROUPS,
         ARRANGEMENT,
@@ -70,9 +77,9 @@ pub struct DragonflyPlus {
 
 impl DragonflyPlus {
     fn read(section: &Section) -> Result<DragonflyPlus, Error> {
-        let host_ports = HostPorts::read(section, "hosts_per_leaf", None)?;
-        let leaves = positive(section, "leaves_per_group", None)?;
-        let spines = positive(section, "spines_per_group", Some(leaves))?;
+        let host_ports = HostPorts::read(section, "hosts_per_leaf")?;
+        let leaves = positive(section, "leaves_per_group")?;
+        let spines = positive_or(section, "spines_per_group", leaves)?;
         let global = GlobalLinks::read(section, spines, &NAMES)?;
         let routers = leaves.checked_add(spines).ok_or_else(|| {
             let text = format!("{leaves} leaves and {spines} spines of a group are too many");

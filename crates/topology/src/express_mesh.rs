@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
@@ -32,16 +32,18 @@ pub(crate) const KIND: Kind = Kind {
     name: "express-mesh",
     summary: "mesh with links to every gap-th router behind the neighbour (Dally 1991, CODES express mesh)",
     parameters: &[
-        (
+        Parameter::required(
             "sizes",
+            Type::INTEGERS,
             "routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8]",
         ),
-        (
+        Parameter::required(
             "gap",
+            Type::ONE_OR_EACH,
             "g: links go to the routers 1, 1 + g, 1 + 2g, ... away, one number or a list with one for each \
              dimension",
         ),
-        ("hosts_per_router", "hosts on every router (default: 1)"),
+        Parameter::integer("hosts_per_router", 1, "hosts on every router"),
     ],
     example: "sizes = [7, 3]\ngap = [3, 2]\n",
     build: |section| Ok(Box::new(ExpressMesh::read(section)?)),
@@ -129,7 +131,7 @@ impl ExpressMesh {
     fn read(section: &Section) -> Result<ExpressMesh, Error> {
         let sizes = sizes(section, "sizes", FEW_DIMENSIONS)?;
         let gaps = each(section, "gap", sizes.len())?;
-        let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
+        let host_ports = HostPorts::read(section, "hosts_per_router")?;
         let routers = count(section, "sizes", "routers", &sizes)?;
         let hosts = count(
             section,

@@ -22,8 +22,8 @@ impl HostPorts {
     ///
     /// # Errors
     /// Missing (without a default), not a whole number, or zero.
-    pub(crate) fn read(section: &Section, key: &str, default: Option<u32>) -> Result<HostPorts, Error> {
-        positive(section, key, default).map(HostPorts::new)
+    pub(crate) fn read(section: &Section, key: &str) -> Result<HostPorts, Error> {
+        positive(section, key).map(HostPorts::new)
     }
 
     /// Number of hosts of a router, which is the number of its first other port.

@@ -11,11 +11,11 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{DefaultValue, Error, Parameter, Section, Type};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
-use crate::size::{FEW_DIMENSIONS, count, counted, each_or_one, ports, sizes};
+use crate::size::{FEW_DIMENSIONS, count, counted, each, ports, sizes};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
 };
@@ -24,15 +24,18 @@ pub(crate) const KIND: Kind = Kind {
     name: "hyperx",
     summary: "grid of any number of dimensions, all-to-all within each (Ahn et al. 2009)",
     parameters: &[
-        (
+        Parameter::required(
             "shape",
+            Type::INTEGERS,
             "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4]",
         ),
-        (
+        Parameter::new(
             "width",
-            "links between two routers of a dimension, one number or a list with one for each (default: 1)",
+            Type::ONE_OR_EACH,
+            DefaultValue::Integer(1),
+            "links between two routers of a dimension, one number or a list with one for each",
         ),
-        ("hosts_per_router", "hosts on every router (default: 1)"),
+        Parameter::integer("hosts_per_router", 1, "hosts on every router"),
     ],
     example: "shape = [3, 2, 3]\nwidth = [1, 2, 1]\n",
     build: |section| Ok(Box::new(AllToAll::read(section)?)),
@@ -78,8 +81,8 @@ impl Dimension {
 impl AllToAll {
     fn read(section: &Section) -> Result<AllToAll, Error> {
         let shape = sizes(section, "shape", FEW_DIMENSIONS)?;
-        let width = each_or_one(section, "width", shape.len())?;
-        let host_ports = HostPorts::read(section, "hosts_per_router", Some(1))?;
+        let width = each(section, "width", shape.len())?;
+        let host_ports = HostPorts::read(section, "hosts_per_router")?;
         let hosts_per_router = host_ports.count();
         let routers = count(section, "shape", "routers", &shape)?;
         let hosts = count(section, "hosts_per_router", "hosts", &[routers, hosts_per_router])?;

@@ -1,6 +1,6 @@
 //! All topologies by name.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 
 use crate::{
     Topology, dragonfly, dragonfly_2d, dragonfly_plus, express_mesh, fat_tree, graph, hyperx, mesh, slim_fly,
@@ -13,8 +13,8 @@ pub struct Kind {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
     /// A small valid set of parameters in TOML, for help and for the conformance suite.
     pub example: &'static str,
     /// Reads the parameters and builds the topology.
@@ -45,7 +45,7 @@ pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
         .iter()
         .find(|k| k.name == name)
         .ok_or_else(|| section.unknown_name("kind", &name, REGISTRY.iter().map(|k| k.name)))?;
-    (kind.build)(section)
+    (kind.build)(section.declare(kind.parameters))
 }
 
 /// Calls a macro with the type of every topology of groups. Routing is compiled for each of them, since a query

@@ -6,12 +6,16 @@ use config::{Error, OneOrEach, Section};
 ///
 /// # Errors
 /// Missing (without a default), not a whole number, or zero.
-pub(crate) fn positive(section: &Section, key: &str, default: Option<u32>) -> Result<u32, Error> {
-    let value = match default {
-        Some(default) => section.or(key, default)?,
-        None => section.required(key)?,
-    };
-    nonzero(section, key, value)
+pub(crate) fn positive(section: &Section, key: &str) -> Result<u32, Error> {
+    nonzero(section, key, section.get(key)?)
+}
+
+/// Reads a number that must not be zero, with a computed default.
+///
+/// # Errors
+/// Not a whole number, or zero.
+pub(crate) fn positive_or(section: &Section, key: &str, default: u32) -> Result<u32, Error> {
+    nonzero(section, key, section.or(key, default)?)
 }
 
 /// Refuses zero.
@@ -50,19 +54,7 @@ pub(crate) fn sizes(section: &Section, key: &str, most: usize) -> Result<Vec<u32
 /// # Errors
 /// Missing, not a number or a list of them, not one for each dimension, or a zero.
 pub(crate) fn each(section: &Section, key: &str, dimensions: usize) -> Result<Vec<u32>, Error> {
-    spread(section, key, dimensions, section.required(key)?)
-}
-
-/// Reads a number for each dimension, or one for all of them (default: 1).
-///
-/// # Errors
-/// As for [`each`].
-pub(crate) fn each_or_one(section: &Section, key: &str, dimensions: usize) -> Result<Vec<u32>, Error> {
-    spread(section, key, dimensions, section.or(key, OneOrEach::One(1))?)
-}
-
-fn spread(section: &Section, key: &str, dimensions: usize, numbers: OneOrEach) -> Result<Vec<u32>, Error> {
-    let numbers = match numbers {
+    let numbers = match section.get(key)? {
         OneOrEach::One(number) => vec![number; dimensions],
         OneOrEach::Each(numbers) => numbers,
     };

@@ -25,11 +25,11 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use crate::galois::{Field, prime_power};
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, ports};
+use crate::size::{count, counted, ports, positive_or};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Onward, Peer, Port, RouterId, Shape,
     Topology, pick,
@@ -39,13 +39,16 @@ pub(crate) const KIND: Kind = Kind {
     name: "slim-fly",
     summary: "routers at most two links apart, nearly as many as possible (Besta and Hoefler 2014)",
     parameters: &[
-        (
+        Parameter::required(
             "q",
+            Type::Integer,
             "power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others",
         ),
-        (
+        Parameter::computed(
             "hosts_per_router",
-            "hosts on every router (default: half of its links to routers, rounded up)",
+            Type::Integer,
+            "half of its links to routers, rounded up",
+            "hosts on every router",
         ),
     ],
     example: "q = 4\n",
@@ -162,7 +165,7 @@ impl SlimFly {
             .filter(|_| q > 2)
             .ok_or_else(|| refuse(section, q))?;
         let degree = degree(q);
-        let host_ports = HostPorts::read(section, "hosts_per_router", Some(degree.div_ceil(2)))?;
+        let host_ports = HostPorts::new(positive_or(section, "hosts_per_router", degree.div_ceil(2))?);
         let hosts_per_router = host_ports.count();
         let ports = ports(section, "q", &[hosts_per_router, degree])?;
         let hosts = count(section, "q", "hosts", &[routers, hosts_per_router])?;

@@ -5,7 +5,7 @@
 //! `ring::MOTIF,` in `MOTIFS`: then experiments can name it, `fabricsim list motifs` has it, and the tests of all
 //! motifs run it.
 
-use config::{Bytes, Section};
+use config::{Bytes, Parameter, Section, Type};
 use fabricsim_workload::motif::{Motif, Script, Skeleton, workload};
 
 /// What experiments call it, and how it is built.
@@ -14,9 +14,9 @@ pub const MOTIF: Motif = Motif {
     summary: "a token goes around a ring",
     source: "this file",
     parameters: &[
-        ("ranks", "number of ranks, required"),
-        ("bytes", "of the token (default: 1 KiB)"),
-        ("iterations", "how many times around (default: 1)"),
+        Parameter::required("ranks", Type::Integer, "number of ranks"),
+        Parameter::size("bytes", "1 KiB", "of the token"),
+        Parameter::integer("iterations", 1, "how many times around"),
     ],
     example: "ranks = 5\niterations = 2",
     build: |section| {
@@ -24,8 +24,8 @@ pub const MOTIF: Motif = Motif {
         if ranks < 2 {
             return Err(section.error("ranks", "is no ring; expected at least 2"));
         }
-        let bytes = section.or("bytes", Bytes { bytes: 1024 })?.bytes;
-        let iterations = section.or("iterations", 1)?;
+        let bytes = section.get::<Bytes>("bytes")?.bytes;
+        let iterations = section.get("iterations")?;
         Ok(workload(Ring {
             ranks,
             bytes,
@@ -62,7 +62,7 @@ impl Skeleton for Ring {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let section = Section::from_toml(MOTIF.example, "the example")?;
-    let ring = (MOTIF.build)(&section)?;
+    let ring = (MOTIF.build)(section.declare(MOTIF.parameters))?;
     for rank in 0..ring.ranks() {
         let mut program = ring.program(rank)?;
         while let Some(operation) = program.next()? {

@@ -123,7 +123,7 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required("dumpi")?;
-    let clock = section.choice(
+    let clock = section.choice_or(
         "clock",
         dumpi::RecordedClock::NAMES[0],
         &dumpi::RecordedClock::NAMES,

@@ -19,7 +19,7 @@
 //! from the decision on and waits for crossbar and link only, never behind a packet that waits for credits. The
 //! channel dependencies are those of the routing algorithm, for all kinds of [`BufferClaim`].
 
-use config::Section;
+use config::{Parameter, Section};
 use des::Time;
 use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
@@ -661,9 +661,10 @@ impl RouterModel for Router {
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
-        parameters: &[(
+        parameters: &[Parameter::choice(
             "arbiter",
-            "how an output chooses among inputs: \"round-robin\" (default) or \"random\"",
+            &Arbiter::NAMES,
+            "how an output chooses among inputs",
         )],
     };
     const HAS_SLOTS: bool = false;
@@ -679,7 +680,7 @@ impl RouterModel for Router {
     type WaitTracker = InputQueuedWaitTracker;
 
     fn read(section: &Section) -> Result<Parameters, config::Error> {
-        let arbiter = section.choice("arbiter", Arbiter::NAMES[0], &Arbiter::NAMES)?;
+        let arbiter = section.choice("arbiter")?;
         let arbiter = Arbiter::named(arbiter).expect("one of the names");
         Ok(Parameters { arbiter })
     }

@@ -10,7 +10,7 @@ pub mod packet;
 
 use std::fmt::Debug;
 
-use config::Section;
+use config::{Parameter, Section};
 use des::{Journal, Time};
 use routing::{Random, Reports, Routing};
 use serde::de::DeserializeOwned;
@@ -116,8 +116,8 @@ pub struct Model {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
 }
 
 /// A router model: a state machine that is driven by method calls and acts through [`RouterOutputs`].
@@ -407,8 +407,9 @@ macro_rules! router_models {
             /// The model is unknown, or a parameter wrong.
             pub fn read(section: &Section) -> Result<RouterParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
-                let name = section.choice("model", packet::Router::MODEL.name, &names)?;
+                let name = section.choice_or("model", packet::Router::MODEL.name, &names)?;
                 $(if name == $module::Router::MODEL.name {
+                    section.declare($module::Router::MODEL.parameters);
                     return $module::Router::read(section).map(RouterParameters::$name);
                 })*
                 unreachable!("{name} is registered")

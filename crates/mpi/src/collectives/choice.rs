@@ -7,7 +7,7 @@
 use std::array;
 use std::fmt;
 
-use config::{Bytes, Error, Parameter, Section, Value};
+use config::{Bytes, Error, Section, Setting, Value};
 use serde_json::{Map, Value as Json};
 use workload::{Call, Collective, Counts};
 
@@ -242,7 +242,7 @@ impl AlgorithmSelection {
     /// A name is not an algorithm of the collective, or the last rule has conditions.
     pub fn read(section: &Section) -> Result<AlgorithmSelection, Error> {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-        let table = section.choice("table", names[0], &names)?;
+        let table = section.choice_or("table", names[0], &names)?;
         let mut algorithms = AlgorithmSelection::table(
             TABLES
                 .iter()
@@ -339,7 +339,7 @@ impl RuleSetting {
     }
 }
 
-impl Parameter for RuleSetting {
+impl Setting for RuleSetting {
     const EXPECTED: &'static str =
         "the name of an algorithm, or a list of rules { below, ranks_below, power_of_two, algorithm }";
 

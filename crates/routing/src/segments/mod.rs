@@ -15,7 +15,7 @@ mod routers;
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::groups::{GroupNetwork, PerTopology, compiled};
@@ -135,9 +135,10 @@ pub(crate) trait OverSegments {
 }
 
 /// The parameter of all algorithms over path segments.
-pub(crate) const INTERMEDIATE: (&str, &str) = (
+pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
-    "what a non-minimal path goes through: router or, in networks of groups, group (default: router)",
+    &["router", "any-router", "group"],
+    "what a non-minimal path goes through: router or, in networks of groups, group",
 );
 
 pub(crate) const WORKS_ON: &str =
@@ -158,10 +159,10 @@ pub(crate) const ROUTER_OR_GROUP: &[&str] = &["router", "group"];
 pub(crate) fn build<const RETRACTABLE: bool>(
     section: &Section,
     topology: Arc<dyn Topology>,
-    known: &[&str],
+    known: &'static [&'static str],
     algorithm: impl OverSegments,
 ) -> Result<Box<dyn Routing>, Error> {
-    let intermediate = match section.choice("intermediate", "router", known)? {
+    let intermediate = match section.choice_of("intermediate", known)? {
         "router" => Intermediate::Router,
         "any-router" => Intermediate::AnyRouter,
         _ => Intermediate::Group,

@@ -28,12 +28,24 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
     for algorithm in REGISTRY {
         let topology = networks.iter().find(|t| (algorithm.routes)(&t.shape()));
         let section = Section::empty("network.routing");
-        (algorithm.build)(&section, topology.expect("a network to route").clone()).unwrap();
+        (algorithm.build)(
+            section.declare(algorithm.parameters),
+            topology.expect("a network to route").clone(),
+        )
+        .unwrap();
         let mut asked = section.asked();
-        let mut declared: Vec<&str> = algorithm.parameters.iter().map(|p| p.0).collect();
+        let mut declared: Vec<&str> = algorithm.parameters.iter().map(|p| p.name).collect();
         asked.sort();
         declared.sort();
         assert_eq!(asked, declared, "{}", algorithm.name);
+        let settings = section.finish().unwrap();
+        for parameter in algorithm.parameters {
+            assert!(
+                parameter.is_default_in(&settings),
+                "{}: {parameter}",
+                algorithm.name
+            );
+        }
     }
 }
 
@@ -49,7 +61,7 @@ fn every_algorithm_and_parameter_is_documented() {
             let section = &overview[start.expect(algorithm.name) + 4..];
             section.split("\n## ").next().expect("a section").to_string()
         });
-        for (parameter, _) in algorithm.parameters {
+        for parameter in algorithm.parameters.iter().map(|p| p.name) {
             assert!(
                 text.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",

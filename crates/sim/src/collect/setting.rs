@@ -91,7 +91,7 @@ impl CollectSetting {
     ) -> Result<CollectSetting, Error> {
         let mut names = vec!["auto"];
         names.extend(Series::NAMES);
-        let series = match Series::of_name(section.choice("series", "auto", &names)?) {
+        let series = match Series::of_name(section.choice_or("series", "auto", &names)?) {
             Some(series) => series,
             None if has_few_links(network) => Series::Links,
             None => Series::Classes,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bytes, Duration, Section};
+use config::{Bytes, Duration, Parameter, Section, Type};
 use des::{Executor, Optimism, Time};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -220,7 +220,7 @@ impl RunSetting {
         if let Some(until) = until {
             at_most(section, "until", until, LATEST)?;
         }
-        let executor = section.choice("executor", "conservative", &Executor::NAMES)?;
+        let executor = section.choice_or("executor", "conservative", &Executor::NAMES)?;
         let threads: u32 = section.or("threads", 1)?;
         if !(1..=1024).contains(&threads) {
             return Err(section.error(
@@ -242,7 +242,7 @@ impl RunSetting {
             threads: threads as usize,
             optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
-            credits: match section.choice("credits", "auto", &CreditSetting::NAMES)? {
+            credits: match section.choice_or("credits", "auto", &CreditSetting::NAMES)? {
                 "each" => CreditSetting::Each,
                 _ => CreditSetting::Auto,
             },
@@ -250,10 +250,27 @@ impl RunSetting {
     }
 }
 
+/// Parameters of the executor `optimistic`, the keys of `run.optimistic`.
+pub const OPTIMISTIC: &[Parameter] = &[
+    Parameter::integer("batch", 16, "events between two looks at the mail"),
+    Parameter::integer("gvt_interval", 64, "batches between two global virtual times"),
+    Parameter::computed(
+        "ahead",
+        Type::Time,
+        "found as it runs",
+        "how far beyond global virtual time",
+    ),
+    Parameter::size(
+        "memory",
+        "128 MiB",
+        "for events that are not yet certain, per thread",
+    ),
+];
+
 fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
-    let default = Optimism::default();
-    let positive = |key: &str, default: u32| -> Result<u32, config::Error> {
-        let value: u32 = section.or(key, default)?;
+    section.declare(OPTIMISTIC);
+    let positive = |key: &str| -> Result<u32, config::Error> {
+        let value: u32 = section.get(key)?;
         if value == 0 {
             return Err(section.error(key, "0 is out of range; expected 1 or more"));
         }
@@ -263,15 +280,10 @@ fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
     if let Some(ahead) = ahead {
         at_most(section, "ahead", ahead, LATEST)?;
     }
-    let memory = section.or(
-        "memory",
-        Bytes {
-            bytes: default.memory as u64,
-        },
-    )?;
+    let memory: Bytes = section.get("memory")?;
     Ok(Optimism {
-        batch: positive("batch", default.batch)?,
-        gvt_interval: positive("gvt_interval", default.gvt_interval)?,
+        batch: positive("batch")?,
+        gvt_interval: positive("gvt_interval")?,
         ahead: ahead.map(|ahead| Time(ahead.ps)),
         memory: usize::try_from(memory.bytes).unwrap_or(usize::MAX),
     })

@@ -351,7 +351,7 @@ impl HostAllocator<'_> {
             OfferedLoad::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
         Ok(JobKind::Traffic(TrafficJob {
             pattern,
-            arrival: (arrival.build)(traffic, &pace)?,
+            arrival: (arrival.build)(traffic.declare(arrival.parameters), &pace)?,
             size,
             load,
             hosts,
@@ -377,7 +377,7 @@ impl HostAllocator<'_> {
             hosts.truncate(count as usize);
             return Ok(Some(hosts));
         }
-        match section.choice("hosts", "all", &["all", "free"])? {
+        match section.choice_or("hosts", "all", &["all", "free"])? {
             "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
             _ => {
                 // The order of all hosts is theirs, whatever the placement, unless it says which they are.

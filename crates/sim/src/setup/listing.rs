@@ -1,6 +1,7 @@
 //! What there is to choose from, from the registries.
 
-use serde::Serialize;
+use config::Parameter;
+use serde::{Serialize, Serializer};
 
 /// One part that an experiment can name.
 #[derive(Clone, Debug, Serialize)]
@@ -9,8 +10,16 @@ pub struct Listing {
     pub name: String,
     /// One line.
     pub summary: String,
-    /// Parameters with their meaning and default.
-    pub parameters: Vec<(String, String)>,
+    /// Its parameters.
+    #[serde(serialize_with = "as_json")]
+    pub parameters: &'static [Parameter],
+    /// Of a table that chooses among algorithms: the rules for each collective.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<(String, String)>,
+}
+
+fn as_json<S: Serializer>(parameters: &[Parameter], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(parameters.iter().map(Parameter::to_json))
 }
 
 /// The kinds of parts, as `fabricsim list` takes them.
@@ -32,13 +41,11 @@ pub const PART_KINDS: &[&str] = &[
 
 /// All parts of a kind (see [`PART_KINDS`]); none for an unknown kind.
 pub fn listing(kind: &str) -> Option<Vec<Listing>> {
-    let part = |name: &str, summary: &str, parameters: &[(&str, &str)]| Listing {
+    let part = |name: &str, summary: &str, parameters: &'static [Parameter]| Listing {
         name: name.into(),
         summary: summary.into(),
-        parameters: parameters
-            .iter()
-            .map(|(n, help)| (n.to_string(), help.to_string()))
-            .collect(),
+        parameters,
+        rules: Vec::new(),
     };
     Some(match kind {
         "topologies" => topology::REGISTRY
@@ -111,25 +118,8 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             ),
             part(
                 "optimistic",
-                "ahead of what is certain, with rollback, on threads and processes (Time Warp)",
-                &[
-                    (
-                        "optimistic.batch",
-                        "events between two looks at the mail, default 16",
-                    ),
-                    (
-                        "optimistic.gvt_interval",
-                        "batches between two global virtual times, default 64",
-                    ),
-                    (
-                        "optimistic.ahead",
-                        "a time such as \"1 us\": how far beyond global virtual time; by default found as it runs",
-                    ),
-                    (
-                        "optimistic.memory",
-                        "bytes per thread for events that are not yet certain, default 128 MiB",
-                    ),
-                ],
+                "ahead of what is certain, with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
+                crate::setup::experiment::OPTIMISTIC,
             ),
             part(
                 "reverse-check",
@@ -155,6 +145,7 @@ fn table(table: &mpi::SelectionTable) -> Listing {
     Listing {
         name: format!("table/{}", table.name),
         summary: format!("{} ({})", table.summary, table.source),
-        parameters: mpi::CollectiveVariant::all().map(rules).collect(),
+        parameters: &[],
+        rules: mpi::CollectiveVariant::all().map(rules).collect(),
     }
 }

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 
 /// Name and parameters of a part, as registries hold them.
-pub type Described = (&'static str, &'static [(&'static str, &'static str)]);
+pub type Described = (&'static str, &'static [Parameter]);
 
 /// Finds the part that `key` names among `parts` (the first one, if the key is not given), and calls `build`
 /// with its place among them and the table of its parameters.
@@ -26,7 +26,7 @@ pub fn build<T>(
     if job.has(key)
         && let Ok(table) = job.section(key)
     {
-        let own = |at: &usize| parts[*at].1.iter().any(|(parameter, _)| *parameter == names[*at]);
+        let own = |at: &usize| parts[*at].1.iter().any(|parameter| parameter.name == names[*at]);
         let implied = (0..parts.len()).filter(own).find(|at| table.has(names[*at]));
         let at = match implied {
             Some(at) if !table.has("kind") => at,
@@ -38,13 +38,13 @@ pub fn build<T>(
                 position(&kind).ok_or_else(|| table.unknown_name("kind", &kind, names.iter().copied()))?
             }
         };
-        return build(at, table);
+        return build(at, table.declare(parts[at].1));
     }
-    let name = job.choice(key, names[0], &names)?;
+    let name = job.choice_or(key, names[0], &names)?;
     let at = position(name).expect("one of the names");
     // It has no table, and so no place of its own in the file.
     let table = Section::empty(&format!("{}.{key}", job.path()));
-    build(at, &table).map_err(|error| {
+    build(at, table.declare(parts[at].1)).map_err(|error| {
         let Some(parameter) = error.key.strip_prefix(table.path()) else {
             return error;
         };

@@ -211,7 +211,7 @@ impl Rails {
 
 impl Arrangement {
     fn read(section: &Section, plane: &dyn Topology, in_plane: u32) -> Result<Arrangement, Error> {
-        match section.choice("rail_arrangement", "adjacent", &["adjacent", "spread"])? {
+        match section.choice_or("rail_arrangement", "adjacent", &["adjacent", "spread"])? {
             "spread" => spread_over(plane, in_plane)
                 .map(|per_router| Arrangement::Spread(Divisor::new(per_router)))
                 .map_err(|why| section.error("rail_arrangement", format!("rails cannot be spread: {why}"))),
@@ -222,12 +222,12 @@ impl Arrangement {
 
 fn read_choice(section: &Section) -> Result<(Choice, Unit), Error> {
     const CHOICES: [&str; 3] = ["round-robin", "least-loaded", "by-destination"];
-    let choice = match section.choice("rail_choice", CHOICES[0], &CHOICES)? {
+    let choice = match section.choice_or("rail_choice", CHOICES[0], &CHOICES)? {
         "least-loaded" => Choice::LeastLoaded,
         "by-destination" => Choice::ByDestination,
         _ => Choice::RoundRobin,
     };
-    let unit = match section.choice("rail_per", "message", &["message", "packet"])? {
+    let unit = match section.choice_or("rail_per", "message", &["message", "packet"])? {
         "packet" => Unit::Packet,
         _ => Unit::Message,
     };

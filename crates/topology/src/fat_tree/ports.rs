@@ -1,46 +1,67 @@
 //! Parameters of a fat tree: from a radix, or from the ports of every level, to the connections between levels.
 
-use config::{Error, OneOrEach, Section};
+use config::{Error, OneOrEach, Parameter, Section, Type};
 
 use super::MOST_LEVELS;
-use crate::size::{counted, nonzero, ports, positive};
+use crate::size::{counted, nonzero, ports, positive_or};
 
-pub(super) const PARAMETERS: &[(&str, &str)] = &[
-    ("radix", "ports of every router; even"),
-    ("levels", "levels of routers, 2 to 8 (default: 3)"),
-    (
-        "tapering",
-        "hosts per leaf : uplinks per leaf, such as \"2:1\"; both are then as large as the radix allows \
-         (default: \"1:1\")",
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::computed(
+        "radix",
+        Type::Integer,
+        "required, or down and up",
+        "ports of every router; even",
     ),
-    (
+    Parameter::integer("levels", 3, "levels of routers, 2 to 8"),
+    Parameter::text(
+        "tapering",
+        "1:1",
+        "hosts per leaf : uplinks per leaf, such as \"2:1\"; both are then as large as the radix \
+             allows",
+    ),
+    Parameter::computed(
         "hosts_per_leaf",
+        Type::Integer,
+        "from tapering",
         "hosts on every leaf, with uplinks_per_leaf instead of tapering",
     ),
-    (
+    Parameter::computed(
         "uplinks_per_leaf",
+        Type::Integer,
+        "from tapering",
         "uplinks of every leaf, with hosts_per_leaf instead of tapering",
     ),
-    (
+    Parameter::computed(
         "leaves",
-        "number of leaves; the last pod has those that are left over (default: all that fit)",
+        Type::Integer,
+        "all that fit",
+        "number of leaves; the last pod has those that are left over",
     ),
-    (
+    Parameter::computed(
         "pods",
-        "three or more levels: subtrees of the top level, at most the radix (default: the radix)",
+        Type::Integer,
+        "the radix",
+        "three or more levels: subtrees of the top level, at most the radix",
     ),
-    (
+    Parameter::computed(
         "down",
-        "instead of a radix: downward ports of a router, one number for each level, the first one hosts",
+        Type::INTEGERS,
+        "none",
+        "instead of a radix: downward ports of a router, one number for each level, the first one \
+             hosts",
     ),
-    (
+    Parameter::computed(
         "up",
+        Type::INTEGERS,
+        "none",
         "with down: upward ports of a router, one number for each level but the top",
     ),
-    (
+    Parameter::computed(
         "cables",
-        "with down: how many of the upward ports go to one router above, one number or a list as for up \
-         (default: 1)",
+        Type::ONE_OR_EACH,
+        "1, with down",
+        "with down: how many of the upward ports go to one router above, one number or a list as for \
+             up",
     ),
 ];
 
@@ -146,7 +167,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
         .iter()
         .try_fold(1u32, |leaves, step| leaves.checked_mul(step.below));
     let most = most.ok_or_else(|| section.error("down", "the leaves are too many"))?;
-    let leaves = positive(section, "leaves", Some(most))?;
+    let leaves = positive_or(section, "leaves", most)?;
     if leaves > most {
         let text = format!("{leaves} leaves do not fit below the top; expected 1 to {most}");
         return Err(section.error("leaves", text));
@@ -169,7 +190,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
 /// that carry all uplinks, with parallel cables.
 fn from_radix(section: &Section) -> Result<Plan, Error> {
     let radix = read_radix(section)?;
-    let levels = section.or("levels", 3u32)?;
+    let levels = section.get::<u32>("levels")?;
     if !(2..=MOST_LEVELS as u32).contains(&levels) {
         let text = format!("{levels} levels; expected 2 to {MOST_LEVELS}");
         return Err(section.error("levels", text));
@@ -201,7 +222,7 @@ fn from_radix(section: &Section) -> Result<Plan, Error> {
 }
 
 fn read_radix(section: &Section) -> Result<u32, Error> {
-    let radix = positive(section, "radix", None)?;
+    let radix = nonzero(section, "radix", section.required("radix")?)?;
     if !radix.is_multiple_of(2) {
         return Err(section.error(
             "radix",
@@ -246,7 +267,7 @@ fn read_leaf(section: &Section, radix: u32) -> Result<(u32, u32), Error> {
 }
 
 fn read_tapering(section: &Section, radix: u32) -> Result<(u32, u32), Error> {
-    let text = section.or("tapering", "1:1".to_string())?;
+    let text: String = section.get("tapering")?;
     let number = |part: &str| part.trim().parse::<u32>().ok().filter(|n| *n > 0);
     let ratio = text
         .split_once(':')

@@ -21,7 +21,7 @@ mod searches;
 use std::fs;
 use std::path::Path;
 
-use config::{Error, Parameter, Section, Value, nearest};
+use config::{Error, Parameter, Section, Setting, Type, Value, nearest};
 use serde_json::{Value as Json, json};
 
 use crate::Kind;
@@ -33,25 +33,34 @@ pub(crate) const KIND: Kind = Kind {
     name: "graph",
     summary: "any network, from an edge list, GraphML, node-link JSON or a BookSim anynet file",
     parameters: &[
-        (
+        Parameter::computed(
             "file",
+            Type::Path,
+            "this or edges",
             "file that describes the network, relative to the experiment's",
         ),
-        (
+        Parameter::computed(
             "edges",
-            "instead of a file, its cables: pairs of router names, with a third number where they are several",
+            Type::List(&Type::List(&Type::Either(&[Type::Integer, Type::Text]))),
+            "this or file",
+            "instead of a file, its cables: pairs of router names, with a third number where they are \
+             several",
         ),
-        (
+        Parameter::computed(
             "format",
-            "format of the file: edge-list, graphml, node-link, anynet (default: by its ending)",
+            Type::Choice(&["edge-list", "graphml", "node-link", "anynet"]),
+            "by the ending of the file",
+            "format of the file",
         ),
-        (
+        Parameter::integer(
             "hosts_per_router",
-            "hosts on every router, where the file names no hosts (default: 1)",
+            1,
+            "hosts on every router, where the file names no hosts",
         ),
-        (
+        Parameter::flag(
             "ignore_latencies",
-            "anynet only: pass over the latencies of the file instead of refusing them (default: false)",
+            false,
+            "anynet only: pass over the latencies of the file instead of refusing them",
         ),
     ],
     example: "edges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2, 2], [3, \"leaf\"]]\nhosts_per_router = 2\n",
@@ -106,7 +115,7 @@ fn read(section: &Section) -> Result<Network, Error> {
                 .map_err(|e| section.error("file", format!("{name}: cannot be read: {e}")))?;
             // A byte order mark would become part of the first name.
             let text = text.trim_start_matches('\u{feff}').to_string();
-            let ignore_latencies = format.name == "anynet" && section.or("ignore_latencies", false)?;
+            let ignore_latencies = format.name == "anynet" && section.get("ignore_latencies")?;
             let plan = (format.read)(&text, ignore_latencies);
             ("file", text, name, plan)
         }
@@ -140,7 +149,7 @@ fn read(section: &Section) -> Result<Network, Error> {
             let message = "is for files that name no hosts; this one says where they are";
             return Err(section.error("hosts_per_router", message));
         }
-        (false, _) => Some(positive(section, "hosts_per_router", Some(1))?),
+        (false, _) => Some(positive(section, "hosts_per_router")?),
     };
     Network::new(plan, hosts_per_router).map_err(fail)
 }
@@ -176,7 +185,7 @@ struct Edge {
     cables: Option<u32>,
 }
 
-impl Parameter for Edge {
+impl Setting for Edge {
     const EXPECTED: &'static str =
         "two names of routers and, if not 1, a number of cables, such as [0, 1] or [\"a\", \"b\", 2]";
 

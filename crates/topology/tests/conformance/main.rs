@@ -44,13 +44,16 @@ fn registry_is_sorted_and_declares_the_parameters_that_are_read() {
     assert!(REGISTRY.is_sorted_by_key(|k| k.name));
     for kind in REGISTRY {
         let section = Section::from_toml(kind.example, "x.toml").unwrap();
-        (kind.build)(&section).unwrap();
+        (kind.build)(section.declare(kind.parameters)).unwrap();
         let mut asked = section.asked();
-        let mut declared: Vec<&str> = kind.parameters.iter().map(|p| p.0).collect();
+        let mut declared: Vec<&str> = kind.parameters.iter().map(|p| p.name).collect();
         asked.sort();
         declared.sort();
         assert_eq!(asked, declared, "{}", kind.name);
-        section.finish().unwrap();
+        let settings = section.finish().unwrap();
+        for parameter in kind.parameters.iter().filter(|p| !section.has(p.name)) {
+            assert!(parameter.is_default_in(&settings), "{}: {parameter}", kind.name);
+        }
     }
 }
 
@@ -59,7 +62,7 @@ fn every_topology_and_parameter_is_documented() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods/topologies");
     for kind in REGISTRY {
         let page = std::fs::read_to_string(pages.join(format!("{}.md", kind.name))).expect(kind.name);
-        for (parameter, _) in kind.parameters {
+        for parameter in kind.parameters.iter().map(|p| p.name) {
             assert!(
                 page.contains(&format!("`{parameter}`")),
                 "{}: {parameter}",

@@ -3,6 +3,7 @@
 //! Source: SST's motif `Allreduce` (sst-elements, `ember/mpi/motifs/emberallreduce`).
 
 use crate::{Collective, WORLD};
+use config::{Parameter, Type};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -12,16 +13,16 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "MPI_Allreduce of all ranks, again and again",
     source: "SST, Ember motif Allreduce",
     parameters: &[
-        ("ranks", "number of ranks, required"),
-        ("bytes", "of each rank's contribution (default: 8 B)"),
-        ("iterations", "how many (default: 1)"),
-        ("compute", "time of the computation before each (default: 0 ps)"),
+        Parameter::required("ranks", Type::Integer, "number of ranks"),
+        Parameter::size("bytes", "8 B", "of each rank's contribution"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time("compute", "0 ps", "time of the computation before each"),
     ],
     example: "ranks = 5\niterations = 2",
     build: |section| {
         Ok(workload(Allreduce {
             ranks: ranks(section)?,
-            bytes: bytes(section, "bytes", 8)?,
+            bytes: bytes(section, "bytes")?,
             iterations: u64::from(iterations(section)?),
             compute_ps: pause(section)?,
         }))

@@ -10,7 +10,6 @@ use super::{Motif, workload};
 const PUBLISHED: PublishedApplication = PublishedApplication {
     ranks: 13_824,
     volume: 10 << 30,
-    neighbours: 6,
     all_levels: true,
 };
 
@@ -19,10 +18,10 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "stand-in for Design Forward's AMG: V-cycles with six neighbours on ever fewer ranks",
     source: "Design Forward, AMG (LLNL)",
     parameters: &parameters(
-        "number of ranks, where pex, pey and pez do not all say (default: 13824)",
-        "from the finest to the coarsest (default: until one rank is left)",
-        "6 or 26 (default: 6)",
-        "bytes of all messages together (default: 10 GiB for each 13,824 ranks)",
+        "the product of the sides, or 13824",
+        "until one rank is left",
+        6,
+        "10 GiB for each 13,824 ranks",
     ),
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\niterations = 2",
     build: |section| Ok(workload(Cycles::read(section, &PUBLISHED)?)),

@@ -7,7 +7,7 @@
 //! the upper half, which receives twice. Message sizes, which depend on the data, are assumed to be equal.
 //! Messages that only announce a size are left out.
 
-use config::Bytes;
+use config::{Bytes, Parameter, Type};
 
 use super::parameters::{MAX_COUNT, MAX_RANKS, count, in_range, pause};
 use super::{Motif, Script, Skeleton, workload};
@@ -20,21 +20,20 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "stand-in for Design Forward's Crystal Router: exchange in the dimensions of a hypercube",
     source: "Design Forward, Crystal Router (Nek5000)",
     parameters: &[
-        ("ranks", "number of ranks (default: 10000)"),
-        (
+        Parameter::integer("ranks", PUBLISHED_RANKS as i64, "number of ranks"),
+        Parameter::computed(
             "volume",
-            "bytes of all messages together (default: 2 TiB for each 10,000 ranks)",
+            Type::Size,
+            "2 TiB for each 10,000 ranks",
+            "bytes of all messages together",
         ),
-        (
-            "iterations",
-            "how many times through all dimensions (default: 100)",
-        ),
-        ("compute", "time of the computation before each (default: 0 ps)"),
+        Parameter::integer("iterations", 100, "how many times through all dimensions"),
+        Parameter::time("compute", "0 ps", "time of the computation before each"),
     ],
     example: "ranks = 13\nvolume = \"1 MB\"\niterations = 2",
     build: |section| {
-        let ranks = count(section, "ranks", PUBLISHED_RANKS, MAX_RANKS)?;
-        let iterations = u64::from(count(section, "iterations", 100, MAX_COUNT)?);
+        let ranks = count(section, "ranks", MAX_RANKS)?;
+        let iterations = u64::from(count(section, "iterations", MAX_COUNT)?);
         let share = u128::from(PUBLISHED_VOLUME) * u128::from(ranks) / u128::from(PUBLISHED_RANKS);
         let volume = section.or("volume", Bytes { bytes: share as u64 })?.bytes;
         let messages = u128::from(messages(ranks)) * u128::from(iterations);

@@ -7,12 +7,12 @@
 //! Message sizes follow from the total volume: each is proportional to the cells it stands for, rounded down to
 //! bytes.
 
-use config::{Bytes, Error, Section};
+use config::{Bytes, Error, Parameter, Section, Type};
 
 use crate::{Collective, WORLD};
 
 use super::halo::{CORNERS, EDGES, FACES, HaloDirection};
-use super::parameters::{MAX_COUNT, NO_COMPUTE, cells, compute, count, in_range, iterations};
+use super::parameters::{MAX_COUNT, cells, compute, in_count, in_range, iterations};
 use super::{RankGrid, Script, Skeleton};
 
 /// Largest number of cells along a side of a rank's part.
@@ -23,43 +23,40 @@ pub(super) struct PublishedApplication {
     pub ranks: u32,
     /// Bytes of all messages together.
     pub volume: u64,
-    /// Default number of neighbours: 6 or 26.
-    pub neighbours: u32,
-    /// Whether the default goes on to coarser levels until one rank is left.
+    /// Whether the stand-in goes on with fewer and fewer ranks by default, until one is left.
     pub all_levels: bool,
 }
 
-/// The parameters of [`Cycles::read`]. The arguments describe those whose defaults differ.
+/// The parameters that [`Cycles::read`] asks for, with the defaults that differ.
 pub(super) const fn parameters(
     ranks: &'static str,
     levels: &'static str,
-    neighbours: &'static str,
+    neighbours: i64,
     volume: &'static str,
-) -> [(&'static str, &'static str); 15] {
+) -> [Parameter; 15] {
     [
-        ("ranks", ranks),
-        ("pex", "ranks along x (default: as cubic as can be)"),
-        ("pey", "ranks along y (default: as cubic as can be)"),
-        ("pez", "ranks along z (default: as cubic as can be)"),
-        ("nx", "cells of a rank along x on the finest level (default: 32)"),
-        ("ny", "cells of a rank along y on the finest level (default: 32)"),
-        ("nz", "cells of a rank along z on the finest level (default: 32)"),
-        ("levels", levels),
-        ("neighbours", neighbours),
-        ("volume", volume),
-        ("iterations", "how many V-cycles (default: 1)"),
-        (
+        Parameter::computed("ranks", Type::Integer, ranks, "number of ranks"),
+        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
+        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
+        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
+        Parameter::integer("nx", 32, "cells of a rank along x on the finest level"),
+        Parameter::integer("ny", 32, "cells of a rank along y on the finest level"),
+        Parameter::integer("nz", 32, "cells of a rank along z on the finest level"),
+        Parameter::computed("levels", Type::Integer, levels, "from the finest to the coarsest"),
+        Parameter::integer("neighbours", neighbours, "6 or 26"),
+        Parameter::computed("volume", Type::Size, volume, "bytes of all messages together"),
+        Parameter::integer("iterations", 1, "how many V-cycles"),
+        Parameter::time(
             "compute",
-            "time of the computation on the finest level; others: by their cells (default: 0 ps)",
+            "0 ps",
+            "time of the computation on the finest level; others: by their cells",
         ),
-        ("compute_per_cell", "more of it for each cell (default: 0 ps)"),
-        (
-            "periodic",
-            "whether the ends of the grid are neighbours (default: false)",
-        ),
-        (
+        Parameter::time("compute_per_cell", "0 ps", "more of it for each cell"),
+        Parameter::flag("periodic", false, "whether the ends of the grid are neighbours"),
+        Parameter::flag(
             "reduce",
-            "whether each cycle ends with an allreduce of 8 bytes (default: true)",
+            true,
+            "whether each cycle ends with an allreduce of 8 bytes",
         ),
     ]
 }
@@ -85,16 +82,16 @@ struct CycleLevel {
 
 impl Cycles {
     pub fn read(section: &Section, published: &PublishedApplication) -> Result<Cycles, Error> {
-        let periodic = section.or("periodic", false)?;
+        let periodic = section.get("periodic")?;
         let keys = ["pex", "pey", "pez"];
         let grid = RankGrid::read_or(section, keys, periodic, Some(published.ranks))?;
         let keys = ["nx", "ny", "nz"];
-        let sides = cells(section, keys, [32; 3])?;
+        let sides = cells(section, keys)?;
         if let Some((key, side)) = keys.iter().zip(sides).find(|(_, side)| *side > MAX_SIDE) {
             let message = format!("{side} is out of range; expected 1 to {MAX_SIDE}");
             return Err(section.error(key, message));
         }
-        let directions = match section.or("neighbours", published.neighbours)? {
+        let directions = match section.get("neighbours")? {
             6 => FACES.iter().collect::<Vec<_>>(),
             26 => FACES.iter().chain(&EDGES).chain(&CORNERS).collect(),
             other => {
@@ -106,7 +103,7 @@ impl Cycles {
         let iterations = iterations(section)?;
         let share = u128::from(published.volume) * u128::from(grid.ranks()) / u128::from(published.ranks);
         let volume = section.or("volume", Bytes { bytes: share as u64 })?.bytes;
-        let whole = compute(section, NO_COMPUTE, &sides)?;
+        let whole = compute(section, &sides)?;
         let all_cells = sides.map(u128::from).iter().product::<u128>();
 
         let mut levels: Vec<CycleLevel> = (0..depth)
@@ -138,7 +135,7 @@ impl Cycles {
             grid,
             levels,
             cycles: u64::from(iterations),
-            reduce: section.or("reduce", true)?,
+            reduce: section.get("reduce")?,
         })
     }
 }
@@ -163,7 +160,8 @@ fn depth(section: &Section, grid: &RankGrid<3>, sides: [u64; 3], all: bool) -> R
         .max(1);
     // With this depth, all ranks are active, and the shortest side keeps two cells if it had them.
     let whole = sides.into_iter().map(halvings).min().unwrap_or(0).clamp(1, most);
-    let depth = count(section, "levels", if all { most } else { whole }, MAX_COUNT)?;
+    let depth = section.or("levels", if all { most } else { whole })?;
+    let depth = in_count(section, "levels", depth, MAX_COUNT)?;
     if depth > most {
         let message = format!("{depth} levels: after {most} one rank has one cell; expected at most {most}");
         return Err(section.error("levels", message));

@@ -2,10 +2,10 @@
 //!
 //! Source: SST's motif `FFT3D` (sst-elements, `ember/mpi/motifs/emberfft3d`).
 
-use config::Duration;
+use config::{Parameter, Type};
 
 use super::grid::most_cubic;
-use super::parameters::{MAX_COUNT, MAX_RANKS, cells, compute, count, in_range, iterations, ranks};
+use super::parameters::{MAX_COUNT, MAX_RANKS, cells, compute, count, in_count, in_range, iterations, ranks};
 use super::{Motif, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
@@ -13,40 +13,37 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "FFT of three dimensions in pencils, there and back: all-to-alls of uneven parts",
     source: "SST, Ember motif FFT3D",
     parameters: &[
-        ("ranks", "number of ranks, required"),
-        (
+        Parameter::required("ranks", Type::Integer, "number of ranks"),
+        Parameter::computed(
             "rows",
-            "ranks that divide x, a divisor of ranks (default: as square as can be, the smaller side)",
+            Type::Integer,
+            "as square as can be, the smaller side",
+            "ranks that divide x, a divisor of ranks",
         ),
-        ("nx", "points along x, of all ranks together (default: 100)"),
-        ("ny", "points along y, of all ranks together (default: 100)"),
-        ("nz", "points along z, of all ranks together (default: 100)"),
-        (
+        Parameter::integer("nx", 100, "points along x, of all ranks together"),
+        Parameter::integer("ny", 100, "points along y, of all ranks together"),
+        Parameter::integer("nz", 100, "points along z, of all ranks together"),
+        Parameter::integer(
             "item_bytes",
-            "bytes of a real number; a complex one has twice as many (default: 8)",
+            8,
+            "bytes of a real number; a complex one has twice as many",
         ),
-        ("iterations", "how many transforms there and back (default: 1)"),
-        (
-            "compute",
-            "time of the computation along one dimension (default: 0 ps)",
-        ),
-        (
-            "compute_per_cell",
-            "more of it for each point of a rank (default: 1 ns)",
-        ),
-        ("barriers", "the barriers after each transform (default: true)"),
+        Parameter::integer("iterations", 1, "how many transforms there and back"),
+        Parameter::time("compute", "0 ps", "time of the computation along one dimension"),
+        Parameter::time("compute_per_cell", "1 ns", "more of it for each point of a rank"),
+        Parameter::flag("barriers", true, "the barriers after each transform"),
     ],
     example: "ranks = 6\nnx = 10\nny = 9\nnz = 7\niterations = 2",
     build: |section| {
         let ranks = ranks(section)?;
         let square = most_cubic(ranks, 2);
-        let rows = count(section, "rows", square[1], MAX_RANKS)?;
+        let rows = in_count(section, "rows", section.or("rows", square[1])?, MAX_RANKS)?;
         if ranks % rows != 0 {
             let message = format!("{rows} does not divide ranks = {ranks}; expected a divisor");
             return Err(section.error("rows", message));
         }
-        let points = cells(section, ["nx", "ny", "nz"], [100; 3])?;
-        let item = u64::from(count(section, "item_bytes", 8, MAX_COUNT)?);
+        let points = cells(section, ["nx", "ny", "nz"])?;
+        let item = u64::from(count(section, "item_bytes", MAX_COUNT)?);
         let [nx, ny, nz] = points;
         // The largest part of any all-to-all is at most the data of the largest rank.
         let columns = u64::from(ranks / rows);
@@ -66,7 +63,7 @@ pub(super) const MOTIF: Motif = Motif {
         in_range(section, "nx", most.unwrap_or(u128::MAX))?;
         let own = [nx, ny, nz].map(u128::from).iter().product::<u128>() / u128::from(ranks);
         let own = u64::try_from(own).unwrap_or(u64::MAX);
-        let compute_ps = compute(section, [Duration { ps: 0 }, Duration { ps: 1000 }], &[own])?;
+        let compute_ps = compute(section, &[own])?;
         Ok(workload(Fft3d {
             rows,
             columns,
@@ -86,7 +83,7 @@ pub(super) const MOTIF: Motif = Motif {
             complex_bytes: 2 * item,
             iterations: u64::from(iterations(section)?),
             compute_ps,
-            barriers: section.or("barriers", true)?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

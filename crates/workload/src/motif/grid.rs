@@ -2,7 +2,7 @@
 
 use config::{Error, Section};
 
-use super::parameters::{MAX_RANKS, count, ranks_in_range};
+use super::parameters::{MAX_RANKS, in_count, ranks_in_range};
 
 /// A grid of ranks in `N` dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl<const N: usize> RankGrid<N> {
         let mut given = [None; N];
         for (side, key) in given.iter_mut().zip(keys) {
             if section.has(key) {
-                *side = Some(count(section, key, 1, MAX_RANKS)?);
+                *side = Some(in_count(section, key, section.required(key)?, MAX_RANKS)?);
             }
         }
         let product = |sides: &[Option<u32>]| {

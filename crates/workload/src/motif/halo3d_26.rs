@@ -4,9 +4,10 @@
 //! SST's motif `Halo3D26` does. `corners` selects.
 
 use crate::{Collective, WORLD};
+use config::{Parameter, Type};
 
 use super::halo::{CORNERS, EDGES, FACES, HaloDirection, exchange};
-use super::parameters::{EMBER_SLEEP, cell_bytes, cells, compute, iterations, product};
+use super::parameters::{cell_bytes, cells, compute, iterations, product};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
@@ -14,52 +15,47 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "exchange with all 26 neighbours in a grid at once: faces, edges, corners",
     source: "Ember, mpi/halo3d-26",
     parameters: &[
-        ("ranks", "number of ranks, where pex, pey and pez do not all say"),
-        ("pex", "ranks along x (default: as cubic as can be)"),
-        ("pey", "ranks along y (default: as cubic as can be)"),
-        ("pez", "ranks along z (default: as cubic as can be)"),
-        ("nx", "cells of a rank along x (default: 10)"),
-        ("ny", "cells of a rank along y (default: 10)"),
-        ("nz", "cells of a rank along z (default: 10)"),
-        ("vars", "numbers per cell (default: 1)"),
-        ("item_bytes", "bytes of a number (default: 8)"),
-        ("iterations", "how many (default: 1)"),
-        (
-            "compute",
-            "time of the computation of an iteration (default: 1 us)",
+        Parameter::computed(
+            "ranks",
+            Type::Integer,
+            "the product of the sides, which must then all be given",
+            "number of ranks",
         ),
-        (
+        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
+        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
+        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
+        Parameter::integer("nx", 10, "cells of a rank along x"),
+        Parameter::integer("ny", 10, "cells of a rank along y"),
+        Parameter::integer("nz", 10, "cells of a rank along z"),
+        Parameter::integer("vars", 1, "numbers per cell"),
+        Parameter::integer("item_bytes", 8, "bytes of a number"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time("compute", "1 us", "time of the computation of an iteration"),
+        Parameter::time(
             "compute_per_cell",
-            "more of it for each number of each cell (default: 0 ps)",
+            "0 ps",
+            "more of it for each number of each cell",
         ),
-        (
-            "periodic",
-            "whether the ends of the grid are neighbours (default: false)",
-        ),
-        (
+        Parameter::flag("periodic", false, "whether the ends of the grid are neighbours"),
+        Parameter::flag(
             "corners",
-            "whether the eight corners take part; not so in Ember's own MPI code (default: true)",
+            true,
+            "whether the eight corners take part; not so in Ember's own MPI code",
         ),
-        (
+        Parameter::flag(
             "reduce",
-            "whether each iteration ends with an allreduce of 8 bytes (default: false)",
+            false,
+            "whether each iteration ends with an allreduce of 8 bytes",
         ),
-        (
-            "barriers",
-            "the two barriers before and the one after (default: true)",
-        ),
+        Parameter::flag("barriers", true, "the two barriers before and the one after"),
     ],
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
-        let periodic = section.or("periodic", false)?;
+        let periodic = section.get("periodic")?;
         let grid = RankGrid::read(section, ["pex", "pey", "pez"], periodic)?;
-        let sides = cells(section, ["nx", "ny", "nz"], [10; 3])?;
+        let sides = cells(section, ["nx", "ny", "nz"])?;
         let [vars, item] = cell_bytes(section)?;
-        let corners: &[HaloDirection] = if section.or("corners", true)? {
-            &CORNERS
-        } else {
-            &[]
-        };
+        let corners: &[HaloDirection] = if section.get("corners")? { &CORNERS } else { &[] };
         let directions = FACES.iter().chain(&EDGES).chain(corners);
         let exchanges = directions
             .map(|direction| {
@@ -72,9 +68,9 @@ pub(super) const MOTIF: Motif = Motif {
             grid,
             exchanges,
             iterations: u64::from(iterations(section)?),
-            compute_ps: compute(section, EMBER_SLEEP, &[nx, ny, nz, vars])?,
-            reduce: section.or("reduce", false)?,
-            barriers: section.or("barriers", true)?,
+            compute_ps: compute(section, &[nx, ny, nz, vars])?,
+            reduce: section.get("reduce")?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

@@ -4,20 +4,22 @@
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
+use config::{Parameter, Type};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "incast",
     summary: "all ranks send to one at the same time",
     source: "Ember, mpi/incast",
     parameters: &[
-        ("ranks", "number of ranks, required; at least 2"),
-        ("bytes", "from each rank (default: 8 KiB)"),
-        ("target", "the rank that they send to (default: the last)"),
-        ("iterations", "how many (default: 1)"),
-        ("compute", "time of the computation before each (default: 0 ps)"),
-        (
+        Parameter::required("ranks", Type::Integer, "number of ranks; at least 2"),
+        Parameter::size("bytes", "8 KiB", "from each rank"),
+        Parameter::computed("target", Type::Integer, "the last", "the rank that they send to"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time("compute", "0 ps", "time of the computation before each"),
+        Parameter::flag(
             "barriers",
-            "those before, after, and between receives and sends of an iteration (default: true)",
+            true,
+            "those before, after, and between receives and sends of an iteration",
         ),
     ],
     example: "ranks = 5\niterations = 2",
@@ -34,10 +36,10 @@ pub(super) const MOTIF: Motif = Motif {
         Ok(workload(IncastMotif {
             ranks,
             target,
-            bytes: bytes(section, "bytes", 8192)?,
+            bytes: bytes(section, "bytes")?,
             iterations: u64::from(iterations(section)?),
             compute_ps: pause(section)?,
-            barriers: section.or("barriers", true)?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

@@ -32,7 +32,7 @@ mod test_support;
 
 use std::sync::Arc;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 
 use crate::Workload;
 
@@ -47,9 +47,9 @@ pub struct Motif {
     pub summary: &'static str,
     /// Its code or paper.
     pub source: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
-    /// Parameters of a small example in TOML, for tests.
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Parameters in TOML of a small one, for tests.
     pub example: &'static str,
     /// Reads the parameters and builds it.
     pub build: fn(&Section) -> Result<Arc<dyn Workload>, Error>,
@@ -80,7 +80,7 @@ pub static MOTIFS: &[Motif] = &[
 pub fn read(section: &Section) -> Result<Arc<dyn Workload>, Error> {
     let name: String = section.required("motif")?;
     match MOTIFS.iter().find(|m| m.name == name) {
-        Some(motif) => (motif.build)(section),
+        Some(motif) => (motif.build)(section.declare(motif.parameters)),
         None => Err(section.unknown_name("motif", &name, MOTIFS.iter().map(|m| m.name))),
     }
 }
@@ -122,7 +122,7 @@ mod tests {
         for motif in MOTIFS {
             let s = section(motif.name, motif.example);
             read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
-            let listed: Vec<&str> = motif.parameters.iter().map(|(name, _)| *name).collect();
+            let listed: Vec<&str> = motif.parameters.iter().map(|parameter| parameter.name).collect();
             let mut asked = s.asked();
             asked.retain(|name| name != "motif");
             for name in &asked {
@@ -172,8 +172,9 @@ mod tests {
         for _ in 0..4000 {
             let motif = &MOTIFS[random.below(MOTIFS.len() as u64) as usize];
             let mut text = String::new();
-            for (name, _) in motif.parameters {
-                // Many ranks take long to build; two, and more than possible, are enough.
+            for parameter in motif.parameters {
+                let name = &parameter.name;
+                // Many ranks take long to make; two and more than possible are enough.
                 let sides = ["ranks", "pex", "pey", "pez", "pet"];
                 if *name != "ranks" && random.below(6) < 5 {
                     continue;
@@ -201,33 +202,14 @@ mod tests {
         assert!(built > 100, "{built}");
     }
 
-    /// The text of the table states the default.
     #[test]
-    fn defaults_are_those_that_are_written() {
-        let described = ["as ", "the ", "until ", "no sweep"];
+    fn what_is_not_given_has_the_registered_default() {
         for motif in MOTIFS {
-            let has_ranks = motif.parameters[0].1.contains("default");
-            let s = section(motif.name, if has_ranks { "" } else { "ranks = 2" });
+            let s = section(motif.name, motif.example);
             read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
             let settings = s.finish().unwrap();
-            for (name, text) in motif.parameters {
-                let Some((_, default)) = text.rsplit_once("(default: ") else {
-                    assert!(*name == "ranks", "{}: {name} has no default", motif.name);
-                    continue;
-                };
-                let default = default.trim_end_matches(')');
-                let derived =
-                    default.contains(" for each ") || described.iter().any(|d| default.starts_with(d));
-                if derived || (*name == "partner" && settings.get("partner").is_none()) {
-                    continue;
-                }
-                let found = &settings[*name];
-                let found = found.as_str().map_or_else(|| found.to_string(), str::to_string);
-                assert!(
-                    found == default,
-                    "{}: {name} is {found}, not {default}",
-                    motif.name
-                );
+            for parameter in motif.parameters.iter().filter(|p| !s.has(p.name)) {
+                assert!(parameter.is_default_in(&settings), "{}: {parameter}", motif.name);
             }
         }
     }

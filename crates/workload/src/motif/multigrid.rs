@@ -9,7 +9,6 @@ use super::{Motif, workload};
 const PUBLISHED: PublishedApplication = PublishedApplication {
     ranks: 110_592,
     volume: 326 << 30,
-    neighbours: 26,
     all_levels: false,
 };
 
@@ -18,10 +17,10 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "stand-in for Design Forward's MultiGrid: V-cycles with 26 neighbours, all ranks on all levels",
     source: "Design Forward, MultiGrid (BoxLib)",
     parameters: &parameters(
-        "number of ranks, where pex, pey and pez do not all say (default: 110592)",
-        "from the finest to the coarsest (default: until the shortest side has two cells)",
-        "6 or 26 (default: 26)",
-        "bytes of all messages together (default: 326 GiB for each 110,592 ranks)",
+        "the product of the sides, or 110592",
+        "until the shortest side has two cells",
+        26,
+        "326 GiB for each 110,592 ranks",
     ),
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\niterations = 2",
     build: |section| Ok(workload(Cycles::read(section, &PUBLISHED)?)),

@@ -8,21 +8,19 @@ pub(super) const MAX_RANKS: u32 = 1 << 22;
 /// Largest number of iterations, cells along a side and so on.
 pub(super) const MAX_COUNT: u32 = 1_000_000_000;
 
-/// Largest message: 1 TiB.
-pub(super) const MAX_BYTES: u64 = 1 << 40;
+/// Bytes of a message at most: 1 TiB.
+const MAX_BYTES: u64 = 1 << 40;
 
 /// Longest computation: 100 days.
 const MAX_PS: u128 = 100 * 86_400 * 1_000_000_000_000;
 
-/// Ember's default for its parameter `-sleep`, 1000 ns, and nothing per cell.
-pub(super) const EMBER_SLEEP: [Duration; 2] = [Duration { ps: 1_000_000 }, Duration { ps: 0 }];
-
-/// No computation.
-pub(super) const NO_COMPUTE: [Duration; 2] = [Duration { ps: 0 }; 2];
-
 /// A whole number from 1 to `max`.
-pub(super) fn count(section: &Section, key: &str, default: u32, max: u32) -> Result<u32, Error> {
-    let value = section.or(key, default)?;
+pub(super) fn count(section: &Section, key: &str, max: u32) -> Result<u32, Error> {
+    in_count(section, key, section.get(key)?, max)
+}
+
+/// Refuses a number that is not from 1 to `max`.
+pub(super) fn in_count(section: &Section, key: &str, value: u32, max: u32) -> Result<u32, Error> {
     if !(1..=max).contains(&value) {
         let message = format!("{value} is out of range; expected 1 to {max}");
         return Err(section.error(key, message));
@@ -30,9 +28,9 @@ pub(super) fn count(section: &Section, key: &str, default: u32, max: u32) -> Res
     Ok(value)
 }
 
-/// Iterations, by default one.
+/// Iterations.
 pub(super) fn iterations(section: &Section) -> Result<u32, Error> {
-    count(section, "iterations", 1, MAX_COUNT)
+    count(section, "iterations", MAX_COUNT)
 }
 
 /// Number of ranks of a motif without a grid.
@@ -49,9 +47,9 @@ pub(super) fn ranks_in_range(section: &Section, ranks: u32) -> Result<u32, Error
     Ok(ranks)
 }
 
-/// Size of a message; 0 is allowed.
-pub(super) fn bytes(section: &Section, key: &str, default: u64) -> Result<u64, Error> {
-    let size = section.or(key, Bytes { bytes: default })?.bytes;
+/// Size of a message that is given as such; 0 is allowed.
+pub(super) fn bytes(section: &Section, key: &str) -> Result<u64, Error> {
+    let size = section.get::<Bytes>(key)?.bytes;
     in_range(section, key, u128::from(size))
 }
 
@@ -70,11 +68,10 @@ pub(super) fn in_range(section: &Section, key: &str, size: u128) -> Result<u64, 
     }
 }
 
-/// Picoseconds of one computation over `cells`: `compute`, and `compute_per_cell` for each; with their
-/// defaults.
-pub(super) fn compute(section: &Section, [whole, each]: [Duration; 2], cells: &[u64]) -> Result<u64, Error> {
-    let whole = section.or("compute", whole)?.ps;
-    let each = section.or("compute_per_cell", each)?.ps;
+/// Picoseconds of one computation over so many cells: `compute`, and `compute_per_cell` for each.
+pub(super) fn compute(section: &Section, cells: &[u64]) -> Result<u64, Error> {
+    let whole = section.get::<Duration>("compute")?.ps;
+    let each = section.get::<Duration>("compute_per_cell")?.ps;
     let all = cells
         .iter()
         .try_fold(u128::from(each), |all, cells| all.checked_mul(u128::from(*cells)))
@@ -90,7 +87,7 @@ pub(super) fn compute(section: &Section, [whole, each]: [Duration; 2], cells: &[
 
 /// Picoseconds of one computation without cells.
 pub(super) fn pause(section: &Section) -> Result<u64, Error> {
-    let ps = section.or("compute", Duration { ps: 0 })?.ps;
+    let ps = section.get::<Duration>("compute")?.ps;
     if u128::from(ps) > MAX_PS {
         return Err(section.error("compute", "makes a computation of more than 100 days"));
     }
@@ -98,21 +95,17 @@ pub(super) fn pause(section: &Section) -> Result<u64, Error> {
 }
 
 /// Cells along the sides of each rank's part of the problem.
-pub(super) fn cells<const N: usize>(
-    section: &Section,
-    keys: [&str; N],
-    defaults: [u32; N],
-) -> Result<[u64; N], Error> {
+pub(super) fn cells<const N: usize>(section: &Section, keys: [&str; N]) -> Result<[u64; N], Error> {
     let mut cells = [1; N];
-    for ((cell, key), default) in cells.iter_mut().zip(keys).zip(defaults) {
-        *cell = u64::from(count(section, key, default, MAX_COUNT)?);
+    for (cell, key) in cells.iter_mut().zip(keys) {
+        *cell = u64::from(count(section, key, MAX_COUNT)?);
     }
     Ok(cells)
 }
 
 /// Bytes per cell: `vars` numbers of `item_bytes`.
 pub(super) fn cell_bytes(section: &Section) -> Result<[u64; 2], Error> {
-    let vars = count(section, "vars", 1, MAX_COUNT)?;
-    let item = count(section, "item_bytes", 8, MAX_COUNT)?;
+    let vars = count(section, "vars", MAX_COUNT)?;
+    let item = count(section, "item_bytes", MAX_COUNT)?;
     Ok([u64::from(vars), u64::from(item)])
 }

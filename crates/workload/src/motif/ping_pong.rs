@@ -2,10 +2,10 @@
 //!
 //! Source: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size.
 
-use config::{Bytes, Error, Parameter, Section, Value};
+use config::{Bytes, DefaultValue, Error, Parameter, Section, Setting, Type, Value};
 use serde_json::Value as Json;
 
-use super::parameters::{MAX_BYTES, MAX_RANKS, bytes, count, in_range, iterations, pause};
+use super::parameters::{MAX_RANKS, count, in_range, iterations, pause};
 use super::{Motif, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
@@ -13,40 +13,45 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "pairs of ranks send messages there and back, for one size or several",
     source: "Ember, mpi/pingpong",
     parameters: &[
-        (
+        Parameter::integer(
             "ranks",
-            "number of ranks, at least 2; of an odd number, one stays alone (default: 2)",
+            2,
+            "number of ranks, at least 2; of an odd number, one stays alone",
         ),
-        (
+        Parameter::choice(
             "pairs",
-            "who with whom: \"neighbours\" (0 and 1, 2 and 3), \"halves\" (0 and ranks / 2), or \"first\" (0 and partner only) (default: neighbours)",
+            &["neighbours", "halves", "first"],
+            "who with whom: \"neighbours\" (0 and 1, 2 and 3), \"halves\" (0 and ranks / 2), or \"first\" \
+             (0 and partner only)",
         ),
-        ("partner", "with pairs = \"first\": the other rank (default: 1)"),
-        (
+        Parameter::integer("partner", 1, "with pairs = \"first\": the other rank"),
+        Parameter::new(
             "bytes",
-            "size of a message, or a list of them, one after the other (default: 1 KiB)",
+            Type::Either(&[Type::Size, Type::List(&Type::Size)]),
+            DefaultValue::Text("1 KiB"),
+            "size of a message, or a list of them, one after the other",
         ),
-        (
+        Parameter::computed(
             "up_to",
-            "sweep: sizes double from bytes up to this (default: no sweep)",
+            Type::Size,
+            "no sweep",
+            "sweep: sizes double from bytes up to this",
         ),
-        (
-            "iterations",
-            "how many times there and back with each size (default: 1)",
-        ),
-        (
+        Parameter::integer("iterations", 1, "how many times there and back with each size"),
+        Parameter::time(
             "compute",
-            "time of the first rank's computation before each (default: 0 ps)",
+            "0 ps",
+            "time of the first rank's computation before each",
         ),
-        ("barriers", "the barriers before and after (default: true)"),
+        Parameter::flag("barriers", true, "the barriers before and after"),
     ],
     example: "ranks = 5\npairs = \"first\"\npartner = 3\nbytes = \"1 B\"\nup_to = \"64 B\"\niterations = 2",
     build: |section| {
-        let ranks = count(section, "ranks", 2, MAX_RANKS)?;
+        let ranks = count(section, "ranks", MAX_RANKS)?;
         if ranks < 2 {
             return Err(section.error("ranks", "1 has no partner; expected at least 2"));
         }
-        let pairs = section.choice("pairs", "neighbours", &["neighbours", "halves", "first"])?;
+        let pairs = section.choice("pairs")?;
         let pairs = match pairs {
             "neighbours" => PairChoice::Neighbours,
             "halves" => PairChoice::Halves,
@@ -58,13 +63,13 @@ pub(super) const MOTIF: Motif = Motif {
             sizes: sizes(section)?,
             iterations: u64::from(iterations(section)?),
             compute_ps: pause(section)?,
-            barriers: section.or("barriers", true)?,
+            barriers: section.get("barriers")?,
         }))
     },
 };
 
 fn partner(section: &Section, ranks: u32) -> Result<u32, Error> {
-    let partner = section.or("partner", 1)?;
+    let partner = section.get("partner")?;
     if !(1..ranks).contains(&partner) {
         let message = format!("{partner} is out of range; expected 1 to {}", ranks - 1);
         return Err(section.error("partner", message));
@@ -75,7 +80,7 @@ fn partner(section: &Section, ranks: u32) -> Result<u32, Error> {
 /// One size, or a list of them.
 struct Sizes(Vec<Bytes>);
 
-impl Parameter for Sizes {
+impl Setting for Sizes {
     const EXPECTED: &'static str = "a size such as \"64 KiB\", or a list of sizes";
 
     fn read(value: &Value) -> Result<Self, String> {
@@ -94,7 +99,7 @@ impl Parameter for Sizes {
 }
 
 fn sizes(section: &Section) -> Result<Vec<u64>, Error> {
-    let Sizes(given) = section.or("bytes", Sizes(vec![Bytes { bytes: 1024 }]))?;
+    let Sizes(given) = section.get("bytes")?;
     let sizes = given
         .iter()
         .map(|size| in_range(section, "bytes", u128::from(size.bytes)))
@@ -102,10 +107,10 @@ fn sizes(section: &Section) -> Result<Vec<u64>, Error> {
     if sizes.is_empty() {
         return Err(section.error("bytes", "is an empty list; expected a size"));
     }
-    if section.optional::<Bytes>("up_to")?.is_none() {
+    let Some(up_to) = section.optional::<Bytes>("up_to")? else {
         return Ok(sizes);
-    }
-    let up_to = bytes(section, "up_to", MAX_BYTES)?;
+    };
+    let up_to = in_range(section, "up_to", u128::from(up_to.bytes))?;
     let from = match sizes[..] {
         [from] if (1..=up_to).contains(&from) => from,
         [from] => {

@@ -4,6 +4,7 @@
 //! SplitMix64 with the shuffle of Fisher and Yates.
 
 use crate::traffic::{Random, SplitMix};
+use config::{Parameter, Type};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -13,16 +14,17 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "each rank exchanges with one of the other half, found by lot or opposite",
     source: "Chatterbug, pairs",
     parameters: &[
-        ("ranks", "number of ranks, required; even"),
-        ("bytes", "of each message (default: 64 KiB)"),
-        ("iterations", "how many (default: 1)"),
-        ("compute", "time of the computation before each (default: 0 ps)"),
-        (
+        Parameter::required("ranks", Type::Integer, "number of ranks; even"),
+        Parameter::size("bytes", "64 KiB", "of each message"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time("compute", "0 ps", "time of the computation before each"),
+        Parameter::flag(
             "random",
-            "whether partners are found by lot; else rank r and r + ranks / 2 are (default: true)",
+            true,
+            "whether partners are found by lot; else rank r and r + ranks / 2 are",
         ),
-        ("seed", "of the lot (default: 1331)"),
-        ("barriers", "the barriers before and after (default: true)"),
+        Parameter::integer("seed", 1331, "of the lot"),
+        Parameter::flag("barriers", true, "the barriers before and after"),
     ],
     example: "ranks = 6\niterations = 2",
     build: |section| {
@@ -33,8 +35,8 @@ pub(super) const MOTIF: Motif = Motif {
         }
         let half = ranks / 2;
         let mut partners: Vec<u32> = (half..ranks).collect();
-        let seed = section.or("seed", 1331u64)?;
-        if section.or("random", true)? {
+        let seed = section.get::<u64>("seed")?;
+        if section.get("random")? {
             let mut random = SplitMix(seed);
             for last in (1..partners.len()).rev() {
                 partners.swap(last, random.below(last as u64 + 1) as usize);
@@ -48,10 +50,10 @@ pub(super) const MOTIF: Motif = Motif {
         }
         Ok(workload(RandomPairs {
             partners,
-            bytes: bytes(section, "bytes", 65_536)?,
+            bytes: bytes(section, "bytes")?,
             iterations: u64::from(iterations(section)?),
             compute_ps: pause(section)?,
-            barriers: section.or("barriers", true)?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

@@ -2,48 +2,46 @@
 //!
 //! Source: Chatterbug, `stencil4d/stencil4d.C`.
 
-use super::parameters::{NO_COMPUTE, cell_bytes, cells, compute, iterations, product};
+use super::parameters::{cell_bytes, cells, compute, iterations, product};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
+use config::{Parameter, Type};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "stencil4d",
     summary: "exchange with eight neighbours in a grid of four dimensions at once",
     source: "Chatterbug, stencil4d",
     parameters: &[
-        (
+        Parameter::computed(
             "ranks",
-            "number of ranks, where pex, pey, pez and pet do not all say",
+            Type::Integer,
+            "the product of the sides, which must then all be given",
+            "number of ranks",
         ),
-        ("pex", "ranks along x (default: as cubic as can be)"),
-        ("pey", "ranks along y (default: as cubic as can be)"),
-        ("pez", "ranks along z (default: as cubic as can be)"),
-        ("pet", "ranks along t (default: as cubic as can be)"),
-        ("nx", "cells of a rank along x (default: 8)"),
-        ("ny", "cells of a rank along y (default: 8)"),
-        ("nz", "cells of a rank along z (default: 8)"),
-        ("nt", "cells of a rank along t (default: 8)"),
-        ("vars", "numbers per cell (default: 1)"),
-        ("item_bytes", "bytes of a number (default: 8)"),
-        ("iterations", "how many (default: 1)"),
-        (
-            "compute",
-            "time of the computation of an iteration (default: 0 ps)",
-        ),
-        (
+        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
+        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
+        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
+        Parameter::computed("pet", Type::Integer, "as cubic as can be", "ranks along t"),
+        Parameter::integer("nx", 8, "cells of a rank along x"),
+        Parameter::integer("ny", 8, "cells of a rank along y"),
+        Parameter::integer("nz", 8, "cells of a rank along z"),
+        Parameter::integer("nt", 8, "cells of a rank along t"),
+        Parameter::integer("vars", 1, "numbers per cell"),
+        Parameter::integer("item_bytes", 8, "bytes of a number"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time("compute", "0 ps", "time of the computation of an iteration"),
+        Parameter::time(
             "compute_per_cell",
-            "more of it for each number of each cell (default: 0 ps)",
+            "0 ps",
+            "more of it for each number of each cell",
         ),
-        (
-            "periodic",
-            "whether the ends of the grid are neighbours (default: true)",
-        ),
-        ("barriers", "the barriers before and after (default: true)"),
+        Parameter::flag("periodic", true, "whether the ends of the grid are neighbours"),
+        Parameter::flag("barriers", true, "the barriers before and after"),
     ],
     example: "pex = 3\npey = 2\npez = 2\npet = 2\nnx = 3\nny = 4\nnz = 5\nnt = 6\nvars = 2\niterations = 2",
     build: |section| {
-        let periodic = section.or("periodic", true)?;
+        let periodic = section.get("periodic")?;
         let grid = RankGrid::read(section, ["pex", "pey", "pez", "pet"], periodic)?;
-        let sides = cells(section, ["nx", "ny", "nz", "nt"], [8; 4])?;
+        let sides = cells(section, ["nx", "ny", "nz", "nt"])?;
         let [vars, item] = cell_bytes(section)?;
         let mut bytes = [0; 4];
         for (dimension, (bytes, key)) in bytes.iter_mut().zip(["ny", "nx", "nx", "nx"]).enumerate() {
@@ -56,8 +54,8 @@ pub(super) const MOTIF: Motif = Motif {
             grid,
             bytes,
             iterations: u64::from(iterations(section)?),
-            compute_ps: compute(section, NO_COMPUTE, &[nx, ny, nz, nt, vars])?,
-            barriers: section.or("barriers", true)?,
+            compute_ps: compute(section, &[nx, ny, nz, nt, vars])?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

@@ -3,6 +3,7 @@
 //! Source: Chatterbug, `subcom3d-a2a/subcom3d-a2a.C`.
 
 use crate::Collective;
+use config::{Parameter, Type};
 
 use super::parameters::{bytes, iterations, pause};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
@@ -12,22 +13,29 @@ pub(super) const MOTIF: Motif = Motif {
     summary: "all-to-all in the rows of a grid along x, then y, then z",
     source: "Chatterbug, subcom3d-a2a",
     parameters: &[
-        ("ranks", "number of ranks, where pex, pey and pez do not all say"),
-        ("pex", "ranks along x (default: as cubic as can be)"),
-        ("pey", "ranks along y (default: as cubic as can be)"),
-        ("pez", "ranks along z (default: as cubic as can be)"),
-        (
+        Parameter::computed(
+            "ranks",
+            Type::Integer,
+            "the product of the sides, which must then all be given",
+            "number of ranks",
+        ),
+        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
+        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
+        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
+        Parameter::size(
             "bytes_x",
-            "from each rank to each of its row along x; 0: none of these all-to-alls (default: 4 KiB)",
+            "4 KiB",
+            "from each rank to each of its row along x; 0: none of these all-to-alls",
         ),
-        ("bytes_y", "the same along y (default: 4 KiB)"),
-        ("bytes_z", "the same along z (default: 4 KiB)"),
-        ("iterations", "how many (default: 1)"),
-        (
+        Parameter::size("bytes_y", "4 KiB", "the same along y"),
+        Parameter::size("bytes_z", "4 KiB", "the same along z"),
+        Parameter::integer("iterations", 1, "how many"),
+        Parameter::time(
             "compute",
-            "time of the computation before each all-to-all (default: 0 ps)",
+            "0 ps",
+            "time of the computation before each all-to-all",
         ),
-        ("barriers", "the barriers before and after (default: true)"),
+        Parameter::flag("barriers", true, "the barriers before and after"),
     ],
     example: "pex = 3\npey = 2\npez = 2\niterations = 2",
     build: |section| {
@@ -35,13 +43,13 @@ pub(super) const MOTIF: Motif = Motif {
         Ok(workload(Subcom3d {
             grid,
             bytes: [
-                bytes(section, "bytes_x", 4096)?,
-                bytes(section, "bytes_y", 4096)?,
-                bytes(section, "bytes_z", 4096)?,
+                bytes(section, "bytes_x")?,
+                bytes(section, "bytes_y")?,
+                bytes(section, "bytes_z")?,
             ],
             iterations: u64::from(iterations(section)?),
             compute_ps: pause(section)?,
-            barriers: section.or("barriers", true)?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

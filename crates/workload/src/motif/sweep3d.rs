@@ -4,36 +4,43 @@
 //! first-order form of the 3-D discrete ordinates equation on a massively parallel processor", Trans. Am. Nucl.
 //! Soc. 65 (1992).
 
-use super::parameters::{EMBER_SLEEP, MAX_COUNT, cell_bytes, cells, compute, count, iterations, product};
+use super::parameters::{MAX_COUNT, cell_bytes, cells, compute, count, iterations, product};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
+use config::{Parameter, Type};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "sweep3d",
     summary: "blocking wavefronts through a grid of two dimensions, two from each corner, in blocks",
     source: "Ember, mpi/sweep3d",
     parameters: &[
-        ("ranks", "number of ranks, where pex and pey do not both say"),
-        ("pex", "ranks along x (default: as square as can be)"),
-        ("pey", "ranks along y (default: as square as can be)"),
-        ("nx", "cells of a rank along x (default: 50)"),
-        ("ny", "cells of a rank along y (default: 50)"),
-        ("nz", "cells along z, which is not divided (default: 100)"),
-        ("kba", "cells along z in a block, a divisor of nz (default: 10)"),
-        ("vars", "numbers per cell (default: 1)"),
-        ("item_bytes", "bytes of a number (default: 8)"),
-        ("iterations", "how many times all eight sweeps (default: 1)"),
-        ("compute", "time of the computation of a block (default: 1 us)"),
-        (
-            "compute_per_cell",
-            "more of it for each number of each cell of a block (default: 0 ps)",
+        Parameter::computed(
+            "ranks",
+            Type::Integer,
+            "the product of the sides, which must then all be given",
+            "number of ranks",
         ),
-        ("barriers", "the barrier at the end (default: true)"),
+        Parameter::computed("pex", Type::Integer, "as square as can be", "ranks along x"),
+        Parameter::computed("pey", Type::Integer, "as square as can be", "ranks along y"),
+        Parameter::integer("nx", 50, "cells of a rank along x"),
+        Parameter::integer("ny", 50, "cells of a rank along y"),
+        Parameter::integer("nz", 100, "cells along z, which is not divided"),
+        Parameter::integer("kba", 10, "cells along z in a block, a divisor of nz"),
+        Parameter::integer("vars", 1, "numbers per cell"),
+        Parameter::integer("item_bytes", 8, "bytes of a number"),
+        Parameter::integer("iterations", 1, "how many times all eight sweeps"),
+        Parameter::time("compute", "1 us", "time of the computation of a block"),
+        Parameter::time(
+            "compute_per_cell",
+            "0 ps",
+            "more of it for each number of each cell of a block",
+        ),
+        Parameter::flag("barriers", true, "the barrier at the end"),
     ],
     example: "pex = 3\npey = 2\nnx = 4\nny = 5\nnz = 6\nkba = 2\nvars = 2\niterations = 2",
     build: |section| {
         let grid = RankGrid::read(section, ["pex", "pey"], false)?;
-        let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"], [50, 50, 100])?;
-        let kba = u64::from(count(section, "kba", 10, MAX_COUNT)?);
+        let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"])?;
+        let kba = u64::from(count(section, "kba", MAX_COUNT)?);
         if nz % kba != 0 {
             let message = format!("{kba} does not divide nz = {nz}; expected a divisor");
             return Err(section.error("kba", message));
@@ -47,8 +54,8 @@ pub(super) const MOTIF: Motif = Motif {
             ],
             blocks: nz / kba,
             iterations: u64::from(iterations(section)?),
-            compute_ps: compute(section, EMBER_SLEEP, &[nx, ny, kba, vars])?,
-            barriers: section.or("barriers", true)?,
+            compute_ps: compute(section, &[nx, ny, kba, vars])?,
+            barriers: section.get("barriers")?,
         }))
     },
 };

@@ -14,7 +14,7 @@
 //! 1/(2 p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
 //! regrouping; the few that remain send to each other in a circle.
 
-use config::Section;
+use config::{Parameter, Section};
 
 use super::adjacency::RouterLinks;
 use super::pair::PartnerPattern;
@@ -26,9 +26,10 @@ use super::{
 pub(super) const KIND: PatternKind = PatternKind {
     name: "adversarial",
     summary: "the worst case of the topology for minimal routing",
-    parameters: &[(
+    parameters: &[Parameter::integer(
         "offset",
-        "in networks with groups, and trees: how many groups further on (default: 1)",
+        1,
+        "in networks with groups, and trees: how many groups further on",
     )],
     example: "",
     build: |section, place| {
@@ -41,7 +42,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             }
             None if network.is_graph() => paired_flows(section, place, network),
             None => {
-                let offset = section.or("offset", 1)?;
+                let offset = section.get("offset")?;
                 let size = group_size(section, place)?;
                 let shift = Shift::new(section, "offset", offset, size, true, place.hosts)?;
                 if shift.is_within() {

@@ -6,17 +6,19 @@
 
 use super::PatternKind;
 use super::pair::PartnerPattern;
+use config::Parameter;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "diagonal",
     summary: "a step in each dimension at once; on a torus, mesh or HyperX",
-    parameters: &[(
+    parameters: &[Parameter::choice(
         "step",
-        "\"one\" or \"half\": by how much each coordinate moves, modulo the size (default: \"one\")",
+        &["one", "half"],
+        "by how much each coordinate moves: one, or half the size, modulo the size",
     )],
     example: "",
     build: |section, place| {
-        let half = section.choice("step", "one", &["one", "half"])? == "half";
+        let half = section.choice("step")? == "half";
         let grid = place.grid(section)?;
         let step = move |size| if half { size / 2 } else { 1 };
         let partner = move |source| grid.moved(source, |size, x| (x + step(size)) % size);

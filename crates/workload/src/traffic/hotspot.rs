@@ -7,6 +7,7 @@
 use super::block::HostBlock;
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
+use config::{DefaultValue, Parameter, Type};
 
 /// Resolution of shares.
 const STEPS: u64 = 1_000_000_000;
@@ -15,20 +16,23 @@ pub(super) const KIND: PatternKind = PatternKind {
     name: "hotspot",
     summary: "uniform, with a share of the messages for a few hosts on top (Pfister and Norton 1985)",
     parameters: &[
-        (
+        Parameter::new(
             "targets",
-            "the hot hosts: how many, spread evenly, or a list of their numbers in the job (default: 1)",
+            Type::ONE_OR_EACH,
+            DefaultValue::Integer(1),
+            "the hot hosts: how many, spread evenly, or a list of their numbers in the job",
         ),
-        (
+        Parameter::number(
             "share",
-            "share of each host's messages that is for the hot hosts on top of their uniform part, above 0 to 1 \
-             (default: 0.1)",
+            0.1,
+            "share of each host's messages that is for the hot hosts on top of their uniform part, above 0 \
+             to 1",
         ),
     ],
     example: "",
     build: |section, place| {
         let targets = targets(section, place.hosts)?;
-        let share: f64 = section.or("share", 0.1)?;
+        let share: f64 = section.get("share")?;
         let steps = (share * STEPS as f64 + 0.5) as u64;
         if share > 1.0 || steps == 0 {
             let message = format!("{share} is out of range; expected a number above 0, at most 1");

@@ -5,13 +5,16 @@
 
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
+use config::{DefaultValue, Parameter, Type};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "incast",
     summary: "all hosts to a few, which are silent",
-    parameters: &[(
+    parameters: &[Parameter::new(
         "targets",
-        "the hosts that are sent to: how many, spread evenly, or a list of their numbers in the job (default: 1)",
+        Type::ONE_OR_EACH,
+        DefaultValue::Integer(1),
+        "the hosts that are sent to: how many, spread evenly, or a list of their numbers in the job",
     )],
     example: "",
     build: |section, place| {

@@ -40,7 +40,7 @@ mod tornado;
 mod transpose;
 mod uniform;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 
 pub use gap::{MeanBytes, MeanGap};
 pub use place::{Geometry, GridKind, PatternContext, RouterGrid};
@@ -108,9 +108,9 @@ pub struct TrafficKind<B: 'static> {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
-    /// Required parameters in TOML with values that can be built, for tests.
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Parameters in TOML that can be built, for tests: those that have no default.
     pub example: &'static str,
     /// Reads the parameters and builds it.
     pub build: B,
@@ -153,7 +153,7 @@ pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixe
 /// The pattern is missing, unknown, impossible in this context, or has invalid parameters.
 pub fn pattern(section: &Section, place: &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error> {
     let kind = named(section, "pattern", section.required("pattern")?, PATTERNS)?;
-    (kind.build)(section, place)
+    (kind.build)(section.declare(kind.parameters), place)
 }
 
 /// The arrival process in the key `arrival` of `section` (`job.traffic`); the default is `exponential`.
@@ -261,12 +261,17 @@ mod tests {
                     folder: folder.path(),
                     random: &mut SplitMix(1),
                 };
-                let _ = pattern(&s, &mut place);
+                let built = pattern(&s, &mut place).is_ok();
                 asked.extend(s.asked());
+                let settings = s.finish().unwrap_or_default();
+                let given = |parameter: &&Parameter| s.has(parameter.name);
+                for parameter in kind.parameters.iter().filter(|p| built && !given(p)) {
+                    assert!(parameter.is_default_in(&settings), "{}: {parameter}", kind.name);
+                }
             }
-            let is_asked = |name: &&str| asked.iter().any(|asked| asked == name);
+            let is_asked = |name: &str| asked.iter().any(|asked| asked == name);
             assert!(
-                kind.parameters.iter().all(|(name, _)| is_asked(name)),
+                kind.parameters.iter().all(|parameter| is_asked(parameter.name)),
                 "{}",
                 kind.name
             );
@@ -274,10 +279,12 @@ mod tests {
         assert!(ARRIVALS.is_sorted_by_key(|k| k.name));
         for kind in ARRIVALS {
             let s = section(kind.example);
-            (kind.build)(&s, &pace(0.5)).unwrap();
-            let is_asked = |name: &&str| s.asked().iter().any(|asked| asked == name);
+            (kind.build)(s.declare(kind.parameters), &pace(0.5)).unwrap();
+            let settings = s.finish().unwrap();
+            assert!(kind.parameters.iter().all(|p| p.is_default_in(&settings)));
+            let is_asked = |name: &str| s.asked().iter().any(|asked| asked == name);
             assert!(
-                kind.parameters.iter().all(|(name, _)| is_asked(name)),
+                kind.parameters.iter().all(|parameter| is_asked(parameter.name)),
                 "{}",
                 kind.name
             );
@@ -288,7 +295,8 @@ mod tests {
     #[test]
     fn arrivals_keep_the_mean() {
         for kind in ARRIVALS {
-            let process = (kind.build)(&section(kind.example), &pace(0.7)).unwrap();
+            let section = section(kind.example);
+            let process = (kind.build)(section.declare(kind.parameters), &pace(0.7)).unwrap();
             let mut random = SplitMix(7);
             let n = 200_000u64;
             let total: u64 = (0..n).map(|i| process.gap_ps(i, &mut random)).sum();

@@ -6,7 +6,7 @@
 //! distributed with the mean b (m - g), where m is the mean gap of the load and g the gap within a burst: the
 //! mean over all gaps is then g + b (m - g) / b = m. Both states are memoryless.
 
-use config::{Duration, Error, Section};
+use config::{DefaultValue, Duration, Error, Parameter, Section, Type};
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
@@ -16,14 +16,13 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "on-off",
     summary: "bursts at a higher load, silence between them: a Markov-modulated process of two states",
     parameters: &[
-        (
+        Parameter::new(
             "burst",
-            "mean length of a burst, in messages or as a time such as \"2 us\" (default: 10 messages)",
+            Type::Either(&[Type::Integer, Type::Time]),
+            DefaultValue::Integer(10),
+            "mean length of a burst, in messages or as a time such as \"2 us\"",
         ),
-        (
-            "peak",
-            "load within a burst, at least the load, at most 1 (default: 1.0)",
-        ),
+        Parameter::number("peak", 1.0, "load within a burst, at least the load, at most 1"),
     ],
     example: "",
     build: |section, pace| Ok(Box::new(OnOff::read(section, pace)?)),
@@ -62,12 +61,8 @@ impl OnOff {
             Ok(Some(time)) => Some(time),
             _ => None,
         };
-        let messages: u32 = if time.is_some() {
-            1
-        } else {
-            section.or("burst", 10)?
-        };
-        let peak: f64 = section.or("peak", 1.0)?;
+        let messages: u32 = if time.is_some() { 1 } else { section.get("burst")? };
+        let peak: f64 = section.get("peak")?;
         if peak > 1.0 || load_steps(peak).map_err(|e| section.error("peak", e.message))? < pace.load {
             let message = format!("{peak} is out of range; expected at least the load, at most 1");
             return Err(section.error("peak", message));

@@ -5,7 +5,7 @@
 //! highly-scalable dragonfly topology", ISCA 2008, "WC"; BookSim: `bad_dragon`, which is by = 1, unit =
 //! "groups", to = "random").
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 
 use super::block::HostBlock;
 use super::{Pattern, PatternContext, PatternKind, Random};
@@ -14,21 +14,19 @@ pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
     summary: "to the host, router or group so many further on",
     parameters: &[
-        ("by", "how many further on; may be negative (default: 1)"),
-        (
-            "unit",
-            "what is counted: \"hosts\", \"routers\" or \"groups\" (default: \"hosts\")",
-        ),
-        (
+        Parameter::integer("by", 1, "how many further on; may be negative"),
+        Parameter::choice("unit", &["hosts", "routers", "groups"], "what is counted"),
+        Parameter::choice(
             "to",
-            "host of that router or group: \"same\" position or \"random\" (default: \"same\")",
+            &["same", "random"],
+            "host of that router or group: the same position, or a random one",
         ),
     ],
     example: "",
     build: |section, place| {
-        let by: i64 = section.or("by", 1)?;
-        let unit = section.choice("unit", "hosts", &["hosts", "routers", "groups"])?;
-        let random = section.choice("to", "same", &["same", "random"])? == "random";
+        let by: i64 = section.get("by")?;
+        let unit = section.choice("unit")?;
+        let random = section.choice("to")? == "random";
         let size = match unit {
             "hosts" => 1,
             "routers" => router_size(section, place)?,

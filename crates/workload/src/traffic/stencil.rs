@@ -4,7 +4,7 @@
 //! The grid is independent of the network; hosts are numbered with dimension 0 fastest. `faces` in three
 //! dimensions is the 7-point stencil with 6 neighbours, `all` the 27-point stencil with 26.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use super::{Pattern, PatternKind, Random};
 
@@ -15,18 +15,18 @@ pub(super) const KIND: PatternKind = PatternKind {
     name: "stencil",
     summary: "halo exchange on a grid of hosts: each to its neighbours in turn",
     parameters: &[
-        (
+        Parameter::required(
             "shape",
-            "hosts in each dimension of the grid, 1 to 8 dimensions, for example [4, 4, 8]; all hosts of the job",
+            Type::INTEGERS,
+            "hosts in each dimension of the grid, 1 to 8 dimensions, for example [4, 4, 8]; all hosts of \
+             the job",
         ),
-        (
+        Parameter::choice(
             "neighbours",
-            "\"faces\", one step in one dimension, or \"all\", with diagonals (default: \"faces\")",
+            &["faces", "all"],
+            "faces, one step in one dimension, or all, with diagonals",
         ),
-        (
-            "periodic",
-            "whether the grid is closed in all dimensions (default: true)",
-        ),
+        Parameter::flag("periodic", true, "whether the grid is closed in all dimensions"),
     ],
     example: "shape = [2, 3, 4]\n",
     build: |section, place| {
@@ -34,8 +34,8 @@ pub(super) const KIND: PatternKind = PatternKind {
         check_shape(section, &shape, place.hosts)?;
         Ok(Box::new(Stencil {
             shape: shape.into(),
-            diagonals: section.choice("neighbours", "faces", &["faces", "all"])? == "all",
-            periodic: section.or("periodic", true)?,
+            diagonals: section.choice("neighbours")? == "all",
+            periodic: section.get("periodic")?,
         }))
     },
 };

@@ -3,12 +3,12 @@
 use config::{Error, OneOrEach, Section};
 
 /// The hosts of the key `targets` in ascending order: a list of host numbers, or a number of hosts, spread
-/// evenly over the job. The default is one.
+/// evenly over the job.
 ///
 /// # Errors
 /// There are none or too many, or a number occurs twice.
 pub(super) fn targets(section: &Section, hosts: u32) -> Result<Box<[u32]>, Error> {
-    match section.or("targets", OneOrEach::One(1))? {
+    match section.get("targets")? {
         OneOrEach::One(count) if (1..=hosts).contains(&count) => {
             let spread = |i: u32| (u64::from(i) * u64::from(hosts) / u64::from(count)) as u32;
             Ok((0..count).map(spread).collect())

@@ -2,17 +2,19 @@
 
 use super::block::HostBlock;
 use super::{Pattern, PatternKind, Random};
+use config::Parameter;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "uniform",
     summary: "each message to a host chosen at random, all with the same probability",
-    parameters: &[(
+    parameters: &[Parameter::flag(
         "include_self",
-        "whether a host may choose itself, as in BookSim (default: false)",
+        false,
+        "whether a host may choose itself, as in BookSim",
     )],
     example: "",
     build: |section, _| {
-        let include_self = section.or("include_self", false)?;
+        let include_self = section.get("include_self")?;
         Ok(Box::new(UniformPattern { include_self }))
     },
 };

@@ -1,6 +1,6 @@
 //! A grid of ranks, cut into blocks of neighbours that share a host.
 
-use config::Section;
+use config::{Parameter, Section, Type};
 
 use super::{Mapping, MappingRequest, RankMapping};
 
@@ -8,15 +8,17 @@ pub(super) const KIND: Mapping = Mapping {
     name: "blocked",
     summary: "the ranks of a process grid in blocks of neighbours, one block on each host",
     parameters: &[
-        (
+        Parameter::required(
             "grid",
-            "ranks in each dimension, together all of the job; required",
+            Type::INTEGERS,
+            "ranks in each dimension, together all of the job",
         ),
-        ("block", "ranks of a host in each dimension; required"),
-        (
+        Parameter::required("block", Type::INTEGERS, "ranks of a host in each dimension"),
+        Parameter::choice(
             "order",
-            "which dimension of the grid rank numbers go through fastest: \"first-fastest\", or \"last-fastest\" as \
-             MPI_Cart_create does; default \"first-fastest\"",
+            &["first-fastest", "last-fastest"],
+            "which dimension of the grid rank numbers go through fastest; last-fastest as MPI_Cart_create \
+             does",
         ),
     ],
     seat,
@@ -48,7 +50,7 @@ fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping,
         return Err(crew.job.error("ranks_per_host", message));
     }
     let orders = ["first-fastest", "last-fastest"];
-    if section.choice("order", orders[0], &orders)? == orders[1] {
+    if section.choice("order")? == orders[1] {
         grid.reverse();
         block.reverse();
     }

@@ -1,7 +1,7 @@
 //! HostOccupants from a file: on each line, from rank 0 on, the number of the rank's host among the job's. Empty lines,
 //! and what follows a `#`, are skipped.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section, Type};
 
 use super::{MAX_RANKS_PER_HOST, Mapping, MappingRequest, RankMapping};
 use crate::setup::named::numbers;
@@ -9,7 +9,11 @@ use crate::setup::named::numbers;
 pub(super) const KIND: Mapping = Mapping {
     name: "file",
     summary: "the host that a file gives for each rank, by its number among the job's",
-    parameters: &[("file", "path, relative to the experiment's file; required")],
+    parameters: &[Parameter::required(
+        "file",
+        Type::Path,
+        "path, relative to the experiment's file",
+    )],
     seat,
 };
 

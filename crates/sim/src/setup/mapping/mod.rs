@@ -11,7 +11,7 @@ mod round_robin;
 
 use std::path::Path;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use des::RandomStream;
 
 use crate::setup::named::{self, Described};
@@ -25,8 +25,8 @@ pub struct Mapping {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
     /// The seats of all ranks.
     pub seat: fn(&Section, &mut MappingRequest<'_>) -> Result<RankMapping, Error>,
 }

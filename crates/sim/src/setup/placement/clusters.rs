@@ -4,6 +4,7 @@
 //! Free hosts are cut from the front into runs of `size` consecutive numbers. Runs of full size come first, in
 //! random order; what is left over where other jobs are in between comes last, likewise.
 
+use config::{Parameter, Type};
 use topology::HostId;
 
 use super::{Placement, shuffle};
@@ -11,7 +12,7 @@ use super::{Placement, shuffle};
 pub(super) const KIND: Placement = Placement {
     name: "clusters",
     summary: "runs of consecutive hosts at random places",
-    parameters: &[("size", "hosts of each run; required")],
+    parameters: &[Parameter::required("size", Type::Integer, "hosts of each run")],
     names_hosts: false,
     order: |section, site| {
         let size: u32 = section.required("size")?;

@@ -3,11 +3,16 @@
 
 use super::Placement;
 use crate::setup::named::numbers;
+use config::{Parameter, Type};
 
 pub(super) const KIND: Placement = Placement {
     name: "file",
     summary: "the hosts that a file lists, one number on each line",
-    parameters: &[("file", "path, relative to the experiment's file; required")],
+    parameters: &[Parameter::required(
+        "file",
+        Type::Path,
+        "path, relative to the experiment's file",
+    )],
     names_hosts: true,
     order: |section, site| {
         let file: String = section.required("file")?;

@@ -7,18 +7,19 @@
 //! A name stands for the host of its number, the last digits in it, less `first`: of `nid0004-hsn2` that is 2.
 
 use super::Placement;
+use config::{Parameter, Type};
 
 pub(super) const KIND: Placement = Placement {
     name: "hostlist",
     summary: "the hosts that a Slurm hostlist names by their numbers, such as nid[0001-0016,0020]",
     parameters: &[
-        ("hostlist", "names, with ranges in brackets; required"),
-        ("first", "number in the name of host 0; default 0"),
+        Parameter::required("hostlist", Type::Text, "names, with ranges in brackets"),
+        Parameter::integer("first", 0, "number in the name of host 0"),
     ],
     names_hosts: true,
     order: |section, site| {
         let text: String = section.required("hostlist")?;
-        let first: u64 = section.or("first", 0)?;
+        let first: u64 = section.get("first")?;
         let wrong = |message: String| section.error("hostlist", message);
         let mut named = Vec::new();
         for name in names(&text, site.hosts as usize).map_err(wrong)? {

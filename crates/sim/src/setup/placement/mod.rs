@@ -20,7 +20,7 @@ mod round_robin;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use des::RandomStream;
 use topology::HostId;
 use workload::traffic::Geometry;
@@ -34,8 +34,8 @@ pub struct Placement {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Parameters: name and one line with its meaning and default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Parameters.
+    pub parameters: &'static [Parameter],
     /// Whether it names hosts one by one, rather than put all that are free in an order.
     pub names_hosts: bool,
     /// The hosts in the order in which the job takes them, each once.

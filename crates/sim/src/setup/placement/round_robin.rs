@@ -1,14 +1,19 @@
 //! One host of each router in turn, or of each group: a job is spread as evenly as can be.
 
 use super::{Placement, in_turn};
+use config::Parameter;
 
 pub(super) const KIND: Placement = Placement {
     name: "round-robin",
     summary: "one host of each router, or of each group, in turn",
-    parameters: &[("over", "\"routers\" or \"groups\"; default \"routers\"")],
+    parameters: &[Parameter::choice(
+        "over",
+        &["routers", "groups"],
+        "what is dealt out in turn",
+    )],
     names_hosts: false,
     order: |section, site| {
-        let parts = match section.choice("over", "routers", &["routers", "groups"])? {
+        let parts = match section.choice("over")? {
             "groups" => site.by_group(section, "over")?,
             _ => site.by_router(),
         };

@@ -1,6 +1,6 @@
 //! Two sizes: short messages and long ones.
 
-use config::{Bytes, Error};
+use config::{Bytes, Error, Parameter, Type};
 
 use super::super::gap::LOAD_STEPS;
 use super::super::{MeanBytes, Random};
@@ -10,18 +10,15 @@ pub(super) const KIND: SizeKind = SizeKind {
     name: "bimodal",
     summary: "two sizes, such as requests and data",
     parameters: &[
-        ("small", "the one size"),
-        ("large", "the other size"),
-        (
-            "large_share",
-            "share of the messages that have it, 0 to 1 (default: 0.5)",
-        ),
+        Parameter::required("small", Type::Size, "the one size"),
+        Parameter::required("large", Type::Size, "the other size"),
+        Parameter::number("large_share", 0.5, "share of the messages that have it, 0 to 1"),
     ],
     example: "small = \"64 B\"\nlarge = \"4 KiB\"\n",
     build: |section, _| {
         let small = in_range(section, "small", section.required::<Bytes>("small")?)?;
         let large = in_range(section, "large", section.required::<Bytes>("large")?)?;
-        let share: f64 = section.or("large_share", 0.5)?;
+        let share: f64 = section.get("large_share")?;
         if !(0.0..=1.0).contains(&share) {
             let message = format!("{share} is out of range; expected 0 to 1");
             return Err(section.error("large_share", message));

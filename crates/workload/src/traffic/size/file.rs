@@ -7,11 +7,16 @@
 
 use super::super::{MeanBytes, Random};
 use super::{LARGEST, SizeDistribution, SizeKind};
+use config::{Parameter, Type};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "file",
     summary: "a cumulative distribution from a file: rows of size in bytes and share of messages up to it",
-    parameters: &[("file", "rows size,share; relative to the experiment's file")],
+    parameters: &[Parameter::required(
+        "file",
+        Type::Path,
+        "rows size,share; relative to the experiment's file",
+    )],
     example: "file = \"sizes.csv\"\n",
     build: |section, folder| {
         let file: String = section.required("file")?;

@@ -41,7 +41,7 @@ pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn Si
         && let Ok(section) = traffic.section("message")
     {
         let kind = named(section, "distribution", section.required("distribution")?, SIZES)?;
-        return (kind.build)(section, folder);
+        return (kind.build)(section.declare(kind.parameters), folder);
     }
     let bytes = in_range(
         traffic,
@@ -148,7 +148,7 @@ mod tests {
             assert!(
                 kind.parameters
                     .iter()
-                    .all(|(name, _)| asked.iter().any(|key| key == name))
+                    .all(|parameter| asked.iter().any(|key| key == parameter.name))
             );
             section.finish().unwrap();
         }

@@ -1,0 +1,250 @@
+//! Parameters as registries declare them: name, type, default and meaning, each stated once.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::Value;
+
+/// A parameter of a registered part, or a key of a table.
+///
+/// [`Section::declare`](crate::Section::declare) makes a section know the parameters of the part that reads it;
+/// [`Section::get`](crate::Section::get) then takes the default from here. `fabricsim list`, the tables of
+/// `docs/formats/experiment.md` and the Python classes are made from it, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Key in the experiment file.
+    pub name: &'static str,
+    /// Type of its values.
+    pub kind: Type,
+    /// Value if the key is not given.
+    pub default: DefaultValue,
+    /// One line with its meaning.
+    pub summary: &'static str,
+}
+
+/// The type of a parameter's values.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// true or false.
+    Flag,
+    /// A text.
+    Text,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// A time with its unit.
+    Time,
+    /// A data rate with its unit.
+    Rate,
+    /// A number of bytes with its unit.
+    Size,
+    /// A path, relative to the folder of the experiment file.
+    Path,
+    /// A list of values of one type.
+    List(&'static Type),
+    /// A value of any of these types.
+    Either(&'static [Type]),
+}
+
+/// The value of a parameter that is not given.
+#[derive(Clone, Copy, Debug)]
+pub enum DefaultValue {
+    /// The key must be given.
+    Required,
+    /// This whole number.
+    Integer(i64),
+    /// This number.
+    Number(f64),
+    /// This truth value.
+    Flag(bool),
+    /// This text, or this quantity with its unit.
+    Text(&'static str),
+    /// It depends on other parameters or on the network; says how, in a few words.
+    Computed(&'static str),
+}
+
+impl Parameter {
+    /// A parameter.
+    pub const fn new(
+        name: &'static str,
+        kind: Type,
+        default: DefaultValue,
+        summary: &'static str,
+    ) -> Parameter {
+        Parameter {
+            name,
+            kind,
+            default,
+            summary,
+        }
+    }
+
+    /// One that must be given.
+    pub const fn required(name: &'static str, kind: Type, summary: &'static str) -> Parameter {
+        Parameter::new(name, kind, DefaultValue::Required, summary)
+    }
+
+    /// One whose default depends on others or on the network, as `how` says.
+    pub const fn computed(
+        name: &'static str,
+        kind: Type,
+        how: &'static str,
+        summary: &'static str,
+    ) -> Parameter {
+        Parameter::new(name, kind, DefaultValue::Computed(how), summary)
+    }
+
+    /// A whole number.
+    pub const fn integer(name: &'static str, default: i64, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Integer, DefaultValue::Integer(default), summary)
+    }
+
+    /// A number.
+    pub const fn number(name: &'static str, default: f64, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Number, DefaultValue::Number(default), summary)
+    }
+
+    /// A truth value.
+    pub const fn flag(name: &'static str, default: bool, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Flag, DefaultValue::Flag(default), summary)
+    }
+
+    /// A text.
+    pub const fn text(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Text, DefaultValue::Text(default), summary)
+    }
+
+    /// A time.
+    pub const fn time(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Time, DefaultValue::Text(default), summary)
+    }
+
+    /// A number of bytes.
+    pub const fn size(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Size, DefaultValue::Text(default), summary)
+    }
+
+    /// One of some texts; the first is the default.
+    pub const fn choice(
+        name: &'static str,
+        choices: &'static [&'static str],
+        summary: &'static str,
+    ) -> Parameter {
+        Parameter::new(
+            name,
+            Type::Choice(choices),
+            DefaultValue::Text(choices[0]),
+            summary,
+        )
+    }
+
+    /// The same parameter with another default.
+    pub const fn or(self, default: DefaultValue) -> Parameter {
+        Parameter { default, ..self }
+    }
+
+    /// Whether the settings that [`Section::finish`](crate::Section::finish) gives have its default: so they must
+    /// if the key is not given, unless the default is computed or the part did not need it. For tests of parts.
+    pub fn is_default_in(&self, settings: &Json) -> bool {
+        let default = self.default.to_json();
+        default.is_null() || settings.get(self.name).is_none_or(|value| *value == default)
+    }
+
+    /// The parameter as `fabricsim list --json` shows it: `name`, `type`, `choices` where there are some, and
+    /// `default`, or `computed` with how it is found; a required one has neither.
+    pub fn to_json(&self) -> Json {
+        let mut all = Map::new();
+        all.insert("name".into(), self.name.into());
+        if let Some(choices) = self.kind.choices() {
+            all.insert("type".into(), "choice".into());
+            all.insert("choices".into(), json!(choices));
+        } else {
+            all.insert("type".into(), self.kind.to_string().into());
+        }
+        match self.default {
+            DefaultValue::Required => {}
+            DefaultValue::Computed(how) => drop(all.insert("computed".into(), how.into())),
+            default => drop(all.insert("default".into(), default.to_json())),
+        }
+        all.insert("summary".into(), self.summary.into());
+        Json::Object(all)
+    }
+}
+
+impl std::fmt::Display for Parameter {
+    /// `name: meaning (type; default: 7)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} ({}; ", self.name, self.summary, self.kind)?;
+        match self.default {
+            DefaultValue::Required => f.write_str("required)"),
+            DefaultValue::Computed(how) => write!(f, "default: {how})"),
+            DefaultValue::Text(value) => write!(f, "default: {value})"),
+            default => write!(f, "default: {})", default.to_json()),
+        }
+    }
+}
+
+impl Type {
+    /// A list of whole numbers.
+    pub const INTEGERS: Type = Type::List(&Type::Integer);
+
+    /// One whole number for all of several things, or a list with one for each.
+    pub const ONE_OR_EACH: Type = Type::Either(&[Type::Integer, Type::INTEGERS]);
+
+    /// The texts that a value can be; none if any can.
+    pub fn choices(&self) -> Option<&'static [&'static str]> {
+        match self {
+            Type::Choice(choices) => Some(choices),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Type::Integer => f.write_str("integer"),
+            Type::Number => f.write_str("number"),
+            Type::Flag => f.write_str("boolean"),
+            Type::Text => f.write_str("text"),
+            Type::Choice(choices) => f.write_str(&choices.join(" | ")),
+            Type::Time => f.write_str("time"),
+            Type::Rate => f.write_str("rate"),
+            Type::Size => f.write_str("size"),
+            Type::Path => f.write_str("path"),
+            Type::List(of) => write!(f, "list of {of}"),
+            Type::Either(types) => {
+                for (number, of) in types.iter().enumerate() {
+                    write!(f, "{}{of}", if number > 0 { " or " } else { "" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl DefaultValue {
+    /// As written in an experiment file; `None` if there is no constant.
+    pub(crate) fn value(self) -> Option<Value> {
+        match self {
+            DefaultValue::Integer(value) => Some(Value::Integer(value)),
+            DefaultValue::Number(value) => Some(Value::Float(value)),
+            DefaultValue::Flag(value) => Some(Value::Boolean(value)),
+            DefaultValue::Text(value) => Some(Value::String(value.into())),
+            DefaultValue::Required | DefaultValue::Computed(_) => None,
+        }
+    }
+
+    /// The constant, as printed settings have it; null if there is none.
+    pub fn to_json(self) -> Json {
+        match self {
+            DefaultValue::Integer(value) => value.into(),
+            DefaultValue::Number(value) => value.into(),
+            DefaultValue::Flag(value) => value.into(),
+            DefaultValue::Text(value) => value.into(),
+            DefaultValue::Required | DefaultValue::Computed(_) => Json::Null,
+        }
+    }
+}
