@@ -420,7 +420,7 @@ class PingPong(Motif, name="ping-pong"):
         The barriers before and after (default: true).
     """
 
-    ranks: int
+    ranks: int | None = None
     pairs: Literal["neighbours", "halves", "first"] | None = None
     partner: int | None = None
     bytes: Size | Sequence[Size] | None = None

@@ -93,17 +93,18 @@ def test_types_and_defaults_of_fields_are_those_of_the_registry(kind: str) -> No
         cls = BASES[kind].parts[part.name]
         hints = field_hints(cls)
         needed = {field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING}
-        text = " ".join((inspect.getdoc(cls) or "").split())
+        text = inspect.getdoc(cls) or ""
         for parameter in part.parameters:
             name = f"{cls.__name__}.{parameter.name}"
             required = "default" not in parameter and "computed" not in parameter
             assert (parameter.name in needed) == required, name
-            assert values(hints[parameter.name]) == set(parameter.get("choices", ())), name
-            written = re.search(rf" {parameter.name} : .*?(?= \w+ : |$)", text)
+            choices = {value for value in values(hints[parameter.name]) if isinstance(value, str)}
+            assert choices == set(parameter.get("choices", ())), name
+            written = re.search(rf"^{parameter.name} : .*\n((?:    .*\n?)+)", text, re.MULTILINE)
             assert written, name
-            default = re.search(r"\(default: ([^)]*)\)\.$", written[0])
-            if shown(parameter) is not None:
-                assert default and default[1].strip('"') == shown(parameter), name
+            if (default := shown(parameter)) is not None:
+                described = " ".join(written[1].split())
+                assert re.search(rf'default:? "?{re.escape(default)}\b', described), name
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not here")

@@ -527,12 +527,9 @@ mod tests {
     };
 
     fn built(routers: u32, parameters: &str) -> GlobalLinks {
-        GlobalLinks::read(
-            &Section::from_toml(parameters, "x.toml").unwrap(),
-            routers,
-            &NAMES,
-        )
-        .unwrap()
+        let section = Section::from_toml(parameters, "x.toml").unwrap();
+        section.declare(&[ARRANGEMENT, SEED]);
+        GlobalLinks::read(&section, routers, &NAMES).unwrap()
     }
 
     /// Camarero et al.: port k of router r of group g leads to group g - (r h + k + 1), to the port that is as

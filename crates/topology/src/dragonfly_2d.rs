@@ -322,7 +322,8 @@ mod tests {
     use crate::Groups;
 
     fn built(parameters: &str) -> Dragonfly2d {
-        Dragonfly2d::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()
+        let section = Section::from_toml(parameters, "x.toml").unwrap();
+        Dragonfly2d::read(section.declare(KIND.parameters)).unwrap()
     }
 
     /// The group of the white paper has 96 routers and 384 hosts, 15 links in the row and 15 in the column.

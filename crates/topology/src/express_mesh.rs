@@ -372,7 +372,8 @@ mod tests {
     use super::*;
 
     fn built(parameters: &str) -> ExpressMesh {
-        ExpressMesh::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()
+        let section = Section::from_toml(parameters, "x.toml").unwrap();
+        ExpressMesh::read(section.declare(KIND.parameters)).unwrap()
     }
 
     #[test]

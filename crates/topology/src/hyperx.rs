@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn parallel_links_join_the_same_two_routers() {
         let text = "shape = [2, 3]\nwidth = [1, 2]\nhosts_per_router = 2";
-        let network = AllToAll::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap();
+        let section = Section::from_toml(text, "x.toml").unwrap();
+        let network = AllToAll::read(section.declare(KIND.parameters)).unwrap();
         // Two hosts, one link along dimension 0 and two parallel links to each of two routers along dimension 1.
         assert_eq!(network.ports, 7);
         assert_eq!(

@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn edges_are_not_wired() {
         let section = Section::from_toml("sizes = [2, 1]", "x.toml").unwrap();
-        let mesh = (KIND.build)(&section).unwrap();
+        let mesh = (KIND.build)(section.declare(KIND.parameters)).unwrap();
         assert_eq!(
             mesh.peer(RouterId(0), Port(1)),
             Peer::Router(RouterId(1), Port(2))

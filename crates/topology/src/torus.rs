@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn a_ring_of_two_has_two_cables() {
         let section = Section::from_toml("sizes = [2]", "x.toml").unwrap();
-        let torus = (KIND.build)(&section).unwrap();
+        let torus = (KIND.build)(section.declare(KIND.parameters)).unwrap();
         let (up, down) = (Port(1), Port(2));
         assert_eq!(torus.peer(RouterId(0), up), Peer::Router(RouterId(1), down));
         assert_eq!(torus.peer(RouterId(0), down), Peer::Router(RouterId(1), up));

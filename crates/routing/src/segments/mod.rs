@@ -137,7 +137,7 @@ pub(crate) trait OverSegments {
 /// The parameter of all algorithms over path segments.
 pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
-    &["router", "any-router", "group"],
+    ROUTER_OR_GROUP,
     "what a non-minimal path goes through: router or, in networks of groups, group",
 );
 

@@ -144,7 +144,7 @@ mod tests {
     fn process(parameters: &str, load: f64) -> Result<OnOff, Error> {
         let section = Section::from_toml(parameters, "x.toml").unwrap();
         let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
-        OnOff::read(&section, &pace)
+        OnOff::read(section.declare(KIND.parameters), &pace)
     }
 
     /// Gaps in units of the slot of 20 ns.
