@@ -241,6 +241,24 @@ fn any_number_of_processes_replays_an_application() {
     }
 }
 
+/// A first attempt with credit batching is kept: no run of low load is done twice.
+#[test]
+fn any_number_of_processes_keeps_credit_batches() {
+    let experiment = root().join("examples/uniform-dragonfly.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("result");
+    let (experiment, out_text) = (experiment.to_str().unwrap(), out.to_str().unwrap());
+    for processes in 1..=3 {
+        let span = ["--set", "run.until=2 us", "--set", "run.warmup=0 s"];
+        succeeds(
+            processes,
+            &[&["run", experiment, "--out", out_text], &span[..]].concat(),
+        );
+        let credits = &summary(&out)["run"]["credits"];
+        assert_eq!(credits, "batches", "{processes} processes");
+    }
+}
+
 /// Several runs one after the other, which all processes take part in.
 #[test]
 fn any_number_of_processes_finds_the_same_interference() {

@@ -1,23 +1,23 @@
-//! A barrier for windows of microseconds: spins, then offers the core to others, then sleeps.
+//! A barrier for windows of microseconds: it spins, then yields the core, then sleeps.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, yield_now};
 
-/// Looks at the generation that often before offering the core: about a microsecond.
+/// Number of spins before the first yield: about a microsecond.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 200 };
 
-/// Offers the core that often before sleeping: some tens of microseconds if nobody takes it.
+/// Number of yields before sleeping: some tens of microseconds on an idle machine.
 const YIELDS: u32 = if cfg!(loom) { 1 } else { 64 };
 
-/// All threads wait until the last has come.
+/// A barrier at which all threads wait until the last has arrived.
 ///
-/// `std::sync::Barrier` sleeps in the kernel at every wait, which costs several short windows.
+/// `std::sync::Barrier` sleeps in the operating system at every wait, which costs several short windows.
 pub(crate) struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
-    /// Changes only while `sleepers` is locked, so that nobody falls asleep over a change.
+    /// Changes only while `sleepers` is locked, so that no thread misses a change and sleeps.
     generation: AtomicUsize,
     broken: AtomicBool,
     sleepers: Mutex<usize>,
@@ -36,10 +36,11 @@ impl Barrier {
         }
     }
 
-    /// Waits for the others. What any thread did before its wait is visible to all after theirs.
+    /// Waits for the other threads. Everything that a thread did before its wait is visible to all threads after
+    /// theirs.
     ///
     /// # Panics
-    /// If another thread panicked, since it will never come.
+    /// Another thread panicked and will never arrive.
     pub(crate) fn wait(&self) {
         let generation = self.generation.load(Acquire);
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.threads {
@@ -62,7 +63,7 @@ impl Barrier {
         }
     }
 
-    /// Whether some thread waits for others.
+    /// Whether a thread waits for others.
     pub(crate) fn somebody_waits(&self) -> bool {
         self.arrived.load(Relaxed) > 0
     }
@@ -87,7 +88,7 @@ impl Barrier {
         }
     }
 
-    /// Lets the waiting threads panic too instead of waiting for ever.
+    /// Makes the waiting threads panic too, so that none waits for ever.
     pub(crate) fn break_if_panicking(&self) {
         if std::thread::panicking() {
             self.give_up();
@@ -118,7 +119,7 @@ mod tests {
                         for round in 1..=ROUNDS {
                             counters[me].store(round, Relaxed);
                             if round % 500 == me {
-                                // The others fall asleep meanwhile.
+                                // The other threads fall asleep meanwhile.
                                 std::thread::sleep(std::time::Duration::from_millis(2));
                             }
                             barrier.wait();
@@ -156,19 +157,18 @@ mod tests {
     }
 }
 
-// Mistakes that these tests were seen to find: `open` stores the generation with `Relaxed`; `open` counts the
-// sleepers and lets go of the lock before it stores the generation; `wait` counts with `Relaxed`; `wait`
-// forgets who has arrived only after it has opened; `give_up` does not lock (where nobody ever wakes up,
-// loom panics within a panic, and the test is aborted). Not a mistake: storing
-// the generation before the lock is taken, since a sleeper looks at it under the lock.
+// These tests detected the following mistakes: `open` stores the generation with `Relaxed`; `open` counts the
+// sleepers and releases the lock before it stores the generation; `wait` counts with `Relaxed`; `wait` clears the
+// arrivals after it has opened; `give_up` does not lock (no thread wakes up, loom panics within a panic, and the test
+// aborts). Storing the generation before taking the lock is correct, since a sleeper reads it under the lock.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
     use crate::sync::AtomicU64;
     use loom::sync::Arc;
 
-    /// Two rounds of two threads, in all interleavings: what one has stored before a wait, the other sees
-    /// after it, and nobody sleeps for ever.
+    /// Two rounds of two threads in all interleavings: a store before a wait is visible to the other thread after it,
+    /// and no thread sleeps for ever.
     #[test]
     fn stores_before_a_wait_are_seen_after_it() {
         loom::model(|| {
@@ -190,8 +190,8 @@ mod loom_tests {
         });
     }
 
-    /// Who sleeps, or is about to, when another thread gives up, wakes up and gives up too. Loom calls a
-    /// thread that sleeps for ever a deadlock.
+    /// A thread that sleeps, or is about to, when another thread gives up wakes up and gives up too. Loom reports a
+    /// thread that sleeps for ever as a deadlock.
     #[test]
     fn a_broken_barrier_lets_nobody_sleep() {
         loom::model(|| {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Key;
 use crate::{Model, Observer, Time};
 
-/// A record with its place in the total order: of the event that emitted it, then of the emission.
+/// A record with its position in the total order: first by the event that emitted it, then by the emission.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Emitted<R> {
     pub(crate) key: Key,
@@ -13,12 +13,11 @@ pub(crate) struct Emitted<R> {
     pub(crate) record: R,
 }
 
-/// Puts the records of all threads and processes into the total order.
+/// Sorts the records of all threads and processes into the total order.
 pub(crate) struct Committer<R> {
-    /// Records that others may still precede. Those of one event are together, in their order.
+    /// Records that others may still precede. Records of one event are adjacent and in order.
     early: Vec<Emitted<R>>,
-    /// Where the records of each event are among them: far fewer than records, and smaller, so that they are what
-    /// is sorted.
+    /// Ranges of the records of each event. Sorting moves these, since they are far fewer and smaller than records.
     events: Vec<Emission>,
 }
 
@@ -41,7 +40,7 @@ impl<R: Copy> Committer<R> {
         self.early.append(records);
     }
 
-    /// Hands over what lies before `bound`, a time that all threads have passed.
+    /// Passes on the records before `bound`, a time that all threads have passed.
     pub(crate) fn commit_before<M: Model<Record = R>>(
         &mut self,
         bound: Time,
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
     use crate::LpId;
 
-    /// Whose events carry nothing, and whose records are numbers.
+    /// A model whose events are empty and whose records are numbers.
     struct Silent;
 
     impl Model for Silent {
@@ -112,7 +111,7 @@ mod tests {
         let mut seen = Vec::new();
         let mut observer = |time: Time, record: u32| seen.push((time.0, record));
         let observer: &mut dyn Observer<Silent> = &mut observer;
-        // One thread after the other.
+        // The threads run one after the other.
         committer.take(&mut vec![
             emitted(5, 1, 0),
             emitted(5, 1, 1),

@@ -1,11 +1,11 @@
-//! What a running simulation and its owner tell each other.
+//! Progress and interruption of a running simulation.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::Time;
 
-/// Shared between a run and whoever watches it: progress out, interruption in. Decides nothing about
-/// results: an interrupted run has none.
+/// Shared between a run and its owner: progress out, interruption in. It has no effect on results, since an
+/// interrupted run has none.
 #[derive(Debug, Default)]
 pub struct Control {
     now_ps: AtomicU64,
@@ -14,12 +14,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// Asks the run to end soon.
+    /// Requests the end of the run.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether the end was requested.
     pub fn interrupted(&self) -> bool {
         self.interrupted.load(Relaxed)
     }

@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 
-/// Address of a logical process: dense, from 0.
+/// Number of a logical process, from 0 without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LpId(pub u32);
 
-/// A fact that an LP learns at a point in time. A plain value without pointers, so that it can cross
-/// threads and processes as bytes.
+/// A fact that an LP learns at a point in time. It is a plain value without pointers, so that it can cross threads
+/// and processes as bytes.
 ///
-/// With a payload of up to 44 bytes an event is one cache line.
+/// An event with a payload of up to 44 bytes fills one cache line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Event<P> {
-    /// When it happens.
+    /// Time of the event.
     pub time: Time,
-    /// The LP that sent it.
+    /// The sending LP.
     pub source: LpId,
-    /// How many events its source had sent before, modulo 2^32.
+    /// Number of events that the source had sent before, modulo 2^32.
     pub sequence: u32,
-    /// The LP that it happens to.
+    /// The receiving LP.
     pub target: LpId,
-    /// What happens.
+    /// Content of the event.
     pub payload: P,
 }
 
 /// Position of an event in the total order: time, then source LP, then the source's send counter.
 ///
-/// Nothing of it depends on threads, partitions or arrival order. The counter may wrap: two events of
-/// one source with the same counter are 2^32 sends apart and cannot share a time stamp, and the order of
-/// a pair that straddles the wrap is as fixed as any other.
+/// The key does not depend on threads, partitions or arrival order. The counter may wrap: two events of one source
+/// with the same counter are 2^32 sends apart and cannot have the same time, and the order of a pair across the wrap
+/// is as deterministic as any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Time stamp.
@@ -56,12 +56,12 @@ impl Key {
         }
     }
 
-    /// The LP that sent the event.
+    /// The sending LP.
     pub(crate) fn source(self) -> LpId {
         LpId((self.tie >> 32) as u32)
     }
 
-    /// Time in ps, and what breaks ties.
+    /// Time in ps, and the tie-breaker.
     pub(crate) fn parts(self) -> (u64, u64) {
         (self.time.0, self.tie)
     }
@@ -73,7 +73,7 @@ impl Key {
 }
 
 impl Ord for Key {
-    /// One comparison of 128 bits: keys are compared several times per event.
+    /// One comparison of 128 bits, since keys are compared several times per event.
     #[inline]
     fn cmp(&self, other: &Key) -> Ordering {
         self.as_number().cmp(&other.as_number())
@@ -91,7 +91,7 @@ impl PartialOrd for Key {
     }
 }
 
-/// The place of an event in a list, with its key: what sorting and heaps move about instead of events.
+/// The index of an event in a list, with its key. Sorting and heaps move it instead of the event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexed {
     pub(crate) key: Key,
@@ -112,16 +112,15 @@ impl PartialOrd for Indexed {
     }
 }
 impl Ord for Indexed {
-    /// Latest first: the top of a binary heap is the earliest.
+    /// Latest first, so that the top of a binary heap is the earliest.
     #[inline]
     fn cmp(&self, other: &Indexed) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
-/// All of an event but what happens. Kept apart from the payload until it is known where the event goes, so that
-/// it is written there at once: an event that is put together elsewhere and copied would be read before it is all
-/// written.
+/// An event without its payload. The payload is added at the final location of the event: an event that is assembled
+/// elsewhere and copied would be read before its stores complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) time: Time,
@@ -131,7 +130,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The event.
+    /// The event with this payload.
     #[inline(always)]
     pub(crate) fn event<P>(self, payload: P) -> Event<P> {
         let Head {
@@ -151,7 +150,7 @@ impl Head {
 }
 
 impl<P> Event<P> {
-    /// Its head and its payload.
+    /// Head and payload.
     #[inline(always)]
     pub(crate) fn into_parts(self) -> (Head, P) {
         let Event {

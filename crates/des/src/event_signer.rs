@@ -1,19 +1,18 @@
-//! The author of events: what every executor lends to the LP at work, so that events and random numbers are
-//! the same from all of them.
+//! Keys of events and random numbers of the current LP, the same in all executors.
 //!
-//! Does not know the time, nor where an event goes once it is written.
+//! Independent of the current time and of the destination of an event.
 
 use crate::event::Head;
 use crate::slot::Slot;
 use crate::{Event, LpId, RandomStream, Settings, Time};
 
-/// Writes the events of one LP after the other, and draws their random numbers.
+/// Signs the events of the current LP and draws its random numbers.
 pub(crate) struct EventSigner {
     seed: u64,
     lookahead: Time,
-    /// End of the run: what happens from there on is not carried out, and may come as soon as it likes.
+    /// End of the run. Later events are not executed, so the lookahead does not apply to them.
     until: Time,
-    /// Least delay of an LP to itself: nothing while the first events are sent.
+    /// Least delay of an LP to itself: zero during the model's start.
     least: Time,
     lp: LpId,
     draws: u64,
@@ -21,7 +20,7 @@ pub(crate) struct EventSigner {
 }
 
 impl EventSigner {
-    /// Ready for the model's first events.
+    /// A signer for the model's start.
     pub(crate) fn new(lookahead: Time, settings: &Settings) -> EventSigner {
         EventSigner {
             seed: settings.seed,
@@ -34,18 +33,18 @@ impl EventSigner {
         }
     }
 
-    /// The first events are sent: from now on, what an LP does is part of an event.
+    /// Ends the model's start. From now on, actions of an LP belong to an event.
     pub(crate) fn begin_events(&mut self) {
         self.least = Time(1);
     }
 
-    /// Whether an event is carried out, rather than an LP's start.
+    /// Whether an event is executing, rather than an LP's start.
     #[inline(always)]
     pub(crate) fn is_in_event(&self) -> bool {
         self.least > Time::ZERO
     }
 
-    /// Takes over an LP's counters before its handlers run.
+    /// Loads the counters of an LP before its handler runs.
     #[inline(always)]
     pub(crate) fn open<L>(&mut self, lp: LpId, slot: &Slot<L>) {
         self.lp = lp;
@@ -53,20 +52,20 @@ impl EventSigner {
         self.sequence = slot.sequence;
     }
 
-    /// Gives them back after.
+    /// Stores the counters after the handler.
     #[inline(always)]
     pub(crate) fn close<L>(&self, slot: &mut Slot<L>) {
         slot.draws = self.draws;
         slot.sequence = self.sequence;
     }
 
-    /// The LP at work.
+    /// The current LP.
     #[inline(always)]
     pub(crate) fn lp(&self) -> LpId {
         self.lp
     }
 
-    /// Numbers that it has drawn and events that it has sent, so far.
+    /// Random numbers drawn and events sent by the LP so far.
     #[inline(always)]
     pub(crate) fn counters(&self) -> (u64, u32) {
         (self.draws, self.sequence)
@@ -84,7 +83,7 @@ impl EventSigner {
     /// The head of the LP's next event, sent `now`.
     ///
     /// # Panics
-    /// Like [`EventSigner::write`].
+    /// As [`EventSigner::write`].
     #[inline(always)]
     pub(crate) fn sign(&mut self, now: Time, target: LpId, delay: Time) -> Head {
         let least = if target == self.lp {
@@ -113,22 +112,23 @@ impl EventSigner {
         number
     }
 
-    /// Where a run ends that the LP stops `now`.
+    /// The end of a run that the LP stops `now`.
     pub(crate) fn stop(&self, now: Time) -> Time {
         now + self.lookahead
     }
 
-    /// Lets an LP emit a record.
+    /// Checks that the LP may emit a record.
     ///
     /// # Panics
-    /// At its start, where it may not.
+    /// During the model's start.
     #[inline(always)]
     pub(crate) fn may_emit(&self) {
         assert!(self.is_in_event(), "an LP emits records in events only");
     }
 }
 
-/// Apart, and by value: what a message names would have to be in memory for each event.
+/// A function of its own with arguments by value: arguments of a message by reference would have to be in memory for
+/// each event.
 #[cold]
 #[inline(never)]
 fn too_soon(from: LpId, to: LpId, delay: Time, least: Time) -> ! {

@@ -1,30 +1,31 @@
-//! The end of a run on threads and processes: everything comes together in the first process.
+//! The end of a run on threads and processes: the first process gathers everything.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
-use crate::run::{Anatomy, Finished, Run, RunEnd};
+use crate::run::{Finished, Run, RunEnd};
 use crate::slot::Lps;
 use crate::snapshot::SavedLp;
+use crate::statistics::EngineStatistics;
 use crate::team::{give_to_first, has_least};
 use crate::{Event, LpId, Model, Purpose, Time};
 
-/// What a thread, or all threads of a process, leave behind.
+/// The final state of a thread, or of all threads of a process.
 pub(crate) struct Report<M: Model> {
-    /// LPs in their order; of those of other threads, they follow.
+    /// LPs in order, followed by those of other threads.
     pub(crate) lps: Lps<M::Lp>,
-    /// Events that were not carried out.
+    /// Events that were not executed.
     pub(crate) pending: Vec<Event<M::Payload>>,
     /// The first failure.
     pub(crate) failure: Option<(Key, M::Error)>,
-    /// Why the run could not begin: the snapshot is not one of the model.
+    /// The reason why the run could not begin: the snapshot is not one of the model.
     pub(crate) broken: Option<String>,
     pub(crate) interrupted: bool,
-    /// When all threads have agreed that the model stops.
+    /// The time at which all threads agreed to stop.
     pub(crate) stop: Time,
-    /// Time of the last event carried out.
+    /// Time of the last executed event.
     pub(crate) last: Time,
-    pub(crate) anatomy: Anatomy,
+    pub(crate) statistics: EngineStatistics,
 }
 
 impl<M: Model> Report<M> {
@@ -39,11 +40,11 @@ impl<M: Model> Report<M> {
         self.broken = self.broken.take().or(other.broken);
         self.interrupted |= other.interrupted;
         self.last = self.last.max(other.last);
-        self.anatomy.append(other.anatomy);
+        self.statistics.append(other.statistics);
     }
 }
 
-/// What crosses from another process.
+/// The report of another process.
 #[derive(Serialize, Deserialize)]
 struct ProcessReport<P> {
     lps: Vec<SavedLp>,
@@ -51,17 +52,28 @@ struct ProcessReport<P> {
     broken: Option<String>,
     interrupted: bool,
     last: Time,
-    anatomy: Anatomy,
+    statistics: EngineStatistics,
 }
 
-/// Puts the threads' reports together, and in the first process those of all processes.
+/// The agreement of all processes about the end.
+struct Agreed {
+    /// Whether the decisive failure is that of another process.
+    elsewhere: bool,
+    /// Whether no process has an event left.
+    drained: bool,
+}
+
+/// Merges the reports of all threads and, in the first process, those of all processes.
 pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Result<Finished<M>, String> {
     let mut reports = reports.into_iter();
     let mut all = reports.next().expect("there is a thread");
     reports.for_each(|report| all.append(report));
-    let mut elsewhere = false;
+    let mut agreed = Agreed {
+        elsewhere: false,
+        drained: all.pending.is_empty(),
+    };
     if run.processes.count() > 1 {
-        elsewhere = gather_processes(run, &mut all)?;
+        agreed = gather_processes(run, &mut all)?;
     }
     if let Some(why) = all.broken {
         return Err(why);
@@ -69,10 +81,10 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
     let until = run.settings.until;
     let (end, time) = match all.failure {
         Some((key, error)) => (RunEnd::Failed(error), key.time),
-        None if elsewhere => (RunEnd::FailedElsewhere, all.last),
+        None if agreed.elsewhere => (RunEnd::FailedElsewhere, all.last),
         None if all.interrupted => (RunEnd::Interrupted, all.last),
         None if all.stop < until => (RunEnd::Stopped, all.stop),
-        None if all.pending.is_empty() => (RunEnd::Drained, all.last),
+        None if agreed.drained => (RunEnd::Drained, all.last),
         None => (RunEnd::Until, until),
     };
     Ok(Finished {
@@ -80,20 +92,20 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
         time,
         lps: all.lps,
         pending: all.pending,
-        anatomy: all.anatomy,
+        statistics: all.statistics,
     })
 }
 
-/// Returns whether the failure that counts is that of another process.
-fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<bool, String> {
+/// Sends all reports to the first process.
+fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<Agreed, String> {
     let mine = all.failure.as_ref().map(|(key, _)| *key);
-    let mut failed = [u64::from(mine.is_none())];
-    run.processes.least(&mut failed);
-    let failed = failed[0] == 0;
+    let mut ends = [u64::from(mine.is_none()), u64::from(all.pending.is_empty())];
+    run.processes.least(&mut ends);
+    let [failed, drained] = [ends[0] == 0, ends[1] == 1];
     if !has_least(run.processes, mine) {
         all.failure = None;
     }
-    // After a failure nobody looks at the LPs.
+    // LPs are not needed after a failure.
     let useless = failed || all.interrupted;
     let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),
@@ -113,7 +125,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         interrupted: all.interrupted,
         broken: all.broken.take(),
         last: all.last,
-        anatomy: std::mem::take(&mut all.anatomy),
+        statistics: std::mem::take(&mut all.statistics),
     };
     if !first {
         all.lps = Lps::new(Vec::new());
@@ -130,7 +142,8 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<b
         all.broken = all.broken.take().or(report.broken);
         all.interrupted |= report.interrupted;
         all.last = all.last.max(report.last);
-        all.anatomy.append(report.anatomy);
+        all.statistics.append(report.statistics);
     }
-    Ok(failed && all.failure.is_none())
+    let elsewhere = failed && all.failure.is_none();
+    Ok(Agreed { elsewhere, drained })
 }

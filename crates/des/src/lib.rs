@@ -1,9 +1,9 @@
-//! The discrete-event kernel: logical processes (LPs) that interact only through timestamped events,
-//! one total order of those events, and executors that all produce it.
+//! The discrete-event kernel: logical processes (LPs) that interact only through time-stamped events, one total order
+//! of those events, and executors that all produce it.
 //!
-//! Knows nothing of what the LPs model. Sources: Fujimoto, *Parallel and Distributed Simulation Systems*
-//! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations*
-//! (JACM 1993; YAWNS windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
+//! The kernel is independent of what the LPs model. Sources: Fujimoto, *Parallel and Distributed Simulation Systems*
+//! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations* (JACM 1993; YAWNS
+//! windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
 mod barrier;
 mod commit;
@@ -11,6 +11,7 @@ mod conservative;
 mod control;
 mod event;
 mod event_signer;
+mod executor;
 mod gather;
 mod model;
 mod optimistic;
@@ -22,20 +23,25 @@ mod random;
 mod reverse_check;
 mod run;
 mod sequential;
+mod settings;
 mod slot;
 mod snapshot;
+mod statistics;
 mod sync;
 mod team;
 mod time;
 
 pub use control::Control;
 pub use event::{Event, Key, LpId};
+pub use executor::run;
 pub use model::{Context, Journal, Model, Purpose};
 pub use partition::Partition;
 pub use prefetch::{prefetch, prefetch_begin};
 pub use processes::{Processes, SingleProcess};
 pub use random::{RandomStream, philox2x64};
-pub use run::{Anatomy, Executor, Finished, Observer, Optimism, Run, RunEnd, Settings, ThreadSeconds, run};
+pub use run::{Finished, Observer, Run, RunEnd};
+pub use settings::{Executor, Optimism, Settings};
 pub use slot::Lps;
 pub use snapshot::{SavedLp, Snapshot};
+pub use statistics::{EngineStatistics, ThreadSeconds};
 pub use time::Time;

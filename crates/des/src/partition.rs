@@ -1,21 +1,20 @@
-//! Which thread owns which LPs.
+//! The assignment of LPs to threads.
 
 use crate::LpId;
 
-/// Which thread owns which LPs: contiguous ranges, so that a model that numbers neighbours
-/// consecutively keeps them together. Of several processes, each has equally many threads and takes as many
-/// consecutive parts.
+/// The assignment of LPs to threads, as contiguous ranges, so that a model that numbers neighbours consecutively
+/// keeps them together. Each process has the same number of threads and takes that number of consecutive parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// First LP of each part, and the number of LPs at the end; ascending.
+    /// First LP of each part in ascending order, then the number of LPs.
     bounds: Vec<u32>,
 }
 
 impl Partition {
-    /// Ranges with these borders: the first LP of each part, and at the end the number of LPs.
+    /// Ranges with these borders: the first LP of each part, then the number of LPs.
     ///
     /// # Panics
-    /// If the first is not 0, or they descend.
+    /// The first border is not 0, or borders descend.
     pub fn new(bounds: Vec<u32>) -> Partition {
         assert!(
             bounds.len() >= 2 && bounds[0] == 0 && bounds.is_sorted(),
@@ -24,22 +23,21 @@ impl Partition {
         Partition { bounds }
     }
 
-    /// `parts` ranges with about the same sum of weights; `weight` gives each LP's expected share of
-    /// the work.
+    /// `parts` ranges with about the same sum of weights. `weight` is the expected work of an LP.
     pub fn balanced(lps: u32, parts: usize, weight: impl Fn(LpId) -> u64) -> Partition {
         Partition::between_neighbours(lps, parts, weight, |_| 0)
     }
 
-    /// As [`Partition::balanced`], but borders are moved to where they cut fewer neighbours apart. `border`
-    /// says how good a border before an LP is: 0 is any. The best within a tenth of a part's weight is
-    /// taken, and of several such the nearest.
+    /// As [`Partition::balanced`], with borders that separate fewer neighbours. `border` rates a border before an LP;
+    /// 0 is any border. The best border within a tenth of a part's weight is taken, and the nearest of equally good
+    /// ones.
     pub fn between_neighbours(
         lps: u32,
         parts: usize,
         weight: impl Fn(LpId) -> u64,
         border: impl Fn(LpId) -> u8,
     ) -> Partition {
-        // Weight of all LPs before each.
+        // Sum of the weights of all LPs before each LP.
         let mut before = Vec::with_capacity(lps as usize + 1);
         let mut total = 0u64;
         for lp in 0..lps {
@@ -109,7 +107,8 @@ mod tests {
 
     #[test]
     fn borders_keep_neighbours_together_where_that_is_cheap() {
-        // Groups of ten: 50 LPs in 2 parts are cut at 20 or 30, which is too far; in 5 parts at all groups.
+        // Groups have ten LPs: 50 LPs in 2 parts are cut at 20 or 30, which is too far; 5 parts are cut at all
+        // groups.
         let group = |lp: LpId| u8::from(lp.0.is_multiple_of(10));
         let cut = |lps, parts| Partition::between_neighbours(lps, parts, |_| 1, group).bounds;
         assert_eq!(cut(50, 2), [0, 25, 50]);

@@ -1,24 +1,23 @@
-//! Asking for memory before it is needed.
+//! Prefetching of memory.
 
-/// Cache line in bytes; where it is another, a hint is wasted and nothing else.
+/// Size of a cache line in bytes. A wrong size only wastes a hint.
 const LINE: usize = 64;
 
-/// Asks the processor to load all lines of a value. Only a hint: does nothing where there is none to
-/// give.
+/// Prefetches all lines of a value. Only a hint; does nothing on processors without one.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(value: &T) {
     let (first, bytes) = (std::ptr::from_ref(value).cast::<i8>(), size_of_val(value));
     if bytes == 0 {
         return;
     }
-    // Values of less alignment than a line may begin in the middle of one.
+    // A value with less alignment than a line may begin inside one.
     let before = first.addr() % LINE;
     for offset in (0..before + bytes).step_by(LINE) {
         hint(first.wrapping_sub(before).wrapping_add(offset));
     }
 }
 
-/// Asks for the first lines of a value that begins with one.
+/// Prefetches the first lines of a value that begins with a line.
 #[inline(always)]
 pub(crate) fn prefetch_front<T>(value: &T, lines: usize) {
     let first = std::ptr::from_ref(value).cast::<i8>();
@@ -27,13 +26,13 @@ pub(crate) fn prefetch_front<T>(value: &T, lines: usize) {
     }
 }
 
-/// Asks for the memory where an element of a list begins, whether there is one or not.
+/// Prefetches the start of an element of a list, whether it exists or not.
 #[inline(always)]
 pub fn prefetch_begin<T>(list: &[T], index: usize) {
     hint(list.as_ptr().wrapping_add(index).cast::<i8>());
 }
 
-/// Asks for the memory that the next element of a list will take, if there is room for one.
+/// Prefetches the memory of the next element of a list, if its capacity suffices.
 #[inline(always)]
 pub(crate) fn prefetch_end<T>(list: &[T]) {
     let end = list.as_ptr().wrapping_add(list.len()).cast::<i8>();

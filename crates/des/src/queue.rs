@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use crate::event::Indexed;
 use crate::{Event, Time};
 
-/// Pending events: a heap of keys over a slab, so that sifting moves 24 bytes and not whole events.
+/// Pending events: a heap of keys over a slab, so that sifting moves 24 bytes instead of whole events.
 pub(crate) struct Queue<P> {
     heap: BinaryHeap<Indexed>,
     slab: Vec<Event<P>>,
@@ -41,7 +41,7 @@ impl<P: Copy> Queue<P> {
         self.heap.peek().map(|first| first.key.time)
     }
 
-    /// Takes the first event, if it is before `limit`.
+    /// Removes the first event if it is before `limit`.
     pub(crate) fn pop_before(&mut self, limit: Time) -> Option<Event<P>> {
         if self.heap.peek()?.key.time >= limit {
             return None;
@@ -51,7 +51,7 @@ impl<P: Copy> Queue<P> {
         Some(self.slab[index as usize])
     }
 
-    /// All of them, in no particular order.
+    /// All events, in no particular order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
         self.heap.iter().map(|pending| self.slab[pending.index as usize])
     }

@@ -1,5 +1,5 @@
-//! Counter-based random numbers: the n-th draw of an LP is a function of seed, LP and n, whatever the
-//! executor; a draw is undone by decrementing n.
+//! Counter-based random numbers: the n-th draw of an LP is a function of seed, LP and n, the same in all executors.
+//! Decrementing n undoes a draw.
 //!
 //! Philox2x64-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC11).
 
@@ -19,7 +19,7 @@ pub fn philox2x64(counter: [u64; 2], key: u64) -> [u64; 2] {
     [left, right]
 }
 
-/// The random stream of one LP: its position is all its state.
+/// The random stream of one LP. Its position is its only state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomStream {
     seed: u64,
@@ -28,7 +28,7 @@ pub struct RandomStream {
 }
 
 impl RandomStream {
-    /// The stream of an LP, `draws` numbers in.
+    /// The stream of an LP after `draws` numbers.
     pub fn new(seed: u64, lp: u32, draws: u64) -> RandomStream {
         RandomStream { seed, lp, draws }
     }

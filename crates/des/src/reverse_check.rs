@@ -1,16 +1,17 @@
-//! The reverse check: every event is carried out, taken back, compared, and carried out again.
+//! The reverse check: every event is executed, undone, compared, and executed again.
 //!
-//! The idea is that of ROSS's `--synch=6` (`core/check-revent`); here the whole LP is compared, as
-//! [`Model::save`] writes it, and what the two passes send, draw and emit as well.
+//! ROSS has the idea as `--synch=6` (`core/check-revent`). Here the comparison covers the whole LP, as
+//! [`Model::save`] writes it, and the sends, draws and records of both passes.
 
 use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, Finished, Observer, Run, RunEnd};
+use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
+use crate::statistics::EngineStatistics;
 use crate::team::to_bytes;
 use crate::{Context, Event, LpId, Model, Time};
 
-/// What a handler has done, held back.
+/// The withheld effects of a handler.
 struct Recorder<M: Model> {
     signer: EventSigner,
     now: Time,
@@ -65,7 +66,7 @@ impl<M: Model> Recorder<M> {
         }
     }
 
-    /// Begins anew at an LP.
+    /// Resets the recorder for an LP.
     fn open(&mut self, now: Time, lp: LpId, slot: &Slot<M::Lp>) {
         self.now = now;
         self.signer.open(lp, slot);
@@ -76,7 +77,7 @@ impl<M: Model> Recorder<M> {
         self.failure = None;
     }
 
-    /// Everything that the others will see of it.
+    /// The effects that other LPs can see.
     fn effects(&self) -> Vec<u8> {
         to_bytes(&(
             &self.sent,
@@ -94,7 +95,7 @@ fn saved<M: Model>(model: &M, lp: &M::Lp) -> Vec<u8> {
     bytes
 }
 
-/// Carries an event out twice, with an undo between; the recorder holds what the second pass has done.
+/// Executes an event twice with an undo in between. The recorder holds the effects of the second pass.
 fn handle<M: Model>(
     model: &M,
     slot: &mut Slot<M::Lp>,
@@ -156,7 +157,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         control,
         ..
     } = *run;
-    let mut slots = Slot::create(run, 0..model.lps())?;
+    let mut slots = run.slots(0..model.lps())?;
     let mut queue = Queue::new();
     let mut recorder = Recorder::new(run);
     let mut now = run.from.map_or(Time::ZERO, |snapshot| snapshot.time);
@@ -215,12 +216,12 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         time,
         lps: Lps::new(slots),
         pending: queue.events().collect(),
-        anatomy: Anatomy {
-            // Every event once forward, once back, once for good.
+        statistics: EngineStatistics {
+            // Every event executes once forward, once backward, and once finally.
             processed: 2 * processed,
             committed: processed,
             rolled_back: processed,
-            ..Anatomy::default()
+            ..EngineStatistics::default()
         },
     })
 }

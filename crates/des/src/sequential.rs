@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use crate::event_signer::EventSigner;
 use crate::queue::Queue;
-use crate::run::{Anatomy, Finished, Observer, Run, RunEnd, ThreadSeconds, seconds};
+use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
+use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
 
-/// Events between two looks at the owner's wishes.
+/// Number of events between two checks for interruption and snapshots.
 const CONTROL_INTERVAL: u64 = 4096;
 
 struct Sequential<'a, M: Model> {
@@ -57,7 +58,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         ..
     } = *run;
     let begin = Instant::now();
-    let mut slots = Slot::create(run, 0..model.lps())?;
+    let mut slots = run.slots(0..model.lps())?;
     let mut context = Sequential::<M> {
         signer: EventSigner::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
@@ -82,7 +83,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     context.signer.begin_events();
 
     let mut processed = 0u64;
-    // A snapshot lies between two times, so it may have to wait for the next.
+    // A snapshot lies between two times, so it may have to wait for the next time.
     let mut snapshot_wanted = false;
     let end = loop {
         if let Some(error) = context.failure.take() {
@@ -134,19 +135,19 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         time,
         lps: Lps::new(slots),
         pending: context.queue.events().collect(),
-        anatomy: Anatomy {
+        statistics: EngineStatistics {
             processed,
             committed: processed,
             threads: vec![ThreadSeconds {
                 processing: seconds(begin.elapsed()),
                 ..ThreadSeconds::default()
             }],
-            ..Anatomy::default()
+            ..EngineStatistics::default()
         },
     })
 }
 
-/// Lends an LP's counters to the author while one of its handlers runs.
+/// Loads an LP's counters for one handler call.
 #[inline]
 fn in_slot<'a, M: Model>(
     context: &mut Sequential<'a, M>,

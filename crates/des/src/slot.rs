@@ -1,12 +1,11 @@
-//! What the kernel keeps of each LP.
+//! The kernel's data of each LP.
 
-use std::ops::{Index, Range};
+use std::ops::Index;
 
-use crate::run::Run;
-use crate::{LpId, Model, Purpose};
+use crate::LpId;
 
-/// An LP with its place in its random stream and in the numbering of its sends. Begins with a cache line, so that
-/// models can lay out their LPs by lines.
+/// An LP with its random-stream position and its send counter. It begins with a cache line, so that models can lay
+/// out their LPs by lines.
 #[repr(C, align(64))]
 pub(crate) struct Slot<L> {
     /// Random numbers drawn so far.
@@ -16,17 +15,17 @@ pub(crate) struct Slot<L> {
     pub(crate) lp: L,
 }
 
-/// The LPs of a run, by id, as it leaves them: where its threads had them, since a copy of them could be more than
-/// there is memory for.
+/// The LPs at the end of a run, by id. They stay in the memory of their threads, since a copy could exceed the
+/// memory.
 pub struct Lps<L> {
-    /// Of each thread.
+    /// LPs of each thread.
     parts: Vec<Vec<Slot<L>>>,
-    /// Number of the first LP of each, and the number of all at the end.
+    /// Number of the first LP of each part, then the number of LPs.
     first: Vec<usize>,
 }
 
 impl<L> Lps<L> {
-    /// Those of one thread.
+    /// The LPs of one thread.
     pub(crate) fn new(slots: Vec<Slot<L>>) -> Lps<L> {
         Lps {
             first: vec![0, slots.len()],
@@ -34,7 +33,7 @@ impl<L> Lps<L> {
         }
     }
 
-    /// Puts others behind these.
+    /// Appends others.
     pub(crate) fn append(&mut self, other: Lps<L>) {
         for part in other.parts {
             self.first.push(self.len() + part.len());
@@ -46,17 +45,17 @@ impl<L> Lps<L> {
         self.parts.iter().flatten()
     }
 
-    /// How many there are.
+    /// Number of LPs.
     pub fn len(&self) -> usize {
         *self.first.last().expect("the number of all")
     }
 
-    /// Whether there are none: in all processes but the first.
+    /// Whether it is empty, as in all processes except the first.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them.
+    /// All LPs in order.
     pub fn iter(&self) -> impl Iterator<Item = &L> {
         self.slots().map(|slot| &slot.lp)
     }
@@ -67,40 +66,16 @@ impl<L> Index<LpId> for Lps<L> {
 
     fn index(&self, LpId(lp): LpId) -> &L {
         let lp = lp as usize;
-        // A few threads at most, of which the first ones may have none.
+        // There are few threads, and the first ones may have no LP.
         let part = self.first.partition_point(|first| *first <= lp) - 1;
         &self.parts[part][lp - self.first[part]].lp
     }
 }
 
-impl<L> Slot<L> {
-    /// LPs in the state in which the run begins.
-    ///
-    /// # Errors
-    /// The snapshot that it begins with is not one of the model.
-    pub(crate) fn create<M: Model<Lp = L>>(
-        run: &Run<'_, M>,
-        lps: Range<u32>,
-    ) -> Result<Vec<Slot<L>>, String> {
-        let first = |lp| Slot {
-            lp: run.model.create(lp),
-            draws: 0,
-            sequence: 0,
-        };
-        match run.from {
-            None => Ok(lps.map(|lp| first(LpId(lp))).collect()),
-            Some(snapshot) => lps
-                .map(|lp| {
-                    let restored = snapshot.lps[lp as usize].restore(run.model, LpId(lp), Purpose::GoOn);
-                    restored.map_err(|why| format!("logical process {lp}: {why}"))
-                })
-                .collect(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
 
     fn lps(of: Range<u32>) -> Lps<u32> {

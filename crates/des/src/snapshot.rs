@@ -1,5 +1,5 @@
-//! A run between two events: what is needed to continue it, on any executor and any number of threads and
-//! processes, to the same end.
+//! A run between two events: the state that continues it to the same end on any executor and any number of threads
+//! and processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::{Event, LpId, Model, Purpose, Time};
 /// A model's run up to a point in simulated time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot<P> {
-    /// All events before it have been carried out and committed, and none at it or later.
+    /// All events before this time are executed and committed, and no others.
     pub time: Time,
-    /// When the model has asked the run to stop; [`Time::MAX`] if it has not.
+    /// The time at which the model asked the run to stop, or [`Time::MAX`].
     pub stop: Time,
     /// All LPs by id.
     pub lps: Vec<SavedLp>,
-    /// Events to come, in no particular order.
+    /// Pending events, in no particular order.
     pub pending: Vec<Event<P>>,
 }
 
-/// An LP with what the kernel keeps of it.
+/// An LP with the kernel's data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedLp {
     pub(crate) draws: u64,
@@ -39,7 +39,7 @@ impl SavedLp {
         }
     }
 
-    /// The LP again.
+    /// Restores the LP.
     pub(crate) fn restore<M: Model>(
         &self,
         model: &M,
@@ -56,7 +56,7 @@ impl SavedLp {
     }
 }
 
-/// One thread's share of a snapshot.
+/// One thread's part of a snapshot.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SnapshotPart<P> {
     pub(crate) first: u32,
@@ -65,7 +65,7 @@ pub(crate) struct SnapshotPart<P> {
 }
 
 impl<P> Snapshot<P> {
-    /// Puts the shares of all threads together.
+    /// Joins the parts of all threads.
     pub(crate) fn gather(time: Time, stop: Time, mut parts: Vec<SnapshotPart<P>>) -> Snapshot<P> {
         parts.sort_by_key(|part| part.first);
         let mut snapshot = Snapshot {
@@ -82,7 +82,7 @@ impl<P> Snapshot<P> {
     }
 }
 
-/// Byte strings as such, not as sequences of numbers.
+/// Serialises byte strings as bytes instead of sequences of numbers.
 mod bytes {
     use serde::de::{Error, Visitor};
     use serde::{Deserializer, Serializer};

@@ -1,5 +1,5 @@
-//! What threads share memory through: the standard library's, or in tests loom's, which tries all
-//! interleavings (`make test-loom`).
+//! Atomics and locks: those of the standard library, or in tests those of loom, which tries all interleavings (`make
+//! test-loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::{

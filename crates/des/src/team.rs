@@ -1,7 +1,7 @@
-//! All threads of all processes of one run: how they meet, agree, and bring each other mail.
+//! All threads of all processes of one run: synchronisation, agreement and event exchange.
 //!
-//! Threads of one process share memory. Processes talk when their threads meet: the first thread of each,
-//! which is the one that called [`crate::run`], exchanges the mail of all of them.
+//! Threads of one process share memory. Processes communicate when their threads synchronise: the first thread of
+//! each, which called [`crate::run()`], exchanges the messages of all of them.
 
 use std::mem::take;
 use std::sync::PoisonError;
@@ -18,16 +18,16 @@ use crate::snapshot::SnapshotPart;
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::{Event, LpId, Model, Observer, Partition, Processes, Snapshot, Time};
 
-/// What a thread tells the others when they meet, and what all of them have agreed on after.
+/// The contribution of a thread to a synchronisation, and the agreed result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SyncState {
-    /// No event before it is left, held or on its way.
+    /// Lower bound of all pending and in-transit events.
     pub(crate) next: Time,
-    /// Earliest stop that a model has asked for.
+    /// The earliest requested stop.
     pub(crate) stop: Time,
-    /// Earliest failure of a handler.
+    /// The earliest failure of a handler.
     pub(crate) failed: Time,
-    /// The owner has interrupted the run.
+    /// The owner interrupted the run.
     pub(crate) interrupted: bool,
     /// The owner wants a snapshot.
     pub(crate) snapshot: bool,
@@ -44,7 +44,7 @@ impl SyncState {
         snapshot: false,
     };
 
-    /// As numbers of which the least holds for all.
+    /// The state as numbers, whose minimum over all threads is the agreed state.
     fn to_numbers(self) -> [u64; SyncState::VALUES] {
         let no = |yes: bool| u64::from(!yes);
         [
@@ -67,7 +67,7 @@ impl SyncState {
     }
 }
 
-/// Something on its way to an LP.
+/// A message to an LP.
 pub(crate) trait Mail: Send + Serialize + DeserializeOwned {
     fn target(&self) -> LpId;
 }
@@ -78,10 +78,10 @@ impl<P: Send + Serialize + DeserializeOwned> Mail for Event<P> {
     }
 }
 
-/// What others have sent to a thread; from each sender in its order.
+/// Messages of other threads to one thread, in the order of each sender.
 struct Mailbox<T> {
     mail: Mutex<Vec<T>>,
-    /// Whether it is worth a look.
+    /// Whether it may hold messages.
     filled: AtomicBool,
 }
 
@@ -96,7 +96,7 @@ impl<T> Mailbox<T> {
     fn put(&self, mail: &mut Vec<T>) {
         let mut inside = self.mail.lock().unwrap_or_else(PoisonError::into_inner);
         if inside.is_empty() {
-            // The usual case, without a copy; buffers go round.
+            // The usual case swaps buffers without a copy.
             std::mem::swap(&mut *inside, mail);
         } else {
             inside.append(mail);
@@ -104,7 +104,7 @@ impl<T> Mailbox<T> {
         self.filled.store(true, Release);
     }
 
-    /// Moves what is there into `mail`, which is empty.
+    /// Moves the messages into `mail`, which is empty.
     fn empty_into(&self, mail: &mut Vec<T>) {
         if self.filled.load(Acquire) {
             let mut inside = self.mail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,23 +114,23 @@ impl<T> Mailbox<T> {
     }
 }
 
-/// Where the threads of one process put their shares of a snapshot.
+/// The parts of a snapshot of all threads of one process.
 pub(crate) type SnapshotParts<M> = std::sync::Mutex<Vec<SnapshotPart<<M as Model>::Payload>>>;
 
-/// What the threads of one process share.
+/// Shared data of the threads of one process.
 pub(crate) struct Team<'a, T, R> {
     pub(crate) partition: &'a Partition,
     processes: &'a dyn Processes,
     barrier: Barrier,
-    /// By thread. Two of each, used in turn: a fast thread may already be at the next meeting while a slow one
-    /// still reads this one's notices, but cannot be two ahead.
+    /// States by thread, in two alternating sets. A fast thread may reach the next synchronisation while a slow one
+    /// still reads this one, but cannot be two ahead.
     sync_states: [Vec<[AtomicU64; SyncState::VALUES]>; 2],
-    /// What all processes have agreed on, if there are several.
+    /// The agreed state of all processes, if there are several.
     agreed: [AtomicU64; SyncState::VALUES],
     mailboxes: Vec<Mailbox<T>>,
-    /// Mail to other processes, by process.
+    /// Messages to other processes, by process.
     outgoing: Vec<Mutex<Vec<T>>>,
-    /// On their way to the first thread of the first process.
+    /// Records in transit to the first thread of the first process.
     records: Mutex<Vec<Emitted<R>>>,
 }
 
@@ -156,28 +156,28 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         }
     }
 
-    /// Threads of this process.
+    /// Number of threads of this process.
     pub(crate) fn threads(&self) -> usize {
         self.mailboxes.len()
     }
 
-    /// The part of the LPs that a thread of this process owns.
+    /// The part of the LPs of a thread of this process.
     pub(crate) fn part(&self, thread: usize) -> usize {
         self.processes.index() * self.threads() + thread
     }
 
-    /// Whether this thread hands records and snapshots to the owner.
+    /// Whether this thread passes records and snapshots to the owner.
     pub(crate) fn leads(&self, thread: usize) -> bool {
         thread == 0 && self.processes.index() == 0
     }
 
-    /// Whether a thread already waits for the others.
+    /// Whether a thread already waits at the barrier.
     pub(crate) fn somebody_waits(&self) -> bool {
         self.barrier.somebody_waits()
     }
 
-    /// Sends mail to the owner of a part; `mail` is empty after. It is there when all have met, and within a
-    /// process at once.
+    /// Sends messages to the owner of a part and empties `mail`. They arrive at once within a process, and at the
+    /// next synchronisation otherwise.
     pub(crate) fn post(&self, part: usize, mail: &mut Vec<T>) {
         if mail.is_empty() {
             return;
@@ -193,7 +193,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         }
     }
 
-    /// Sends records to the committer; they are there when all have met.
+    /// Sends records to the committer. They arrive at the next synchronisation.
     pub(crate) fn post_records(&self, records: &mut Vec<Emitted<R>>) {
         if !records.is_empty() {
             let mut all = self.records.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,18 +201,17 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         }
     }
 
-    /// Takes what others have sent to a thread, into `mail`, which is empty.
+    /// Receives the messages to a thread into `mail`, which is empty.
     pub(crate) fn collect(&self, thread: usize, mail: &mut Vec<T>) {
         self.mailboxes[thread].empty_into(mail);
     }
 
-    /// The records that have arrived; for the leading thread.
+    /// Receives records, on the leading thread.
     pub(crate) fn collect_records(&self) -> Vec<Emitted<R>> {
         take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits for all threads of all processes and returns what holds for all of them. `round` counts the
-    /// meetings.
+    /// Synchronises all threads of all processes and returns the agreed state. `round` counts synchronisations.
     pub(crate) fn meet(&self, round: usize, thread: usize, sync_state: SyncState) -> SyncState {
         let sync_states = &self.sync_states[round % 2];
         for (place, number) in sync_states[thread].iter().zip(sync_state.to_numbers()) {
@@ -241,7 +240,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         SyncState::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
     }
 
-    /// Brings mail and records to the other processes, and theirs to the threads of this one.
+    /// Exchanges messages and records with the other processes.
     fn exchange(&self) {
         let mut parcels = Vec::new();
         for (process, outgoing) in self.outgoing.iter().enumerate() {
@@ -274,12 +273,12 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         }
     }
 
-    /// Lets the waiting threads panic too instead of waiting for ever.
+    /// Makes the waiting threads panic too, so that none waits for ever.
     pub(crate) fn break_if_panicking(&self) {
         self.barrier.break_if_panicking();
     }
 
-    /// Once all threads have put in their shares: puts them together, for the observer in the first process.
+    /// Joins the parts of a snapshot after all threads have added theirs, for the observer in the first process.
     pub(crate) fn gather_snapshot<M: Model>(
         &self,
         thread: usize,
@@ -305,8 +304,8 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
     }
 }
 
-/// Does `work` on all threads of this process; returns what it gives, by thread. Only the leading thread is
-/// given the observer.
+/// Executes `work` on all threads of this process and returns its results by thread. Only the leading thread gets the
+/// observer.
 pub(crate) fn in_threads<M: Model, T: Mail, V: Send>(
     run: &Run<'_, M>,
     observer: &mut dyn Observer<M>,
@@ -321,8 +320,8 @@ pub(crate) fn in_threads<M: Model, T: Mail, V: Send>(
                 scope.spawn(move || work(team, parts, thread, None))
             })
             .collect();
-        // The first thread is the caller's, so that the observer need not be Send, and MPI is used by the
-        // thread that initialised it.
+        // The caller's thread is the first one, so that the observer need not be `Send`, and the thread that
+        // initialised MPI uses it.
         let first = work(&team, &parts, 0, team.leads(0).then_some(observer));
         let others = others
             .into_iter()
@@ -331,7 +330,7 @@ pub(crate) fn in_threads<M: Model, T: Mail, V: Send>(
     })
 }
 
-/// Tells the other threads if this one panics.
+/// Informs the other threads if this one panics.
 pub(crate) struct PanicGuard<'a, 'b, T: Mail, R: Copy + Serialize + DeserializeOwned>(
     pub(crate) &'b Team<'a, T, R>,
 );
@@ -342,7 +341,7 @@ impl<T: Mail, R: Copy + Serialize + DeserializeOwned> Drop for PanicGuard<'_, '_
     }
 }
 
-/// Collective: gives a value of each process to the first one, where all come back, by process.
+/// Collective: sends a value of each process to the first process, which gets them by process.
 pub(crate) fn give_to_first<V: Serialize + DeserializeOwned>(processes: &dyn Processes, value: &V) -> Vec<V> {
     let mut parcels = vec![Vec::new(); processes.count()];
     parcels[0] = to_bytes(value);
@@ -354,7 +353,7 @@ pub(crate) fn give_to_first<V: Serialize + DeserializeOwned>(processes: &dyn Pro
     }
 }
 
-/// Collective: whether this process has given the least key; none: it has none to give.
+/// Collective: whether this process has the least key; `None` is no key.
 pub(crate) fn has_least(processes: &dyn Processes, key: Option<Key>) -> bool {
     let (time, tie) = key.map_or((u64::MAX, u64::MAX), |key| key.parts());
     let mut least = [time];
@@ -368,24 +367,23 @@ pub(crate) fn to_bytes<V: Serialize>(value: &V) -> Vec<u8> {
     postcard::to_stdvec(value).expect("a value in memory can be written to memory")
 }
 
-/// What a process of the same run has written.
+/// Decodes a value of another process of the same run.
 ///
 /// # Panics
-/// If it has not, because the processes run different versions.
+/// The processes run different versions.
 fn from_bytes<V: DeserializeOwned>(bytes: &[u8]) -> V {
     postcard::from_bytes(bytes).expect("all processes of a run are the same version of the program")
 }
 
-// Mistakes that these tests were seen to find: `Mailbox::put` marks it as filled before the mail is in;
-// `Mailbox::empty_into` marks it as empty after it has let go of the mail; one set of notices in the place of
-// two.
+// These tests detected the following mistakes: `Mailbox::put` marks the mailbox as filled before the messages are in;
+// `Mailbox::empty_into` marks it as empty after it has released the messages; one set of states instead of two.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
     use crate::SingleProcess;
     use loom::sync::Arc;
 
-    /// Two senders and a receiver that looks now and then: nothing is lost, and each sender's order is kept.
+    /// Two senders and a receiver that polls: no message is lost, and each sender's order is kept.
     #[test]
     fn a_mailbox_loses_nothing_and_keeps_the_order() {
         loom::model(|| {
@@ -415,8 +413,8 @@ mod loom_tests {
         });
     }
 
-    /// Two threads that meet several times in a row: both agree on what the two have said at this meeting,
-    /// and on nothing of the next; and what was posted before it is there.
+    /// Two threads that synchronise several times: both agree on the states of this synchronisation and on nothing of
+    /// the next, and earlier messages have arrived.
     #[test]
     fn all_agree_at_each_meeting() {
         loom::model(|| {
@@ -443,7 +441,7 @@ mod loom_tests {
                     let mut mail = Vec::new();
                     team.collect(me as usize, &mut mail);
                     seen.extend(mail.iter().map(|event| event.payload));
-                    // The other may have posted for the next meeting already.
+                    // The other thread may already have sent for the next synchronisation.
                     let expected: Vec<u64> = (1..=seen.len() as u64).collect();
                     assert!(seen == expected && seen.len() as u64 >= round, "{seen:?}");
                 }

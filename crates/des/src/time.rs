@@ -3,16 +3,16 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point in simulated time, or a span of it, in picoseconds. 2^64 ps are 213 days.
+/// A point in simulated time, or a time span, in picoseconds. 2^64 ps are 213 days.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The beginning of every run.
+    /// The start of every run.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Time = Time(u64::MAX);
 
     /// Picoseconds.

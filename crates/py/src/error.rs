@@ -23,8 +23,7 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::Audit(_)
         | sim::Error::Checkpoint { .. }
         | sim::Error::Processes(_)
-        | sim::Error::Elsewhere
-        | sim::Error::ShortOfCredits => "FabricSimError",
+        | sim::Error::Elsewhere => "FabricSimError",
     };
     of_class(py, class, &error.to_string())
 }

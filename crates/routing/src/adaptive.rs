@@ -1,8 +1,8 @@
-//! Adaptive routing in a fat tree: upwards through the least loaded port, downwards on the only way.
+//! Adaptive routing in a fat tree: upwards through the least loaded port, downwards on the only path.
 //!
 //! Source: C. Gomez, F. Gilabert, M. E. Gomez, P. Lopez, J. Duato, "Deterministic versus adaptive routing in
-//! fat-trees", IPDPS 2007. The ports are looked at in a circle from a random one, and the first of the least
-//! loaded wins, so that equal loads are broken at random; the search ends at a port without any load.
+//! fat-trees", IPDPS 2007. The search visits the ports in a circle from a random one and takes the first of the least
+//! loaded, so it breaks ties at random. It ends at a port without load.
 //!
 //! One VC: downward links never wait for upward ones. Packets of one pair of hosts can overtake each other.
 

@@ -1,11 +1,10 @@
-//! The choice among hops by what they cost, the same in all adaptive algorithms of grids.
+//! The choice of the cheapest hop, for all adaptive algorithms of grids.
 
 use topology::{Port, RouterId, Topology};
 
 use crate::{BufferClaim, Hop, Random};
 
-/// The cheapest hop so far. Of equally cheap ones the first wins, looking at the ports in a circle from a
-/// random one.
+/// The cheapest hop so far. The first of equally cheap hops wins, with the ports in a circle from a random one.
 pub(crate) struct Choice<Cost, Way> {
     ports: u16,
     start: u16,
@@ -13,7 +12,7 @@ pub(crate) struct Choice<Cost, Way> {
 }
 
 impl<Cost: Ord, Way> Choice<Cost, Way> {
-    /// At a router.
+    /// Starts a choice at a router.
     pub(crate) fn new(topology: &dyn Topology, router: RouterId, random: &mut dyn Random) -> Self {
         let ports = topology.ports(router);
         Choice {
@@ -23,7 +22,7 @@ impl<Cost: Ord, Way> Choice<Cost, Way> {
         }
     }
 
-    /// Looks at one more hop. `way` is what it means.
+    /// Offers one more hop. `way` is its meaning to the caller.
     pub(crate) fn offer(&mut self, cost: Cost, hop: Hop, way: Way) {
         let Port(port) = hop.port;
         let place = if port >= self.start {
@@ -40,13 +39,13 @@ impl<Cost: Ord, Way> Choice<Cost, Way> {
         }
     }
 
-    /// The cheapest hop and what it means, if any was offered.
+    /// The cheapest hop and its meaning, if any was offered.
     pub(crate) fn best(self) -> Option<(Hop, Way)> {
         self.best.map(|(_, _, hop, way)| (hop, way))
     }
 }
 
-/// A hop that is taken only if there is room at once.
+/// A hop that is taken only if buffer space is free now.
 pub(crate) fn kept(port: Port, vc: u8) -> Hop {
     Hop {
         port,

@@ -1,21 +1,20 @@
-//! DAL in a HyperX: in any dimension that is left, either straight to the destination's coordinate or, once per
-//! dimension, through another one, by load.
+//! DAL in a HyperX: in any remaining dimension either straight to the destination's coordinate or, once per
+//! dimension, through another coordinate, by load.
 //!
-//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
-//! packaging of efficient large-scale networks", SC 2009 (dimensionally-adaptive, load-balanced). Costs are
-//! compared as in `doal.rs`.
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and packaging of
+//! efficient large-scale networks", SC 2009 (dimensionally-adaptive, load-balanced). `doal.rs` defines the costs.
 //!
-//! Paths of up to two links in each dimension, in any order, have no VC by dimension. Of the two ways out, as
-//! many VCs as links (2 D), or adaptive VCs with an escape, this is the second: two VCs whatever the number
-//! of dimensions, and with virtual cut-through the proof of J. Duato (IEEE Trans. Parallel and Distributed
-//! Systems 7(8), 1996) holds without more ado. The last VCs are adaptive: links of any dimension that is left,
-//! straight or by a detour, if there is room at once ([`BufferClaim::Reserved`]). VC 0 is the escape: straight in the
-//! first dimension that is left. A packet in an escape channel has no dimension left before that of the
-//! channel, and the next escape channel is one of a later dimension: no cycle. It is taken if no straight link
-//! has room and no detour that has is cheaper; at the next router a packet may leave it again.
+//! Paths of up to two links per dimension, in any order, have no VC by dimension. The two remedies are as many VCs as
+//! links (2 D), or adaptive VCs with an escape. This is the second: two VCs for any number of dimensions. With
+//! virtual cut-through the proof of J. Duato (IEEE Trans. Parallel and Distributed Systems 7(8), 1996) applies
+//! directly. The last VCs are adaptive: links of any remaining dimension, straight or by a detour, if buffer space is
+//! free now ([`BufferClaim::Reserved`]). VC 0 is the escape: straight in the first remaining dimension. A packet in
+//! an escape channel has no remaining dimension before that of the channel, and the next escape channel belongs to a
+//! later dimension, so there is no cycle. The escape is taken if no straight link has space and no detour with space
+//! is cheaper. At the next router a packet may leave it.
 //!
-//! A straight link settles a dimension for good, and there is one detour in each: at most two links in each
-//! dimension. State: bit d of `flags` says that the detour in dimension d is under way.
+//! A straight link completes a dimension, and each dimension has at most one detour: at most two links per dimension.
+//! State: bit d of `flags` is set while the detour in dimension d is in progress.
 //!
 //! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
@@ -25,7 +24,7 @@ use topology::{Port, Shape, Topology};
 
 use crate::choice::{Choice, kept};
 use crate::dimension_order::hyperx;
-use crate::doal::{BIAS, Cost, read_bias};
+use crate::doal::{BIAS, LinkCost, read_bias};
 use crate::minimal_adaptive::Vcs;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -56,10 +55,10 @@ struct Dal {
     bias: u64,
 }
 
-/// What a link is to a packet.
+/// The kind of a link, for a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
-    /// To the destination's coordinate in the first dimension that is left.
+enum LinkKind {
+    /// To the destination's coordinate in the first remaining dimension.
     First,
     /// To the destination's coordinate in another dimension.
     Straight,
@@ -67,11 +66,11 @@ enum Link {
 }
 
 impl Dal {
-    /// All links that a packet may take, with the flags behind them; none if it is there.
-    fn links(&self, at: At, state: RouteState, mut each: impl FnMut(Port, Link, u8)) {
+    /// All links that a packet may take, with the flags behind them. Empty at the destination's router.
+    fn links(&self, at: At, state: RouteState, mut each: impl FnMut(Port, LinkKind, u8)) {
         let (target, _) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
-        let mut straight = Link::First;
+        let mut straight = LinkKind::First;
         for dimension in 0..network.dimensions() {
             let (here, there) = (
                 network.coordinate(at.router, dimension),
@@ -87,10 +86,10 @@ impl Dal {
                 each(port(there), straight, state.flags & !bit);
                 let elsewhere = |c: &u32| may_detour && *c != here && *c != there;
                 for coordinate in (0..network.size(dimension)).filter(elsewhere) {
-                    each(port(coordinate), Link::Detour, state.flags | bit);
+                    each(port(coordinate), LinkKind::Detour, state.flags | bit);
                 }
             }
-            straight = Link::Straight;
+            straight = LinkKind::Straight;
         }
     }
 }
@@ -118,17 +117,17 @@ impl Routing for Dal {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
                 let load = congestion.load(port);
                 let cost = match link {
-                    Link::First | Link::Straight => Cost::straight(load, links),
-                    Link::Detour => Cost::detour(load, links, self.bias),
+                    LinkKind::First | LinkKind::Straight => LinkCost::straight(load, links),
+                    LinkKind::Detour => LinkCost::detour(load, links, self.bias),
                 };
-                straight_has_room |= link != Link::Detour;
+                straight_has_room |= link != LinkKind::Detour;
                 choice.offer(cost, kept(port, vc), flags);
             }
         });
         if !straight_has_room {
             self.links(at, *state, |port, link, flags| {
-                if link == Link::First {
-                    let cost = Cost::straight(congestion.load(port), links);
+                if link == LinkKind::First {
+                    let cost = LinkCost::straight(congestion.load(port), links);
                     choice.offer(cost, Hop::new(port, 0), flags);
                 }
             });
@@ -145,7 +144,7 @@ impl Routing for Dal {
         }
         self.links(at, state, |port, link, flags| {
             let state = RouteState { flags, ..state };
-            if link == Link::First {
+            if link == LinkKind::First {
                 out.push((Hop::new(port, 0), state));
             }
             out.extend(self.vcs.adaptive().map(|vc| (kept(port, vc), state)));

@@ -1,85 +1,83 @@
 //! Deadlock freedom by the channel dependency graph.
 //!
-//! A channel is one VC of one link between routers. A packet that holds a channel and may next ask for
-//! another makes the second depend on the first. If that graph has no cycle, no set of packets can wait
-//! on itself, whatever the traffic (W. J. Dally and C. L. Seitz, "Deadlock-free message routing in
-//! multiprocessor interconnection networks", IEEE Trans. Computers C-36(5), 1987). Injection and ejection
-//! links are left out: hosts take what arrives, and nothing waits for an injection link.
+//! A channel is one VC of one link between routers. If a packet that holds a channel may next request another, the
+//! second depends on the first. If this graph has no cycle, no set of packets can wait for itself under any traffic
+//! (W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE
+//! Trans. Computers C-36(5), 1987). Injection and ejection links are left out: hosts accept all arrivals, and nothing
+//! waits for an injection link.
 //!
-//! A packet sits in one buffer as a whole (virtual cut-through) and waits for one, so that these are all
-//! dependencies there are. Two things take dependencies away ([`BufferClaim`]):
+//! A packet occupies one buffer as a whole (virtual cut-through) and waits for one buffer, so there are no other
+//! dependencies. Two kinds of [`BufferClaim`] remove dependencies:
 //!
-//! *Kept.* A packet takes such a hop only if its room is there when it is routed, and has it from then on. It
-//! never waits for the buffer behind, which so depends on nothing, but what it does from there counts. Where
-//! such hops are offered, one that a packet may wait for must be, too, the escape: then whatever the
-//! congestion, routing ends in a hop that needs nobody to move, or in a wait along an edge of the graph. The
-//! condition is that of J. Duato for cut-through ("A necessary and sufficient condition for deadlock-free
-//! routing in cut-through and store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8),
-//! 1996): the channels that are waited for, the escape subnetwork, have no cycle of direct dependencies. A
-//! channel that is never waited for, an adaptive one, has no incoming edge and is on no cycle; routers
-//! let nobody take kept room past one who waits for it, so that waiting ends.
+//! *Reserved.* A packet takes such a hop only if the space is free when it is routed, and owns the space from then
+//! on. It never waits for the next buffer, so that buffer depends on nothing, but the packet's later hops count.
+//! Where such hops are offered, a hop that a packet may wait for must be offered too: the escape. Then routing always
+//! ends in a hop that needs no other packet to move, or in a wait along an edge of the graph. This is the condition
+//! of J. Duato for cut-through ("A necessary and sufficient condition for deadlock-free routing in cut-through and
+//! store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8), 1996): the channels that packets
+//! wait for, the escape subnetwork, have no cycle of direct dependencies. An adaptive channel is never waited for, so
+//! it has no incoming edge and is on no cycle. Routers let no packet with reserved space overtake one that waits for
+//! that space, so waiting ends.
 //!
-//! *Bubble.* A cycle is harmless if it is a *bubble ring*: each of its channels depends on no other of its
-//! strongly connected component than the next; packets go on inside it with [`BufferClaim::Credit`], and whoever comes
-//! from elsewhere, hosts included, enters by [`BufferClaim::Bubble`] (C. Carrion, R. Beivide, J. A. Gregorio, F.
-//! Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997; V. Puente
-//! et al., "The adaptive bubble router", J. Parallel and Distributed Computing 61(9), 2001; in the torus of
-//! Blue Gene/L: N. R. Adiga et al., IBM J. Research and Development 49(2/3), 2005). For its buffers consist of
-//! slots that each take any packet. In some buffer of the ring there always is a free slot, its credit on the
-//! way back counted as there: an entry leaves one free in the buffer that it enters, a move inside the ring
-//! frees one where it began, and what leaves the ring frees one, too. Nobody who enters comes before one who
-//! goes round, so a packet in the buffer before that slot either takes it, or wants to leave the ring, and so
-//! do all others there. Those wait for channels outside, none of which leads back here, and which, from the
-//! last of them on, move by the same argument. When they have left there are free slots one buffer further
-//! back, and so on round the ring: everybody moves, and as routes end, the ring becomes empty unless packets
-//! keep coming. Then whoever waits for a bubble gets it. (With packets that never stop coming, one that wants
-//! in may wait for long; that is unfair, but no deadlock.)
+//! *Bubble.* A cycle is harmless if it is a *bubble ring*: each of its channels depends on no channel of its strongly
+//! connected component except the next one, packets advance inside it with [`BufferClaim::Credit`], and packets from
+//! elsewhere, hosts included, enter by [`BufferClaim::Bubble`] (C. Carrion, R. Beivide, J. A. Gregorio, F. Vallejo,
+//! "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997; V. Puente et al., "The
+//! adaptive bubble router", J. Parallel and Distributed Computing 61(9), 2001; in the torus of Blue Gene/L: N. R.
+//! Adiga et al., IBM J. Research and Development 49(2/3), 2005). Its buffers consist of slots that each hold any
+//! packet. Some buffer of the ring always has a free slot, with credits in flight counted as free: an entry leaves a
+//! free slot in the buffer that it enters, a move inside the ring frees a slot where it began, and an exit frees a
+//! slot. No entering packet precedes one inside the ring. So a packet in the buffer before the free slot either takes
+//! it or leaves the ring, and so do all others in that buffer. Leaving packets wait for channels outside. None of
+//! these leads back, and from the last of them on they move by the same argument. Then there are free slots one
+//! buffer further back, and so on round the ring: every packet moves. As routes end, the ring empties unless packets
+//! keep coming. Then a packet that waits for a bubble gets it. (If packets never stop coming, an entering packet may
+//! wait for long. That is unfair, but no deadlock.)
 //!
-//! The proof walks every situation that [`Routing::options`] can lead to, for every pair of hosts, and so
-//! finds on the way whether a packet can be sent to an unwired port, to the wrong host, or round for ever.
-//! Its cost grows with hosts times situations: it is for small networks, and `max_states` ends it on
-//! others.
+//! The proof visits every situation that [`Routing::options`] can lead to, for every pair of hosts. So it also finds
+//! packets that are sent to an unwired port, to the wrong host, or round for ever. Its cost grows with hosts times
+//! situations. It is for small networks; `max_states` ends it on others.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use crate::rings::{BUBBLE, ROOM, Waits, bubble_rings};
+use crate::rings::{BUBBLE, Dependencies, ROOM, bubble_rings};
 use crate::{At, BufferClaim, Hop, RouteState, Routing};
 
-/// What a completed proof has seen.
+/// The statistics of a completed proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockFree {
-    /// Channels that some packet can use.
+    /// Number of channels that some packet can use.
     pub channels: u64,
-    /// Those of them that packets never wait for.
+    /// Number of these that packets never wait for.
     pub adaptive: u64,
-    /// Pairs of the other channels of which a packet can hold the first and wait for the second.
+    /// Number of pairs of the other channels where a packet can hold the first and wait for the second.
     pub dependencies: u64,
-    /// Cycles of channels that bubbles keep moving.
+    /// Number of cycles that bubble flow control keeps moving.
     pub rings: u64,
-    /// Situations walked: router, input, VC, routing state and destination.
+    /// Number of situations visited: router, input, VC, routing state and destination.
     pub states: u64,
-    /// Router-to-router links on the longest route.
+    /// Number of router-to-router links on the longest route.
     pub longest_route: u32,
 }
 
-/// Why there is no proof.
+/// The reason for a missing proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotProven {
-    /// Packets can wait on each other in a circle.
+    /// Packets can wait for each other in a cycle.
     Cycle(Cycle),
-    /// A packet can be sent where it cannot go.
+    /// A routing decision is impossible.
     Misroute(Misroute),
-    /// The network has more situations than the caller wanted to pay for; nothing is known.
+    /// The network has more situations than the caller's limit, so nothing is known.
     TooLarge {
         /// The caller's limit.
         max_states: u64,
     },
 }
 
-/// A cycle of channels; each can wait for the next, and the last for the first.
+/// A cycle of channels. Each can wait for the next, and the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The channels in the order of waiting.
@@ -103,7 +101,7 @@ pub struct Channel {
     pub to_coordinates: String,
 }
 
-/// A routing decision that cannot be carried out.
+/// An impossible routing decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misroute {
     /// The router that decides.
@@ -112,13 +110,13 @@ pub struct Misroute {
     pub coordinates: String,
     /// The port through which the packet came in.
     pub input: Port,
-    /// Where the packet should go.
+    /// The packet's destination.
     pub destination: HostId,
-    /// What is wrong.
+    /// The error.
     pub fault: Fault,
 }
 
-/// What is wrong with a routing decision.
+/// The error of a routing decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// No hop is offered.
@@ -127,15 +125,15 @@ pub enum Fault {
     NoSuchPort(Port),
     /// The port is not wired.
     Unwired(Port),
-    /// The hop uses a VC that the algorithm has not declared, or one other than 0 towards a host.
+    /// The hop uses an undeclared VC, or a VC other than 0 towards a host.
     NoSuchVc(u8),
     /// The port leads to another host than the destination.
     WrongHost(HostId),
-    /// The packet can come back to the same situation.
+    /// The packet can return to the same situation.
     Endless,
-    /// There are hops that need room at once, and none to wait for if there is none.
+    /// Some hops need free space now, and no hop remains to wait for.
     NoEscape,
-    /// A hop needs a bubble, and the algorithm has not asked for buffers that can have one.
+    /// A hop needs a bubble, but the algorithm does not declare buffers for bubbles.
     NoRoomForBubbles,
 }
 
@@ -225,13 +223,12 @@ impl fmt::Display for Misroute {
 
 /// Proves that `routing` on `topology` cannot deadlock, and that every packet arrives at its host.
 ///
-/// `max_states` bounds the work, about half a microsecond for each; memory is for the channels and for the
-/// situations of one destination at a time. Dragonflies, for example: 72 hosts with UGAL take 80,000 states,
-/// 1,056 hosts with minimal routing 1.4 million.
+/// `max_states` bounds the work, at about half a microsecond per state. Memory holds the channels and the situations
+/// of one destination at a time. For example, a dragonfly of 72 hosts with UGAL takes 80,000 states, one of 1,056
+/// hosts with minimal routing 1.4 million.
 ///
 /// # Errors
-/// A cycle of channels (a shortest one), a decision that leads nowhere, or more than `max_states`
-/// situations.
+/// A cycle of channels (a shortest one), an impossible decision, or more than `max_states` situations.
 pub fn prove_deadlock_free(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -263,14 +260,14 @@ pub fn prove_deadlock_free(
     }
 }
 
-/// How a channel is used: some packet has room kept in it.
+/// Flag of a channel: some packet reserves space in it.
 const KEPT: u8 = 1;
-/// Some packet waits for it.
+/// Flag of a channel: some packet waits for it.
 const WAITED: u8 = 2;
-/// Some packet waits for it, for room alone, and comes from a host.
+/// Flag of a channel: some packet from a host waits for space without a bubble.
 const ROOM_FROM_HOST: u8 = 4;
 
-/// A packet's situation on the way to one destination.
+/// A packet's situation on its route to one destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Situation {
     router: RouterId,
@@ -279,20 +276,20 @@ struct Situation {
     state: RouteState,
 }
 
-/// Whether a situation has been walked: being walked, or done with this many links to go at most.
+/// The progress of a situation: in progress, or done with at most this many links to go.
 enum Visit {
     Open,
     Done(u32),
 }
 
-/// A situation on the path being walked.
+/// A situation on the current path of the search.
 struct Frame {
     here: Situation,
     /// The channel on which the packet came, or none at its first router.
     held: Option<u32>,
-    /// Hops not yet walked.
+    /// Hops that remain to be visited.
     options: Vec<(Hop, RouteState)>,
-    /// Most links to go, over the hops walked so far.
+    /// The largest number of links to go over the visited hops.
     links: u32,
 }
 
@@ -304,8 +301,8 @@ struct Walk<'a> {
     /// Index of the first channel of each router.
     first_channel: Vec<u32>,
     /// Channels that each channel depends on.
-    waits: Waits,
-    /// By channel: [`KEPT`] and so on.
+    waits: Dependencies,
+    /// Flags by channel, such as [`KEPT`].
     uses: Vec<u8>,
     longest_route: u32,
 }
@@ -313,7 +310,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(topology: &'a dyn Topology, routing: &'a dyn Routing, max_states: u64) -> Result<Self, NotProven> {
         let too_large = NotProven::TooLarge { max_states };
-        // Every pair of hosts is at least one state: refuse before anything of that size is allocated.
+        // Every pair of hosts is at least one state, so this check precedes any allocation of that size.
         let hosts = u64::from(topology.hosts());
         if hosts * hosts > max_states || u64::from(topology.routers()) > max_states {
             return Err(too_large);
@@ -409,7 +406,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Walks all situations of packets to `destination`, depth first.
+    /// Visits all situations of packets to `destination`, depth first.
     fn towards(&mut self, destination: HostId) -> Result<(), NotProven> {
         let mut visits = HashMap::new();
         for source in (0..self.topology.hosts()).map(HostId) {
@@ -453,7 +450,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Notes that a packet may come to a channel from another, or from a host.
+    /// Notes that a packet may enter a channel from another channel, or from a host.
     fn note(&mut self, held: Option<u32>, asked: u32, claim: BufferClaim) {
         let uses = &mut self.uses[asked as usize];
         let how = match claim {
@@ -476,14 +473,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Pairs of channels that packets wait for, of which one can hold the first and wait for the second.
+    /// Number of pairs of channels that packets wait for, where one can hold the first and wait for the second.
     fn dependencies(&self) -> u64 {
         let waited = |(_, uses): &(&Vec<(u32, u8)>, &u8)| *uses & WAITED != 0;
         let pairs = self.waits.iter().zip(&self.uses).filter(waited);
         pairs.map(|(waits, _)| waits.len() as u64).sum()
     }
 
-    /// Takes away the dependencies inside bubble rings; says how many there are.
+    /// Removes the dependencies inside bubble rings and returns the number of rings.
     fn take_bubble_rings(&mut self) -> u64 {
         if self.routing.packets_per_vc() < 2 {
             return 0;
@@ -491,13 +488,13 @@ impl<'a> Walk<'a> {
         let guarded = |channel: u32| self.uses[channel as usize] & (KEPT | ROOM_FROM_HOST) == 0;
         let (in_ring, rings) = bubble_rings(&self.waits, guarded);
         for (waits, _) in self.waits.iter_mut().zip(&in_ring).filter(|(_, inside)| **inside) {
-            // Into the channels of a ring, whoever waits for room alone is in the ring.
+            // Only packets inside a ring wait for space in its channels without a bubble.
             waits.retain(|(next, how)| !(in_ring[*next as usize] && *how == ROOM));
         }
         rings
     }
 
-    /// Takes one hop: the situation it leads to and the channel it uses, or none at the destination.
+    /// Takes one hop. Gives the next situation and the channel, or `None` at the destination.
     fn step(
         &mut self,
         frame: &Frame,
@@ -534,7 +531,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A shortest cycle of the graph, or none.
+/// A shortest cycle of the graph, or `None`.
 fn shortest_cycle(successors: &[Vec<u32>]) -> Option<Vec<u32>> {
     let on_cycles = without_sources(successors);
     let mut best: Option<Vec<u32>> = None;
@@ -543,7 +540,7 @@ fn shortest_cycle(successors: &[Vec<u32>]) -> Option<Vec<u32>> {
         if let Some(cycle) = cycle_through(start, successors, &on_cycles, limit) {
             best = Some(cycle);
         }
-        // No cycle of two links or more is shorter than two.
+        // A cycle has at least two links, so none is shorter.
         if best.as_ref().is_some_and(|b| b.len() <= 2) {
             break;
         }
@@ -551,8 +548,7 @@ fn shortest_cycle(successors: &[Vec<u32>]) -> Option<Vec<u32>> {
     best
 }
 
-/// What is left when vertices without predecessors are taken away one after the other: every cycle, and
-/// what lies behind one.
+/// Removes vertices without predecessors repeatedly. Every cycle remains, and everything behind one.
 fn without_sources(successors: &[Vec<u32>]) -> Vec<bool> {
     let mut predecessors = vec![0u32; successors.len()];
     for next in successors.iter().flatten() {
@@ -608,7 +604,7 @@ mod tests {
     use crate::{Congestion, Random};
     use config::Section;
 
-    /// What a test lets a packet do.
+    /// The options that a test gives a packet.
     type Rule = fn(&dyn Topology, At) -> Vec<Hop>;
 
     struct Scripted<'a>(&'a dyn Topology, Rule, u32);
@@ -634,7 +630,7 @@ mod tests {
         vec![Hop::new(port, 0)]
     }
 
-    /// Leaves at the destination, else goes the given way.
+    /// Leaves at the destination, otherwise follows the given options.
     fn deliver_or(topology: &dyn Topology, at: At, port: Port) -> Vec<Hop> {
         let (router, ejection) = topology.attachment(at.destination);
         hop(if router == at.router { ejection } else { port })
@@ -699,7 +695,7 @@ mod tests {
         Hop { port, vc, claim }
     }
 
-    /// Upwards round the ring, entering by bubble.
+    /// Goes upwards round the ring and enters by bubble.
     fn round(topology: &dyn Topology, at: At, entrance: BufferClaim, inside: BufferClaim) -> Vec<Hop> {
         let claim = if at.input == DOWN { inside } else { entrance };
         match deliver_or(topology, at, UP)[0] {
@@ -746,7 +742,7 @@ mod tests {
             round(t, at, entrance, BufferClaim::Credit)
         };
         assert_eq!(cycle(careless), 4);
-        // One takes what room there is.
+        // One packet takes any free space.
         let greedy: Rule = |t, at| {
             let mut hops = round(t, at, BufferClaim::Bubble, BufferClaim::Credit);
             if at.input == Port(0) && hops[0].port == UP {
@@ -755,7 +751,7 @@ mod tests {
             hops
         };
         assert_eq!(cycle(greedy), 4);
-        // Another way in, from VC 1.
+        // Another entry starts from VC 1.
         let second_way: Rule = |t, at| match round(t, at, BufferClaim::Credit, BufferClaim::Credit)[0] {
             hop if hop.port != UP => vec![hop],
             _ if at.input == Port(0) => vec![by(BufferClaim::Bubble, UP, 0), by(BufferClaim::Credit, UP, 1)],
@@ -770,8 +766,8 @@ mod tests {
         assert_eq!(fault("torus", rule), Fault::NoRoomForBubbles);
     }
 
-    /// Round the torus on VC 1 while there is room; otherwise, on VC 0, along the line that is left of the
-    /// ring without its last link.
+    /// Goes round the torus on VC 1 while there is space, otherwise on VC 0 along the rest of the ring without its
+    /// last link.
     fn adaptive(topology: &dyn Topology, at: At) -> Vec<Hop> {
         let hops = deliver_or(topology, at, UP);
         let target = topology.attachment(at.destination).0;
@@ -795,7 +791,7 @@ mod tests {
             proof.to_string(),
             "deadlock free: escape subnetwork of 6 channels, 4 dependencies, acyclic (Duato); 6 adaptive channels"
         );
-        // Adaptive channels may form cycles, if only nobody waits for them.
+        // Adaptive channels may form cycles if no packet waits for them.
         let with_cycle = |round: BufferClaim| -> Result<DeadlockFree, NotProven> {
             let rules: [Rule; 2] = [
                 |t, at| round_or_home(t, at, BufferClaim::Reserved),
@@ -811,7 +807,7 @@ mod tests {
         ));
     }
 
-    /// Upwards round the ring on VC 1, or along the line on VC 0 for good.
+    /// Goes upwards round the ring on VC 1, or along the line on VC 0 until the end.
     fn round_or_home(topology: &dyn Topology, at: At, round: BufferClaim) -> Vec<Hop> {
         let line = adaptive(topology, at).pop().expect("a hop");
         if line.port.0 == 0 || (at.vc == 0 && at.input.0 != 0) {
@@ -827,7 +823,7 @@ mod tests {
             delivery => vec![delivery],
         };
         assert_eq!(fault("torus", none), Fault::NoEscape);
-        // Nor is a cycle an escape.
+        // A cycle is no escape.
         let round: Rule = |t, at| match deliver_or(t, at, UP)[0] {
             hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1), by(BufferClaim::Credit, UP, 0)],
             delivery => vec![delivery],
@@ -861,7 +857,7 @@ mod tests {
                 adaptive: 0,
                 dependencies: 4,
                 rings: 0,
-                // 16 pairs at their source, and for each destination the three links towards it.
+                // There are 16 pairs at their source, and three links towards each destination.
                 states: 28,
                 longest_route: 3,
             }
@@ -870,7 +866,7 @@ mod tests {
 
     #[test]
     fn the_shortest_cycle_is_reported() {
-        // 0 -> 1 -> 2 -> 3 -> 0 with the chord 2 -> 1, and a tail.
+        // The cycle is 0 -> 1 -> 2 -> 3 -> 0 with the chord 2 -> 1 and a tail.
         let graph = [vec![1], vec![2], vec![3, 1], vec![0, 4], vec![]];
         let mut cycle = shortest_cycle(&graph).unwrap();
         cycle.sort();

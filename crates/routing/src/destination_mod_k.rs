@@ -1,11 +1,10 @@
-//! Destination-mod-k routing in a fat tree: upwards through the port that the destination's number picks,
-//! downwards on the only way.
+//! Destination-mod-k routing in a fat tree: the destination's number picks the upward ports, and the downward path is
+//! unique.
 //!
-//! Source: E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
-//! fat trees", CCIT report 776, Technion 2010. At level l the upward port is
-//! (destination / (u_0 * ... * u_(l-1))) mod u_l with u_i upward ports at level i. All packets to a host so
-//! meet at one router of the top level and come down together: no two destinations of a leaf share a way
-//! down where the tree is not tapered.
+//! Source: E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees",
+//! CCIT report 776, Technion 2010. At level l the upward port is (destination / (u_0 * ... * u_(l-1))) mod u_l with
+//! u_i upward ports at level i. So all packets to a host meet at one router of the top level and descend together. No
+//! two destinations of a leaf share a downward path where the tree is not tapered.
 //!
 //! One VC: downward links never wait for upward ones.
 
@@ -31,7 +30,7 @@ struct DestinationModK {
     levels: Vec<Level>,
 }
 
-/// What the upward ports of a level are.
+/// The upward ports of a level.
 #[derive(Clone, Copy)]
 struct Level {
     first_port: u16,
@@ -48,9 +47,9 @@ pub(crate) fn tree(topology: &dyn Topology) -> &dyn Tree {
     }
 }
 
-/// The chances of packets that go upwards through any port, by chance or by a hash of both ends: all are equal.
-/// What is left of a hash is as good as another one. Of parallel links down the destination's number picks one:
-/// ways are [`Oblivious::BY_HOST`].
+/// The chances of packets that go upwards through any port, at random or by a hash of both ends: all chances are
+/// equal, and the remainder of a hash counts as another hash. The destination's number picks one of parallel links
+/// down, so paths are [`Oblivious::BY_HOST`].
 pub(crate) fn even_upwards(
     topology: &dyn Topology,
     router: RouterId,
@@ -83,7 +82,7 @@ impl DestinationModK {
                     ports: Divisor::new(ports),
                     below: Divisor::new(below),
                 });
-                // Past 32 bits every host number divided by it is 0, as it is by the greatest number.
+                // Every host number divided by a divisor above 32 bits is 0, as it is by the greatest number.
                 below = below.saturating_mul(ports);
             }
         }

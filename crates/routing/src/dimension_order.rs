@@ -1,30 +1,27 @@
-//! Dimension-order routing in a torus, mesh, HyperX or express mesh: dimension 0 first, each the shorter way
-//! round.
+//! Dimension-order routing in a torus, mesh, HyperX or express mesh: dimension 0 first, each in the shorter
+//! direction.
 //!
-//! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection
-//! networks", IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs); with bubbles: C. Carrion,
-//! R. Beivide, J. A. Gregorio, F. Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube
-//! networks", HiPC 1997.
+//! Source: W. J. Dally and C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks",
+//! IEEE Trans. Computers C-36(5), 1987 (e-cube routing and dateline VCs); with bubbles: C. Carrion, R. Beivide, J. A.
+//! Gregorio, F. Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997.
 //!
-//! Two ways to keep the rings of a torus moving. With `deadlock = "dateline"` a packet uses VC 0 in a dimension as long as the wrap-around link is ahead of it, that link
-//! included, and VC 1 behind it or if its way does not wrap around: VC 0 of one ring so never closes, and
-//! VC 1 never contains the wrap-around link. With `"bubble"` there is one VC: a packet enters a ring, from its
-//! host or from another dimension, only where it leaves a bubble ([`BufferClaim::Bubble`]). A mesh needs one VC and no
-//! bubbles. Where both ways round are equally long,
-//! source and destination decide, so that half of such pairs go either way.
+//! A torus has two options against deadlock in its rings. With `deadlock = "dateline"` a packet uses VC 0 in a
+//! dimension up to and including the wrap-around link, and VC 1 behind it or if its path does not wrap around. So VC
+//! 0 of a ring is never closed, and VC 1 never contains the wrap-around link. With `"bubble"` there is one VC, and a
+//! packet enters a ring, from its host or from another dimension, only if it leaves a bubble
+//! ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If both directions are equally long, source and
+//! destination decide, so that half of these pairs use each direction.
 //!
-//! State (torus): `phase` is 1 after the first router; bit d of `via` is the way to go in dimension d if
-//! both are equally long (0: up). Source and destination pick one of parallel cables, the same share of them
-//! in every dimension. State, if there are any: `phase` again, and `path`, which is scaled to the number of
-//! cables.
+//! State (torus): `phase` is 1 after the first router; bit d of `via` is the direction in dimension d if both are
+//! equally long (0: up). Source and destination pick one of parallel cables, the same fraction of them in every
+//! dimension. State with parallel cables: `phase` as above, and `path`, which is scaled to the number of cables.
 //!
-//! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one
-//! VC. Source and destination pick one of parallel links. State, if there are any: `phase` is 1 after the
-//! first router, `via` what is left of the draw.
+//! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one VC.
+//! Source and destination pick one of parallel links. State with parallel links: `phase` is 1 after the first router,
+//! `via` is the remainder of the draw.
 //!
-//! In an express mesh every dimension is a long link, if it leads nowhere too far, and then steps of one: links
-//! up wait for links further up, so that one VC is enough. Ways that turn back can be shorter; `minimal` takes
-//! them.
+//! In an express mesh every dimension is a long link that does not overshoot, and then steps of one. Upward links
+//! wait for links further up, so one VC is enough. Paths that turn back can be shorter; `minimal` takes them.
 
 use std::sync::Arc;
 
@@ -59,19 +56,19 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
 };
 
-/// What keeps the rings of a grid moving.
+/// The protection against deadlock in the rings of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rings {
-    /// There are none.
+    /// The grid has no rings.
     None,
-    /// A VC before and on the wrap-around link, another behind it.
+    /// One VC before and on the wrap-around link, another behind it.
     Dateline,
-    /// One VC, which packets enter only where they leave a bubble.
+    /// One VC, which packets enter only if they leave a bubble.
     Bubble,
 }
 
 impl Rings {
-    /// Reads a parameter that says `dateline` or `bubble`.
+    /// Reads a parameter with the value `dateline` or `bubble`.
     pub(crate) fn read(section: &Section, key: &str, topology: &dyn Topology) -> Result<Rings, Error> {
         let name = section.choice(key, "dateline", &["dateline", "bubble"])?;
         let wraps = matches!(topology.shape(), Shape::Cartesian(grid) if grid.wraps());
@@ -143,7 +140,7 @@ impl Ways {
         self.rings
     }
 
-    /// The hop in the first dimension that is left, or to the host.
+    /// The hop in the first remaining dimension, or to the host.
     pub(crate) fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         let grid = cartesian(&*self.topology);
@@ -187,7 +184,7 @@ impl Ways {
         Hop::new(port, u8::from(!wraps_ahead))
     }
 
-    /// The shorter way round a ring between two different coordinates.
+    /// The shorter direction round a ring between two different coordinates.
     pub(crate) fn shorter(&self, dimension: usize, here: u32, there: u32) -> Shorter {
         let size = self.sizes[dimension];
         let ahead = if there > here {
@@ -202,7 +199,7 @@ impl Ways {
         }
     }
 
-    /// One bit for each dimension in which both ways to the target are equally long.
+    /// One bit for each dimension in which both directions to the target are equally long.
     fn ways(&self, grid: &dyn Cartesian, at: At, target: RouterId) -> u32 {
         let draw = spread(at.source.0, at.destination.0);
         let mut ways = 0;
@@ -219,12 +216,12 @@ impl Ways {
     }
 }
 
-/// Which way round a ring is the shorter one.
+/// The shorter direction round a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shorter {
     Up,
     Down,
-    /// Both are equally long.
+    /// Both directions are equally long.
     Both,
 }
 
@@ -255,8 +252,8 @@ impl Fixed for DimensionOrder {
             Rings::None => Shorter::Down,
             Rings::Dateline | Rings::Bubble => self.ways.shorter(dimension, here, there),
         };
-        // Both ways can be equally long at the first step in a dimension only: the choice need not be kept. Nor
-        // need that of a cable, since nothing else depends on it.
+        // Both directions can be equally long only at the first step in a dimension, so the choice is not kept. The
+        // choice of a cable is not kept either, since nothing else depends on it.
         let ups: &[bool] = match shorter {
             Shorter::Up => &[true],
             Shorter::Down => &[false],

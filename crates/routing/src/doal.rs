@@ -1,21 +1,19 @@
-//! DOAL in a HyperX: dimension after dimension, in each either straight to the destination's coordinate or,
-//! once, through another one if that is less loaded.
+//! DOAL in a HyperX: dimension by dimension, in each either straight to the destination's coordinate or, once,
+//! through another coordinate if that is less loaded.
 //!
-//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
-//! packaging of efficient large-scale networks", SC 2009 (dimensionally-ordered, adaptive load-balanced). The
-//! rule of the choice, load times links that are left, is that of DimWAR, the same paths: N. McDonald, M. Isaev,
-//! A. Flores, A. Davis, J. Kim, "Practical and efficient incremental adaptive routing for HyperX networks", SC
-//! 2019. Of all links of the current dimension the cheapest is taken. A straight one costs
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and packaging of
+//! efficient large-scale networks", SC 2009 (dimensionally-ordered, adaptive load-balanced). The decision rule, load
+//! times remaining links, is that of DimWAR, which has the same paths: N. McDonald, M. Isaev, A. Flores, A. Davis, J.
+//! Kim, "Practical and efficient incremental adaptive routing for HyperX networks", SC 2019. The cheapest link of the
+//! current dimension is taken, and a straight link wins a tie. With L remaining links, the costs are
 //!
 //! ```text
-//! load * links                    with so many links left on that way
-//! load * (links + 1) + bias       for a detour
+//! straight    load * L
+//! detour      load * (L + 1) + bias
 //! ```
 //!
-//! and is taken where both cost the same.
-//!
-//! A detour goes by VC 0, a straight link by VC 1. Links of a dimension on VC 0 wait for its links on VC 1,
-//! those for links of later dimensions: no cycle.
+//! A detour uses VC 0, a straight link VC 1. Links of a dimension on VC 0 wait for its links on VC 1, and these for
+//! links of later dimensions, so there is no cycle.
 //!
 //! State: `phase` is d + 1 while the packet is on a detour in dimension d.
 
@@ -50,27 +48,27 @@ pub(crate) fn read_bias(section: &Section) -> Result<u64, Error> {
     Ok(section.or("bias", Bytes { bytes: 7680 })?.bytes)
 }
 
-/// What a way costs, as `doal` and `dal` compare them.
+/// The cost of a link, for `doal` and `dal`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Cost {
+pub(crate) struct LinkCost {
     bytes: u64,
-    /// Of two equal ones the straight one is better.
+    /// A straight link wins against an equally expensive detour.
     is_detour: bool,
 }
 
-impl Cost {
-    /// Of a straight link, with so many links to go on it and behind it.
-    pub(crate) fn straight(load: u64, links: u32) -> Cost {
-        Cost {
+impl LinkCost {
+    /// The cost of a straight link, with this number of remaining links, itself included.
+    pub(crate) fn straight(load: u64, links: u32) -> LinkCost {
+        LinkCost {
             bytes: load.saturating_mul(u64::from(links)),
             is_detour: false,
         }
     }
 
-    /// Of a detour, where a straight link would leave so many.
-    pub(crate) fn detour(load: u64, links: u32, bias: u64) -> Cost {
+    /// The cost of a detour, where a straight link would leave this number of links.
+    pub(crate) fn detour(load: u64, links: u32, bias: u64) -> LinkCost {
         let bytes = load.saturating_mul(u64::from(links) + 1);
-        Cost {
+        LinkCost {
             bytes: bytes.saturating_add(bias),
             is_detour: true,
         }
@@ -86,7 +84,8 @@ struct Doal {
 }
 
 impl Doal {
-    /// All hops that a packet can take between routers, with the phase behind them; none if it is there.
+    /// All hops that a packet can take between routers, with the phase behind them. Empty at the destination's
+    /// router.
     fn hops(&self, at: At, state: RouteState, mut each: impl FnMut(Hop, u8)) {
         let (target, _) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
@@ -130,9 +129,9 @@ impl Routing for Doal {
         self.hops(at, *state, |hop, phase| {
             let load = congestion.load(hop.port);
             let cost = if hop.vc == STRAIGHT_VC {
-                Cost::straight(load, links)
+                LinkCost::straight(load, links)
             } else {
-                Cost::detour(load, links, self.bias)
+                LinkCost::detour(load, links, self.bias)
             };
             choice.offer(cost, hop, phase);
         });

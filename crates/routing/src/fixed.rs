@@ -1,10 +1,10 @@
-//! Routing that never chooses: where a packet is, where it comes from and goes to, and its state leave one hop.
+//! Routing without choices: position, source, destination and state of a packet determine one hop.
 
 use topology::{HostId, Port, RouterId};
 
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
-/// What an algorithm without choices says of itself; all of [`Routing`] follows from it.
+/// The definition of an algorithm without choices. [`Routing`] follows from it.
 pub(crate) trait Fixed: Send + Sync {
     /// See [`Routing::oblivious`].
     const OBLIVIOUS: Oblivious;

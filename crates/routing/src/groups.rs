@@ -1,41 +1,38 @@
-//! Minimal paths in networks of groups: local links, at most one global link, local links. What `minimal`
-//! and the legs of `valiant`, `ugal` and `par` share.
+//! Minimal paths in networks of groups: local links, at most one global link, local links. `minimal` and the path
+//! segments of `valiant`, `ugal` and `par` share them.
 
 use std::cmp::Ordering;
 
-use topology::{
-    Dragonfly, Dragonfly2d, DragonflyPlus, Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick,
-};
+use topology::{Groups, HostId, Peer, Port, RouterId, Shape, Topology, pick};
 
 use crate::{Chance, Hop};
 
-/// A topology of groups, with the queries that routing makes. Compiled for each such topology, as a
-/// decision takes several of them.
+/// A topology of groups with the queries of routing. It is compiled for each such topology, since a decision takes
+/// several queries.
 pub(crate) struct GroupNetwork<T> {
     topology: T,
 }
 
-/// Something that is compiled for each topology of groups.
+/// A builder that is compiled for each topology of groups.
 pub(crate) trait PerTopology {
     type Built;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built;
 }
 
-/// Builds it for this topology of groups. The registry has made sure that it is one.
+/// Builds it for this topology of groups. The registry has checked the shape.
 pub(crate) fn compiled<P: PerTopology>(topology: &dyn Topology, what: P) -> P::Built {
     let Shape::Groups(groups) = topology.shape() else {
         unreachable!("the registry checks the shape")
     };
-    macro_rules! first_of {
+    macro_rules! build_for {
         ($($kind:ty),*) => {
             $(if let Some(concrete) = groups.as_any().downcast_ref::<$kind>() {
                 return what.build(GroupNetwork::new(concrete.clone()));
             })*
         };
     }
-    // Every topology of groups.
-    first_of!(Dragonfly, Dragonfly2d, DragonflyPlus);
+    topology::for_topologies_of_groups!(build_for);
     unreachable!("every topology of groups is in the list")
 }
 
@@ -54,16 +51,16 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         self.topology.attachment(host)
     }
 
-    /// One of the paths inside a group, by any number. It has nothing to do with what the upper bits of that number
-    /// pick, such as a global link: otherwise all who take the same link would take the same path to it.
+    /// Picks one of the paths inside a group by any number. It is independent of the upper bits, which pick a global
+    /// link. Otherwise all packets of one global link would take the same path to it.
     #[inline]
     pub(crate) fn local_path(&self, draw: u32) -> u16 {
         pick(draw.rotate_left(16), u32::from(self.groups().local_paths())).0 as u16
     }
 
-    /// One hop from `router` towards another router, `target`, on VC `first_vc` before the global link, on
-    /// the next VC on it and behind it. `way` gives the index of the global link to take and the path
-    /// inside a group; it is told whether a global link is ahead.
+    /// One hop from `router` towards another router, `target`. The VC is `first_vc` before the global link and the
+    /// next VC from the global link on. `way` gives the index of the global link and the path inside a group; its
+    /// argument tells whether a global link is ahead.
     #[inline]
     pub(crate) fn towards(
         &self,
@@ -93,7 +90,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         Hop::new(groups.local_port(router, gateway, path), first_vc)
     }
 
-    /// From how many links of two groups [`Groups::minimal_link`] chooses, evenly, between routers of theirs.
+    /// Number of links between two groups from which [`Groups::minimal_link`] picks evenly for two routers.
     fn minimal_links(&self, from: RouterId, to: RouterId) -> u32 {
         let groups = self.groups();
         let (here, there) = (groups.group(from), groups.group(to));
@@ -114,7 +111,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
     }
 
     /// The chances of one hop on the minimal path to another router, with a link by [`Groups::minimal_link`] and a
-    /// path by [`GroupNetwork::local_path`], or as `chosen` before. `each` is told the global link (0: none is
+    /// path by [`GroupNetwork::local_path`], or with the `chosen` ones. `each` receives the global link (0 if none is
     /// ahead) and the path inside groups.
     pub(crate) fn minimal_chances(
         &self,
@@ -138,7 +135,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         };
         let chance = 1.0 / (f64::from(links) * f64::from(paths));
         for index in 0..links {
-            // Draws in equal steps, as many as there are links, meet each once.
+            // Draws in equal steps, one per link, hit each link once.
             let draw = ((2 * u64::from(index) + 1) << 31) / u64::from(links);
             let link = match to_other_group {
                 true => groups.minimal_link(router, target, draw as u32),
@@ -148,8 +145,8 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         }
     }
 
-    /// The chances of one hop to another group, over a link that is drawn from all, or `chosen` before. `each` is
-    /// told the link.
+    /// The chances of one hop to another group, over a link drawn from all links, or over the `chosen` one. `each`
+    /// receives the link.
     pub(crate) fn chances_to_group(
         &self,
         router: RouterId,
@@ -177,7 +174,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
     }
 }
 
-/// Adds up to `out`: a hop that several draws lead to is one.
+/// Adds a chance to `out`. Merges hops that several draws lead to.
 pub(crate) fn add(out: &mut Vec<Chance>, (port, state, chance): Chance) {
     match out.last_mut() {
         Some(last) if (last.0, last.1) == (port, state) => last.2 += chance,

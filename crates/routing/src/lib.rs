@@ -1,5 +1,5 @@
-//! Routing: the next port and virtual channel of a packet. Sees a topology and the congestion of its
-//! own router, nothing else: no queues, no time.
+//! Routing: the next port and virtual channel of a packet. Sees a topology and the congestion of its own router, but
+//! no queues and no time.
 //!
 //! One algorithm is one file and one line in [`REGISTRY`].
 
@@ -33,8 +33,7 @@ pub use reports::Reports;
 
 use topology::{HostId, Port, RouterId};
 
-/// What a packet carries for its routing; zero at injection. Each algorithm gives the fields their
-/// meaning.
+/// The routing state of a packet; zero at injection. Each algorithm defines the meaning of the fields.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct RouteState {
@@ -44,7 +43,7 @@ pub struct RouteState {
     pub path: u16,
     /// For example how many global links the packet has crossed.
     pub phase: u8,
-    /// Bits of the algorithm's own, for example "the decision has been taken".
+    /// Flags, for example "the decision has been taken".
     pub flags: u8,
 }
 
@@ -53,29 +52,29 @@ pub struct RouteState {
 pub struct Hop {
     /// Output port.
     pub port: Port,
-    /// Virtual channel; always 0 on the way to a host.
+    /// Virtual channel; always 0 towards a host.
     pub vc: u8,
-    /// What the packet needs at the far end.
+    /// The claim on the buffer at the far end.
     pub claim: BufferClaim,
 }
 
-/// What a packet needs to enter the buffer at the far end of a hop.
+/// The way in which a packet obtains space in the buffer at the far end of a hop.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BufferClaim {
-    /// Room for itself; it waits for that in line.
+    /// Space for the packet, for which it waits in a queue.
     #[default]
     Credit,
-    /// The room that was there when the hop was chosen ([`Congestion::room`]), and is kept for it: it never
-    /// waits for others to move on.
+    /// Space that was free when the hop was chosen ([`Congestion::room`]) and is reserved for the packet, which never
+    /// waits for others.
     Reserved,
-    /// Room for itself and one more packet of the largest size; it waits for that in line (bubble flow
+    /// Space for the packet and for one more packet of the largest size, for which it waits in a queue (bubble flow
     /// control).
     Bubble,
 }
 
 impl Hop {
-    /// A hop for which a packet waits until there is room.
+    /// A hop for which a packet waits until there is space.
     #[inline]
     pub fn new(port: Port, vc: u8) -> Hop {
         Hop {
@@ -86,10 +85,10 @@ impl Hop {
     }
 }
 
-/// Where a packet is and where it goes.
+/// The position of a packet, its source and its destination.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
-    /// The router that asks.
+    /// The router that decides.
     pub router: RouterId,
     /// The port through which the packet came in.
     pub input: Port,
@@ -102,7 +101,7 @@ pub struct At {
 }
 
 impl At {
-    /// A packet whose source and input do not matter.
+    /// The position of a packet whose source and input have no effect.
     fn anyone(router: RouterId, destination: HostId) -> At {
         At {
             router,
@@ -114,26 +113,26 @@ impl At {
     }
 }
 
-/// What a router knows of the congestion at its own ports.
+/// A router's view of the congestion at its own ports.
 pub trait Congestion {
-    /// Bytes that wait for this output port or are on their way to, or buffered in, the router behind
-    /// it, as far as credits tell, over all VCs.
+    /// Bytes that wait for this output port, are in flight to the next router or are buffered there, according to
+    /// credits, over all VCs.
     fn load(&self, port: Port) -> u64;
 
-    /// Bytes of room on a VC of the buffer behind this port that no packet has taken, been promised or waits
-    /// for: what a packet with [`BufferClaim::Reserved`] can have. 0 if that is too little for the packet that asks, so
-    /// that any room will do.
+    /// Bytes of free space on a VC of the buffer behind this port that no packet has taken, reserved or waits for:
+    /// the space that a packet with [`BufferClaim::Reserved`] can have. 0 if it is too small for the packet that
+    /// asks, so that any other value suffices.
     fn room(&self, port: Port, vc: u8) -> u64;
 
-    /// A load as the router has been told it, in bytes, rounded up to units of [`Reports::UNIT`]; see
-    /// [`Routing::reports`]. 0 for what nobody has told.
+    /// A reported load of another router, in bytes, rounded up to units of [`Reports::UNIT`]; see
+    /// [`Routing::reports`]. 0 without a report.
     fn reported_load(&self, slot: usize) -> u64 {
         let _ = slot;
         0
     }
 }
 
-/// A stream of random numbers of the router that asks.
+/// A random stream of the router that decides.
 pub trait Random {
     /// A number from `0..bound`, `bound >= 1`.
     fn below(&mut self, bound: u32) -> u32;
@@ -141,15 +140,15 @@ pub trait Random {
 
 /// A routing algorithm on a given topology.
 pub trait Routing: Send + Sync {
-    /// Number of virtual channels it needs on links between routers.
+    /// Number of virtual channels that it needs on links between routers.
     fn vcs(&self) -> u8;
 
-    /// What routers are to tell each other; none for most algorithms.
+    /// The load reports between routers; `None` for most algorithms.
     fn reports(&self) -> Option<&Reports> {
         None
     }
 
-    /// Packets of the largest size for which every VC must have room: 2 if hops need bubbles
+    /// Number of packets of the largest size that every VC must hold: 2 if hops need bubbles
     /// ([`BufferClaim::Bubble`]). Buffers between routers are then divided into slots of that size.
     fn packets_per_vc(&self) -> u32 {
         1
@@ -164,34 +163,32 @@ pub trait Routing: Send + Sync {
         random: &mut dyn Random,
     ) -> Hop;
 
-    /// The port that [`Routing::route`] will choose in this situation, whatever the congestion and the random
-    /// numbers; none where they decide, or where it is not worth finding out twice. A hint: whoever asks wants
-    /// the port's memory to be near when its packet comes.
+    /// The port that [`Routing::route`] will choose in this situation, if it depends neither on congestion nor on
+    /// random numbers and is cheap to compute. A hint for prefetching the memory of the port.
     fn predicted_port(&self, at: At, state: RouteState) -> Option<Port> {
         let _ = (at, state);
         None
     }
 
-    /// All hops that [`Routing::route`] can choose in this situation with their next state, whatever the
-    /// congestion and the random numbers: what the deadlock proof walks.
+    /// All hops that [`Routing::route`] can choose in this situation, with their next state, for any congestion and
+    /// random numbers. The deadlock proof visits them.
     ///
-    /// Where the packet enters the network (`at.input` leads to a host) the answer may depend on
-    /// `at.source`; at later routers only on what `state` has kept of it, so that the proof need not tell
-    /// apart packets of different sources that are in the same situation.
+    /// Where the packet enters the network (`at.input` leads to a host) the result may depend on `at.source`. At
+    /// later routers it depends only on `state`, so that the proof need not distinguish packets of different sources
+    /// in the same situation.
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>);
 
-    /// What the ways of packets depend on, if not on congestion: then [`Routing::chances`] gives them.
+    /// The dependence of paths if they are independent of congestion; [`Routing::chances`] then gives them.
     fn oblivious(&self) -> Option<Oblivious> {
         None
     }
 
-    /// All ports that a packet to `destination` can take at `router`, with its next state and the
-    /// probability of each; they add up to 1. Only for algorithms that are [`Routing::oblivious`].
+    /// All ports that a packet to `destination` can take at `router`, with its next state and the probability of
+    /// each. Probabilities add up to 1. Only for algorithms that are [`Routing::oblivious`].
     ///
-    /// Choices by a hash of source and destination count as random and even. The states are a matter between
-    /// calls of this method: the first one is given the state at injection, the others what it has returned,
-    /// which may leave out what [`Routing::route`] needs only to remember such choices, and anything else that
-    /// no later port depends on. So packets of many sources come together in few situations.
+    /// Choices by a hash of source and destination count as random and even. States are private to this method: the
+    /// first call gets the state at injection, later calls a state that it returned. A state may omit whatever no
+    /// later port depends on, so that packets of many sources share few situations.
     fn chances(
         &self,
         router: RouterId,
@@ -207,39 +204,39 @@ pub trait Routing: Send + Sync {
 /// A port that a packet can take, its next state, and the probability.
 type Chance = (Port, RouteState, f64);
 
-/// What the ways of packets depend on, if not on congestion.
+/// The dependence of packet paths that are independent of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oblivious {
-    /// Whether they differ between hosts of one router to which packets go.
+    /// Whether paths differ between destination hosts of one router.
     pub by_host: bool,
-    /// Whether routers have no say but by what they are to each other: a permutation of the routers of a
-    /// [`topology::Topology::is_symmetric`] network that keeps links and their classes takes the ways of
-    /// packets, with their probabilities, to those between the permuted routers.
+    /// Whether paths depend only on the relation of routers: a permutation of the routers of a
+    /// [`topology::Topology::is_symmetric`] network that keeps links and their classes maps the paths of packets,
+    /// with their probabilities, to those between the permuted routers.
     pub symmetric: bool,
 }
 
 impl Oblivious {
-    /// Ways depend only on the routers between which packets go.
+    /// Paths depend only on source and destination router.
     const BETWEEN_ROUTERS: Oblivious = Oblivious {
         by_host: false,
         symmetric: false,
     };
 
-    /// Ways depend only on what these routers are to each other.
+    /// Paths depend only on the relation of these routers.
     const SYMMETRIC: Oblivious = Oblivious {
         by_host: false,
         symmetric: true,
     };
 
-    /// Ways depend on the destination's number, too.
+    /// Paths depend on the destination's number, too.
     const BY_HOST: Oblivious = Oblivious {
         by_host: true,
         symmetric: false,
     };
 }
 
-/// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits): spreads packets
-/// over equal paths by who sends them to whom.
+/// Maps two numbers to 32 bits that look random (the finaliser of MurmurHash3, 64 bits), to spread packets over equal
+/// paths by source and destination.
 pub fn spread(a: u32, b: u32) -> u32 {
     let mut bits = u64::from(a) << 32 | u64::from(b);
     bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

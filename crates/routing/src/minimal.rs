@@ -1,24 +1,23 @@
 //! Minimal routing, in a dragonfly and in any network that finds its shortest paths.
 //!
-//! In a dragonfly: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
-//! topology", ISCA 2008 (MIN): to the router with a link to the destination's group, over it, to the
-//! destination's router. Of several links between the groups one is taken that needs the fewest local
-//! links, and of those one by source and destination, so that the packets of a pair of hosts stay in order.
+//! In a dragonfly: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
+//! ISCA 2008 (MIN). A packet goes to a router with a link to the destination's group, over that link, and to the
+//! destination's router. Of several links between the groups, one with the fewest local links is taken. Source and
+//! destination pick one of several such links, so that the packets of a pair of hosts stay in order.
 //!
-//! VC 0 is used before the global link, VC 1 on it and behind it, and so for traffic inside a group. Local
-//! links on VC 0 wait for global ones only, those for local links on VC 1 only, and these for hosts: there
-//! is no cycle.
+//! VC 0 is used before the global link, VC 1 from the global link on and for traffic inside a group. Local links on
+//! VC 0 wait only for global links, those only for local links on VC 1, and these for hosts, so there is no cycle.
 //!
-//! State: `phase` is 1 once the way is chosen; `via` is the index of the link between the groups, `path` the
-//! path inside groups.
+//! State: `phase` is 1 after the decision; `via` is the index of the link between the groups, `path` the path inside
+//! groups.
 //!
-//! Elsewhere ([`Graph`]): one of all shortest paths, `hashed` again by source and destination, or `adaptive`:
-//! at every router the least loaded port of those with which one begins, of several one at random. The VC is
-//! the number of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched
-//! data transport systems", IEEE Trans. Communications 29(4), 1981): a channel waits only for channels of the
-//! next VC, so there is no cycle, and a network of diameter d needs d VCs.
+//! Elsewhere ([`Graph`]): one of all shortest paths, `hashed` by source and destination, or `adaptive`. Adaptive
+//! routing takes at every router the least loaded port on a shortest path, and breaks ties at random. The VC is the
+//! number of links that the packet has crossed (K. D. Guenther, "Prevention of deadlocks in packet-switched data
+//! transport systems", IEEE Trans. Communications 29(4), 1981). A channel waits only for channels of the next VC, so
+//! there is no cycle, and a network of diameter d needs d VCs.
 //!
-//! State: `phase` counts the links; `via`, if hashed, is what is left of the draw by source and destination.
+//! State: `phase` counts the links; `via`, if hashed, is the remainder of the draw by source and destination.
 
 use std::sync::Arc;
 
@@ -123,7 +122,7 @@ struct ShortestPaths {
     vcs: u8,
 }
 
-/// A topology with as many VCs as its shortest paths have links.
+/// A topology with as many VCs as links on its longest shortest path.
 fn counted_links(section: &Section, topology: Arc<dyn Topology>) -> Result<(Arc<dyn Graph>, u8), Error> {
     let graph = topology.into_graph().expect("the registry checks the shape");
     let diameter = graph.diameter();
@@ -167,7 +166,7 @@ impl Fixed for ShortestPaths {
     fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         match self.graph.attachment(destination) {
             (target, port) if target == router => out.push((port, state, 1.0)),
-            // A draw is used up bit by bit: every router picks as if by a draw of its own.
+            // Each router consumes part of the draw, as if it had a draw of its own.
             (target, _) => self
                 .graph
                 .shortest_shares(router, target, &mut |port, share| out.push((port, state, share))),
@@ -181,14 +180,14 @@ struct LeastLoaded {
 }
 
 impl LeastLoaded {
-    /// The least loaded port with which a shortest path begins; all of several are equally likely.
+    /// The least loaded port on a shortest path. Ties are broken evenly.
     fn port(&self, at: At, target: RouterId, congestion: &dyn Congestion, random: &mut dyn Random) -> Port {
         let (mut best, mut equal) = (None, 0);
         self.graph.shortest_ports(at.router, target, &mut |port| {
             let load = congestion.load(port);
             let is_best = match best {
                 Some((least, _)) if load > least => false,
-                // The n-th of equal ones takes the place of the others before it once in n times.
+                // The n-th of equal ports replaces the previous choice with probability 1/n.
                 Some((least, _)) if load == least => {
                     equal += 1;
                     random.below(equal) == 0

@@ -1,23 +1,22 @@
-//! Minimal adaptive routing in a torus, mesh or HyperX: any dimension that is left, where there is room and
-//! the least load; an escape in dimension order.
+//! Minimal adaptive routing in a torus, mesh or HyperX: any remaining dimension, by free space and load, with an
+//! escape in dimension order.
 //!
 //! Source: J. Duato, "A necessary and sufficient condition for deadlock-free routing in cut-through and
-//! store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8), 1996. With bubbles in the
-//! escape, this is the routing of the torus of Blue Gene/L (N. R. Adiga et al., "Blue Gene/L torus
-//! interconnection network", IBM J. Research and Development 49(2/3), 2005), there with two adaptive VCs.
+//! store-and-forward networks", IEEE Trans. Parallel and Distributed Systems 7(8), 1996. With bubbles in the escape,
+//! this is the routing of the torus of Blue Gene/L (N. R. Adiga et al., "Blue Gene/L torus interconnection network",
+//! IBM J. Research and Development 49(2/3), 2005), there with two adaptive VCs.
 //!
-//! The last VCs are adaptive: a packet takes one of them only if there is room at once ([`BufferClaim::Reserved`]). Of
-//! the ports of shortest paths that have such a VC the least loaded wins, and on it the VC with the most room.
-//! If there is none, the packet waits for the first VCs, which dimension order uses as its own file says:
-//! with dateline or bubbles in a torus, one VC in a mesh or HyperX. At the next router it may leave the escape.
-//! Which hop it takes at a router is decided once.
+//! The last VCs are adaptive: a packet takes one of them only if space is free now ([`BufferClaim::Reserved`]). Of
+//! the ports on shortest paths with such a VC the least loaded wins, and on it the VC with the most space. Otherwise
+//! the packet waits for the first VCs, which follow dimension order: with dateline or bubbles in a torus, one VC in a
+//! mesh or HyperX. At the next router it may leave the escape. A packet decides once per router.
 //!
-//! A packet in an escape channel has no dimension left before that of the channel, so the escape has the
-//! dependencies of dimension order, and packets in adaptive channels only add edges that lead into it. In a
-//! torus a packet counts as going round an escape ring only if it comes by that ring's VC.
+//! A packet in an escape channel has no remaining dimension before that of the channel. So the escape has the
+//! dependencies of dimension order, and packets in adaptive channels only add edges into it. In a torus a packet
+//! counts as inside an escape ring only if it arrives on that ring's VC.
 //!
-//! In a HyperX the escape takes the least loaded of parallel links, and no state is needed; elsewhere state
-//! is that of dimension order.
+//! In a HyperX the escape takes the least loaded of parallel links and needs no state. Elsewhere the state is that of
+//! dimension order.
 //!
 //! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
@@ -58,7 +57,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
 };
 
-/// The VCs of an algorithm with an escape: first those of the escape, then adaptive ones.
+/// The VCs of an algorithm with an escape: first the escape VCs, then the adaptive ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vcs {
     escape: u8,
@@ -84,7 +83,7 @@ impl Vcs {
         self.escape..self.all()
     }
 
-    /// The adaptive VC with the most room for the packet at a port, if there is any.
+    /// The adaptive VC with the most free space for the packet at a port, if any.
     pub(crate) fn roomiest(self, port: Port, congestion: &dyn Congestion) -> Option<u8> {
         let mut best = (0, None);
         for vc in self.adaptive() {
@@ -103,7 +102,7 @@ struct AcrossGrid {
 }
 
 impl AcrossGrid {
-    /// The ports with which shortest paths begin.
+    /// The ports on shortest paths.
     fn ports(&self, at: At, mut each: impl FnMut(Port)) {
         let topology = self.escape.topology();
         let (target, _) = topology.attachment(at.destination);
@@ -181,8 +180,8 @@ struct AcrossHyperX {
 }
 
 impl AcrossHyperX {
-    /// The ports with which shortest paths begin, and whether they belong to the first dimension that is
-    /// left; none at the destination's router.
+    /// The ports on shortest paths, and whether they belong to the first remaining dimension. Empty at the
+    /// destination's router.
     fn ports(&self, at: At, mut each: impl FnMut(Port, bool)) {
         let (target, _) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
@@ -212,7 +211,7 @@ impl Routing for AcrossHyperX {
         }
         let mut choice = Choice::new(&*self.topology, at.router, random);
         self.ports(at, |port, is_first| {
-            // Any room at all comes before the escape.
+            // Any free space is preferred to the escape.
             let load = congestion.load(port);
             match self.vcs.roomiest(port, congestion) {
                 Some(vc) => choice.offer((false, load), kept(port, vc), ()),

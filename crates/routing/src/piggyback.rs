@@ -1,17 +1,16 @@
-//! Piggyback routing: UGAL that keeps away from links to other groups of which it has been told that they are
-//! congested.
+//! Piggyback routing: UGAL that avoids links to other groups that are reported as congested.
 //!
-//! Source: N. Jiang, J. Kim, W. J. Dally, "Indirect adaptive routing on large scale interconnection networks",
-//! ISCA 2009 (PB): every router tells its group whether each of its global channels is congested, one bit per
-//! channel, piggybacked on packets. Here loads are told, by reports of their own and with a stated period
-//! ([`Reports`](crate::Reports)), and who is told finds out the bit: a link is congested if
+//! Source: N. Jiang, J. Kim, W. J. Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA
+//! 2009 (PB). There every router tells its group whether each of its global channels is congested, with one bit per
+//! channel piggybacked on packets. Here separate reports with a stated period carry loads
+//! ([`Reports`](crate::Reports)), and the receiver computes the bit: a link is congested if
 //!
 //! ```text
 //! load(link) > 2 * mean load of all links of its router to other groups + threshold
 //! ```
 //!
-//! If the minimal path's first link to another group is congested and the random path's is not, the random path
-//! is taken; if it is the other way round, the minimal one; otherwise it is decided as in `ugal`, by the loads of
+//! If the minimal path's first link to another group is congested and the random path's is not, the random path is
+//! taken. In the opposite case the minimal path is taken. Otherwise the decision is that of `ugal`, by the loads of
 //! the source router's own ports.
 
 use config::Bytes;
@@ -19,7 +18,7 @@ use config::Bytes;
 use crate::Algorithm;
 use crate::registry::is_groups;
 use crate::segments::{self, ROUTER_OR_GROUP};
-use crate::ugal::{PARAMETERS, PERIOD, Remote, Rule, read_period};
+use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
@@ -40,9 +39,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ],
     routes: is_groups,
     build: |section, topology| {
-        let rule = Rule::read(section, &*topology)?;
+        let rule = UgalRule::read(section, &*topology)?;
         let threshold = section.or("threshold", Bytes { bytes: 1280 })?.bytes;
-        let rule = rule.informed(Remote::Congestion(threshold), read_period(section)?);
+        let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
         segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
 };

@@ -1,8 +1,8 @@
-//! Routing in several planes: each packet stays in the one that it was sent into, and is routed there as if
+//! Routing in several planes. Each packet stays in the plane into which it was injected, and is routed there as if
 //! there were no other.
 //!
-//! No deadlock, if the routing of one plane has none: planes share no link, so no packet waits for one of
-//! another plane. The proof is for one plane.
+//! There is no deadlock if the routing of one plane has none: planes share no link, so no packet waits for one of
+//! another plane. The proof covers one plane.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use topology::{Divisor, HostId, Planes, Port, RouterId};
 
 use crate::{At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
-/// The routing of one plane, in all of them.
+/// The routing of one plane, applied to all planes.
 pub struct InPlanes {
     plane: Arc<dyn Routing>,
     count: Divisor,
 }
 
 impl InPlanes {
-    /// `plane` is the routing of a plane of `planes`.
+    /// `plane` is the routing of one of the `planes`.
     pub fn new(plane: Arc<dyn Routing>, planes: &Planes) -> InPlanes {
         InPlanes {
             plane,
@@ -35,7 +35,7 @@ impl InPlanes {
         HostId(self.count.quotient(host.0))
     }
 
-    /// The same place as its plane numbers it. Ports have the same numbers everywhere.
+    /// The position in the numbering of its plane. Port numbers are the same in all planes.
     #[inline]
     fn in_plane(&self, at: At) -> At {
         At {

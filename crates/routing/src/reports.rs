@@ -1,34 +1,33 @@
-//! What the routers of a group tell each other: the loads of their links to other groups.
+//! Load reports: the routers of a group report the loads of their links to other groups to each other.
 //!
-//! Some algorithms choose by loads that their router does not see: UGAL-G (J. Kim et al., ISCA 2008) by those
-//! of all links that leave the group, piggyback routing (N. Jiang, J. Kim, W. J. Dally, ISCA 2009) by whether
-//! they are congested. A router knows them as far as they were told: reports leave at multiples of a period,
-//! if anything has changed, and take as long as a packet takes on the shortest way through idle routers. They
-//! take no bandwidth.
+//! Some algorithms decide by loads that their router does not see: UGAL-G (J. Kim et al., ISCA 2008) by those of all
+//! links that leave the group, piggyback routing (N. Jiang, J. Kim, W. J. Dally, ISCA 2009) by whether they are
+//! congested. Reports leave at multiples of a period if a load has changed. They take as long as a packet takes on
+//! the shortest path through idle routers, and no bandwidth.
 //!
-//! A load is told in units of [`Reports::UNIT`] bytes, rounded up, 65,535 of them at most.
+//! A load is reported in units of [`Reports::UNIT`] bytes, rounded up, at most 65,535 units.
 
 use std::ops::Range;
 
 use topology::{Groups, Peer, Port, RouterId, Topology};
 
-/// Who tells what to whom, the same in every group.
+/// The senders, receivers and contents of reports, the same in every group.
 #[derive(Clone, Debug)]
 pub struct Reports {
     period_ps: u64,
     routers_per_group: u32,
     listeners_per_group: u32,
-    /// By router of a group: its first port to another group.
+    /// The first port to another group, by router of a group.
     first_port: Vec<u16>,
-    /// By router of a group, and one more: where its loads begin in the group's table.
+    /// Index of the first load of each router in the group's table, and the length of the table.
     first_slot: Vec<u32>,
 }
 
 impl Reports {
-    /// Bytes.
+    /// Unit of a reported load, in bytes.
     pub const UNIT: u64 = 16;
 
-    /// Reports of all loads of links between groups to all routers of a group that have hosts.
+    /// Reports of the loads of all links between groups to all routers of a group that have hosts.
     pub fn in_groups<T: Topology + Groups>(network: &T, period_ps: u64) -> Reports {
         let routers_per_group = network.routers_per_group();
         let mut reports = Reports {
@@ -39,7 +38,7 @@ impl Reports {
             first_slot: vec![0],
         };
         for router in 0..routers_per_group {
-            // Groups differ in which of these ports are wired, not in which ports they are.
+            // Groups have the same ports to other groups; only their wiring differs.
             let ports = (0..network.groups())
                 .map(|group| outward_ports(network, RouterId(group * routers_per_group + router)));
             let ports = ports
@@ -53,17 +52,17 @@ impl Reports {
         reports
     }
 
-    /// Picoseconds between two reports of a router at least.
+    /// The shortest time between two reports of a router, in picoseconds.
     pub fn period_ps(&self) -> u64 {
         self.period_ps
     }
 
-    /// How many loads a router is told.
+    /// Number of loads that a router receives.
     pub fn slots(&self) -> usize {
         *self.first_slot.last().expect("one more than routers") as usize
     }
 
-    /// The ports of a router whose loads it tells.
+    /// The ports of a router whose loads it reports.
     #[inline]
     pub fn ports(&self, router: RouterId) -> Range<u16> {
         let own = (router.0 % self.routers_per_group) as usize;
@@ -71,20 +70,20 @@ impl Reports {
         self.first_port[own]..self.first_port[own] + count as u16
     }
 
-    /// Where the loads of a router begin in the tables of the routers that it tells.
+    /// Index of a router's first load in the tables of the receivers.
     #[inline]
     pub fn first_slot(&self, router: RouterId) -> usize {
         self.first_slot[(router.0 % self.routers_per_group) as usize] as usize
     }
 
-    /// Where the load of a port that [`Reports::ports`] has lies in these tables.
+    /// Index of the load of a port of [`Reports::ports`] in these tables.
     #[inline]
     pub fn slot(&self, router: RouterId, port: Port) -> usize {
         let own = (router.0 % self.routers_per_group) as usize;
         self.first_slot[own] as usize + usize::from(port.0 - self.first_port[own])
     }
 
-    /// The routers that a router tells.
+    /// The receivers of a router's reports.
     pub fn listeners(&self, router: RouterId) -> impl Iterator<Item = RouterId> + use<> {
         let first = router.0 - router.0 % self.routers_per_group;
         let listeners = first..first + self.listeners_per_group;
@@ -92,7 +91,7 @@ impl Reports {
     }
 }
 
-/// From the first to the last port that leads to another group.
+/// The range from the first to the last port that leads to another group.
 fn outward_ports<T: Topology + Groups>(network: &T, router: RouterId) -> Range<u16> {
     let leads_out = |port: &u16| match network.peer(router, Port(*port)) {
         Peer::Router(other, _) => network.group(other) != network.group(router),

@@ -1,17 +1,17 @@
-//! Bubble rings in a graph of channels: the cycles that bubble flow control keeps moving. Knows no networks;
-//! why such a ring is harmless is said in `deadlock.rs`.
+//! Bubble rings in a graph of channels: the cycles that bubble flow control keeps moving. Independent of networks;
+//! `deadlock.rs` explains why such a ring is harmless.
 
-/// How channels are waited for: bits of an edge.
+/// Flag of an edge: the waiting packet needs space only for itself.
 pub(crate) const ROOM: u8 = 1;
 /// The waiting packet needs a bubble.
 pub(crate) const BUBBLE: u8 = 2;
 
-/// For each channel, those that packets in it wait for, and how.
-pub(crate) type Waits = Vec<Vec<(u32, u8)>>;
+/// For each channel, the channels that its packets wait for, with flags.
+pub(crate) type Dependencies = Vec<Vec<(u32, u8)>>;
 
-/// Marks the channels of all bubble rings, and counts these. `guarded` says whether all who enter a channel
-/// from a host leave a bubble, and nobody enters by kept room.
-pub(crate) fn bubble_rings(waits: &Waits, guarded: impl Fn(u32) -> bool) -> (Vec<bool>, u64) {
+/// Marks the channels of all bubble rings, and counts these rings. `guarded` says whether all packets that enter a
+/// channel from a host leave a bubble, and none enters with reserved space.
+pub(crate) fn bubble_rings(waits: &Dependencies, guarded: impl Fn(u32) -> bool) -> (Vec<bool>, u64) {
     let mut in_ring = vec![false; waits.len()];
     let mut waited_by = vec![0u32; waits.len()];
     for (next, how) in waits.iter().flatten() {
@@ -25,7 +25,7 @@ pub(crate) fn bubble_rings(waits: &Waits, guarded: impl Fn(u32) -> bool) -> (Vec
             let mut next = waits[*channel as usize]
                 .iter()
                 .filter(|(next, _)| inside.binary_search(next).is_ok());
-            // Whoever is inside moves on for room alone, and nobody else waits for room alone.
+            // Packets inside the ring wait for space without a bubble, and no others do.
             let goes_round =
                 |(next, how): &(u32, u8)| *how == ROOM && waited_by[*next as usize] == 1 && guarded(*next);
             next.next().is_some_and(goes_round) && next.next().is_none()
@@ -40,19 +40,19 @@ pub(crate) fn bubble_rings(waits: &Waits, guarded: impl Fn(u32) -> bool) -> (Vec
     (in_ring, rings)
 }
 
-/// A vertex that Tarjan's search has reached.
+/// A vertex that Tarjan's search has visited.
 #[derive(Clone, Copy)]
 struct Reached {
-    /// Order of being reached, from 1 on; 0: not yet.
+    /// Order of the visit, from 1 on; 0 before the visit.
     index: u32,
-    /// The first vertex, in that order, that is known to be reachable and whose component is not complete.
+    /// The lowest visited vertex that is known to be reachable and whose component is incomplete.
     low: u32,
     on_stack: bool,
 }
 
 /// The strongly connected components of two vertices or more (R. Tarjan, "Depth-first search and linear graph
 /// algorithms", SIAM J. Computing 1(2), 1972), without recursion.
-fn components(waits: &Waits) -> Vec<Vec<u32>> {
+fn components(waits: &Dependencies) -> Vec<Vec<u32>> {
     let untouched = Reached {
         index: 0,
         low: 0,
@@ -64,7 +64,7 @@ fn components(waits: &Waits) -> Vec<Vec<u32>> {
         if reached[root as usize].index != 0 {
             continue;
         }
-        // Each with the edges that have been followed.
+        // Vertices on the search path, each with the number of edges followed.
         let mut path = vec![(root, 0usize)];
         while let Some((vertex, followed)) = path.last_mut() {
             let (v, edge) = (*vertex as usize, *followed);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn rings(waits: &[&[(u32, u8)]]) -> u64 {
-        let waits: Waits = waits.iter().map(|edges| edges.to_vec()).collect();
+        let waits: Dependencies = waits.iter().map(|edges| edges.to_vec()).collect();
         bubble_rings(&waits, |_| true).1
     }
 
@@ -130,7 +130,7 @@ mod tests {
             vec![],
             vec![6],
         ];
-        let waits: Waits = edges
+        let waits: Dependencies = edges
             .iter()
             .map(|next| next.iter().map(|n| (*n, ROOM)).collect())
             .collect();
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_ring_needs_bubbles_at_every_entrance_and_none_inside() {
-        // 0 -> 1 -> 2 -> 0, entered from 3 and left to 4.
+        // The ring is 0 -> 1 -> 2 -> 0, with an entry from 3 and an exit to 4.
         assert_eq!(
             rings(&[
                 &[(1, ROOM)],
@@ -175,21 +175,21 @@ mod tests {
 
     #[test]
     fn what_is_more_than_a_ring_is_none() {
-        // Two rings that lead into each other, by bubbles as they are.
+        // Two rings lead into each other, by bubbles.
         let both = [(1, ROOM), (2, BUBBLE)];
         assert_eq!(
             rings(&[&both, &[(0, ROOM)], &[(3, ROOM), (0, BUBBLE)], &[(2, ROOM)]]),
             0
         );
-        // One way only: both are harmless.
+        // With one direction only, both rings are harmless.
         assert_eq!(rings(&[&both, &[(0, ROOM)], &[(3, ROOM)], &[(2, ROOM)]]), 2);
-        // A chord.
+        // The ring has a chord.
         assert_eq!(rings(&[&[(1, ROOM), (2, BUBBLE)], &[(2, ROOM)], &[(0, ROOM)]]), 0);
     }
 
     #[test]
     fn a_ring_that_is_entered_unguarded_is_none() {
-        let waits: Waits = vec![vec![(1, ROOM)], vec![(0, ROOM)]];
+        let waits: Dependencies = vec![vec![(1, ROOM)], vec![(0, ROOM)]];
         assert_eq!(bubble_rings(&waits, |_| true), (vec![true, true], 1));
         assert_eq!(
             bubble_rings(&waits, |channel| channel != 1),

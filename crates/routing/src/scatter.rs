@@ -1,8 +1,7 @@
-//! Random routing in a fat tree: upwards through a random port, each packet for itself; downwards on the only
-//! way.
+//! Random routing in a fat tree: each packet goes upwards through a random port, and the downward path is unique.
 //!
 //! Source: A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the impact of packet spraying in data center
-//! networks", INFOCOM 2013; the same as oblivious random routing in the fat trees of supercomputers.
+//! networks", INFOCOM 2013; it equals oblivious random routing in the fat trees of supercomputers.
 //!
 //! One VC: downward links never wait for upward ones. Packets of one pair of hosts can overtake each other.
 

@@ -1,13 +1,13 @@
-//! Static routing in a fat tree by a hash of source and destination, which picks the upward ports; downwards
-//! on the only way.
+//! Static routing in a fat tree by a hash of source and destination, which picks the upward ports. The downward path
+//! is unique.
 //!
-//! Source: C. Hopps, "Analysis of an equal-cost multi-path algorithm", RFC 2992, 2000 (hash over the fields
-//! that name a flow, so that its packets stay in order); as the static routing that fat trees of Ethernet have.
-//! The hash scaled to the number of ports picks one, and what is left of it picks at the next level.
+//! Source: C. Hopps, "Analysis of an equal-cost multi-path algorithm", RFC 2992, 2000 (a hash over the fields that
+//! name a flow keeps its packets in order). Ethernet fat trees use such static routing. The hash scaled to the number
+//! of ports picks one, and its remainder picks at the next level.
 //!
 //! One VC: downward links never wait for upward ones.
 //!
-//! State: `phase` is 1 after the first router; `via` is what is left of the hash, 0 if nobody needs it any more.
+//! State: `phase` is 1 after the first router; `via` is the remainder of the hash, 0 if no later router needs it.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Fixed for Hashed {
         }
         let up = tree.up_ports(at.router);
         let (index, left) = pick(draw, u32::from(up.end - up.start));
-        // The routers of the top level have nothing to pick.
+        // The routers of the top level have no choice.
         if tree.level(at.router) + 2 < tree.levels() {
             state.via = left;
         }

@@ -1,34 +1,34 @@
-//! UGAL: the minimal path, or a path through a random place if the minimal one is congested.
+//! UGAL: the minimal path, or a path through a random intermediate place if the minimal one is congested.
 //!
-//! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim
-//! et al., ISCA 2008 (UGAL-L: congestion as the source router sees it, at its own ports); for Slim Fly
-//! M. Besta, T. Hoefler, SC 2014, and G. Kathareios et al., "Cost-effective diameter-two topologies: analysis
-//! and evaluation", SC 2015.
+//! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim et al.,
+//! ISCA 2008 (UGAL-L: congestion at the source router's own ports); for Slim Fly M. Besta, T. Hoefler, SC 2014, and
+//! G. Kathareios et al., "CostRule-effective diameter-two topologies: analysis and evaluation", SC 2015.
 //!
-//! The decision is taken once, at the source router. Of `candidates` random places that with the cheapest path
-//! is compared with the minimal path, whose cost is
+//! The source router decides once. The cheapest of `candidates` random paths is compared with the minimal path, which
+//! is taken if
 //!
 //! ```text
 //! cost = "load"        load(minimal port) <= weight * load(other port) + bias
 //! cost = "load-hops"   load(minimal port) <= weight * load(other port) * L(other) / L(minimal) + bias
 //! ```
 //!
-//! for the minimal path to be taken; L is the number of links between routers on a path. The first is the rule
-//! of BookSim 2 for its dragonfly, the second Singh's, and with `weight` c_SF and `candidates` n_i that of
-//! Kathareios et al.
+//! L is the number of links between routers on a path. The first rule is that of BookSim 2 for its dragonfly, the
+//! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
 //!
-//! UGAL-L takes for the load of a path that of its first port. With `information = "group"` (UGAL-G of Kim et
-//! al.) the source router knows the loads of all links that leave its group, as far as they were told
-//! ([`Reports`]), and takes the load of the path's first such link, if that is greater.
+//! UGAL-L uses the load of a path's first port. With `information = "group"` (UGAL-G of Kim et al.) the source router
+//! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
+//! such link if that is greater.
 //!
-//! Packets that have no place to go through are routed minimally: those that stay in a group, and all where
-//! there are fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+//! Packets without an intermediate place are routed minimally: those that stay in a group, and all packets if there
+//! are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
 
 use config::{Bytes, Duration, Error, Section};
 use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
-use crate::segments::{self, INTERMEDIATE, OverSegments, PathSegments, ROUTER_OR_GROUP, Start, is_decided};
+use crate::segments::{
+    self, INTERMEDIATE, OverSegments, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
+};
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -38,7 +38,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: PARAMETERS_AND_INFORMATION,
     routes: segments::routes,
     build: |section, topology| {
-        let mut rule = Rule::read(section, &*topology)?;
+        let mut rule = UgalRule::read(section, &*topology)?;
         let information = section.choice("information", "router", &["router", "group"])?;
         let period = read_period(section)?;
         if information == "group" {
@@ -46,7 +46,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(Remote::Loads, period);
+            rule = rule.informed(ReportUse::Loads, period);
         }
         segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
     },
@@ -66,7 +66,7 @@ const PARAMETERS_AND_INFORMATION: &[(&str, &str)] = &[
     PERIOD,
 ];
 
-/// The parameter of algorithms that want to be told loads.
+/// The parameter of algorithms with load reports.
 pub(crate) const PERIOD: (&str, &str) = (
     "period",
     "time between two reports of a router to its group, where loads are told (default: 100 ns)",
@@ -106,37 +106,37 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     INTERMEDIATE,
 ];
 
-/// How the minimal path is compared with others.
+/// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]
-pub(crate) struct Rule {
+pub(crate) struct UgalRule {
     bias: u64,
     weight: u64,
-    cost: Cost,
+    cost: CostRule,
     candidates: u32,
     /// Whether one random path is compared by load alone.
     simple: bool,
-    /// What is told, and how often, in ps.
-    reported: Option<(Remote, u64)>,
+    /// The use of reported loads, and the period of reports in ps.
+    reported: Option<(ReportUse, u64)>,
 }
 
-/// How a decision uses loads that other routers have told.
+/// The use of loads that other routers report.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remote {
-    /// The load of a path is that of its link to another group, if it is greater than that of its first port.
+pub(crate) enum ReportUse {
+    /// The load of a path is that of its link to another group, if that is greater than the load of its first port.
     Loads,
-    /// A path whose link to another group is congested gives way to one whose link is not. So many bytes
-    /// above twice the mean of its router's links to other groups, a link is congested.
+    /// A path whose link to another group is congested loses against one whose link is not. A link is congested if
+    /// its load is this many bytes above twice the mean of its router's links to other groups.
     Congestion(u64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cost {
+enum CostRule {
     Load,
     LoadHops,
 }
 
-impl Rule {
-    pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<Rule, Error> {
+impl UgalRule {
+    pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<UgalRule, Error> {
         let shape = topology.shape();
         let (bias, weight, cost) = match is_groups(&shape) {
             true => (7680, 2, "load"),
@@ -149,26 +149,26 @@ impl Rule {
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
         let weight: u32 = section.or("weight", weight)?;
         let cost = match section.choice("cost", cost, &["load", "load-hops"])? {
-            "load" => Cost::Load,
-            _ => Cost::LoadHops,
+            "load" => CostRule::Load,
+            _ => CostRule::LoadHops,
         };
         let candidates = section.or("candidates", candidates)?;
         if candidates == 0 {
             return Err(section.error("candidates", "0 is not possible; expected at least 1"));
         }
-        Ok(Rule {
+        Ok(UgalRule {
             bias,
             weight: u64::from(weight),
             cost,
             candidates,
-            simple: cost == Cost::Load && candidates == 1,
+            simple: cost == CostRule::Load && candidates == 1,
             reported: None,
         })
     }
 
-    /// The same rule with loads told so often.
-    pub(crate) fn informed(self, reported: Remote, period_ps: u64) -> Rule {
-        Rule {
+    /// The same rule with reported loads at this period.
+    pub(crate) fn informed(self, reported: ReportUse, period_ps: u64) -> UgalRule {
+        UgalRule {
             simple: false,
             reported: Some((reported, period_ps)),
             ..self
@@ -176,7 +176,7 @@ impl Rule {
     }
 }
 
-impl OverSegments for Rule {
+impl OverSegments for UgalRule {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
         let reports = self
             .reported
@@ -189,50 +189,49 @@ impl OverSegments for Rule {
     }
 }
 
-/// UGAL, and on legs that can be left progressive adaptive routing: it decides as long as nothing is decided.
+/// UGAL, and progressive adaptive routing over segments that can be left: it decides until the path is decided.
 struct Ugal<L> {
     segments: L,
-    rule: Rule,
-    /// What routers are to tell each other.
+    rule: UgalRule,
+    /// The load reports between routers.
     reports: Option<Reports>,
 }
 
-/// How loaded a path is, as far as its first router can tell: what its first port holds.
+/// The load of a path from the view of its first router: the load of its first port.
 #[inline]
-fn load(start: &Start, congestion: &dyn Congestion) -> u64 {
+fn load(start: &PathStart, congestion: &dyn Congestion) -> u64 {
     congestion.load(start.0.port)
 }
 
-/// Where a packet is, the router it goes to, and the ends between which it may take a detour.
+/// A packet's position, the router it goes to, and the ends of a possible detour.
 type Between<E> = (At, RouterId, E);
 
 impl<L: PathSegments> Ugal<L> {
-    /// A random intermediate place, and the path through it; no path if it cannot begin here.
+    /// A random intermediate place, and the path through it. `None` if it cannot begin here.
     #[inline(always)]
     fn draw(
         &self,
         (at, _, ends): Between<L::Ends>,
         state: RouteState,
         random: &mut dyn Random,
-    ) -> (u32, Option<Start>) {
+    ) -> (u32, Option<PathStart>) {
         let via = self
             .segments
             .place(random.below(self.segments.places(ends)), ends);
         (via, self.segments.through(at, via, state))
     }
 
-    /// The better one of the minimal path and one random path, by load alone: [`Ugal::weigh`] where there is
-    /// the least to weigh.
+    /// The better of the minimal path and one random path, by load alone: [`Ugal::weigh`] for its simplest case.
     #[inline(always)]
     fn compare(
         &self,
         between: Between<L::Ends>,
         state: RouteState,
-        minimal: Start,
+        minimal: PathStart,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Start {
-        let Rule { bias, weight, .. } = self.rule;
+    ) -> PathStart {
+        let UgalRule { bias, weight, .. } = self.rule;
         let Some(other) = self.draw(between, state, random).1 else {
             return minimal;
         };
@@ -246,24 +245,26 @@ impl<L: PathSegments> Ugal<L> {
         }
     }
 
-    /// How loaded a path is, as far as its first router can tell and has been told.
-    fn load(&self, at: At, target: RouterId, start: &Start, congestion: &dyn Congestion) -> u64 {
+    /// The load of a path from the view of its first router, with reported loads.
+    fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
         let first = load(start, congestion);
         match (&self.reports, self.rule.reported) {
-            (Some(reports), Some((Remote::Loads, _))) => match self.segments.global_link(at, target, start) {
-                Some((gateway, port)) if gateway != at.router => {
-                    first.max(congestion.reported_load(reports.slot(gateway, port)))
+            (Some(reports), Some((ReportUse::Loads, _))) => {
+                match self.segments.global_link(at, target, start) {
+                    Some((gateway, port)) if gateway != at.router => {
+                        first.max(congestion.reported_load(reports.slot(gateway, port)))
+                    }
+                    _ => first,
                 }
-                _ => first,
-            },
+            }
             _ => first,
         }
     }
 
-    /// Whether the link of a path to another group is congested, by what its router has told.
+    /// Whether the reported load of a path's link to another group means congestion.
     fn is_congested(
         &self,
-        (at, target, start): (At, RouterId, &Start),
+        (at, target, start): (At, RouterId, &PathStart),
         threshold: u64,
         congestion: &dyn Congestion,
     ) -> bool {
@@ -272,14 +273,14 @@ impl<L: PathSegments> Ugal<L> {
         else {
             return false;
         };
-        // A router sees its own ports as they are.
+        // A router reads the loads of its own ports directly.
         let load = |port: Port| match gateway == at.router {
             true => congestion.load(port),
             false => congestion.reported_load(reports.slot(gateway, port)),
         };
         let ports = reports.ports(gateway);
         let count = ports.len() as u64;
-        // What a timeline that is taken back has made of a load can be any number.
+        // A load can have any value in a timeline that is rolled back later.
         let all = ports.fold(0u64, |all, port| all.saturating_add(load(Port(port))));
         load(port).saturating_mul(count)
             > all
@@ -287,26 +288,26 @@ impl<L: PathSegments> Ugal<L> {
                 .saturating_add(threshold.saturating_mul(count))
     }
 
-    /// The better one of the minimal path and the cheapest of some random paths.
+    /// The better of the minimal path and the cheapest of some random paths.
     #[inline(never)]
     fn weigh(
         &self,
         between: Between<L::Ends>,
         state: RouteState,
-        minimal: Start,
+        minimal: PathStart,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> Start {
+    ) -> PathStart {
         let (at, target, _) = between;
-        let Rule { bias, weight, .. } = self.rule;
-        let mut best: Option<(u64, Start)> = None;
+        let UgalRule { bias, weight, .. } = self.rule;
+        let mut best: Option<(u64, PathStart)> = None;
         for _ in 0..self.rule.candidates {
             let (via, Some(other)) = self.draw(between, state, random) else {
                 continue;
             };
             let links = match self.rule.cost {
-                Cost::Load => 1,
-                Cost::LoadHops => self.segments.links_through(at, target, via, &other),
+                CostRule::Load => 1,
+                CostRule::LoadHops => self.segments.links_through(at, target, via, &other),
             };
             let cost = self
                 .load(at, target, &other, congestion)
@@ -319,10 +320,10 @@ impl<L: PathSegments> Ugal<L> {
             return minimal;
         };
         let links = match self.rule.cost {
-            Cost::Load => 1,
-            Cost::LoadHops => self.segments.minimal_links(at, target, &minimal),
+            CostRule::Load => 1,
+            CostRule::LoadHops => self.segments.minimal_links(at, target, &minimal),
         };
-        if let Some((Remote::Congestion(threshold), _)) = self.rule.reported {
+        if let Some((ReportUse::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
             match (congested(&minimal), congested(&other)) {
                 (true, false) => return other,

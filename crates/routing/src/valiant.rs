@@ -1,19 +1,18 @@
-//! Valiant's routing: every packet through a random place, on a minimal path there and on one from there.
+//! Valiant's routing: every packet takes a minimal path to a random intermediate place and a minimal path from there.
 //!
-//! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in
-//! dragonflies J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through
-//! a group).
+//! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in dragonflies
+//! J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through a group).
 //!
-//! The place is drawn once, where the packet enters the network, evenly from all that there are between its
-//! two ends. Packets that have none are routed minimally: those that stay in a group, and all where there are
-//! fewer than three groups or routers with hosts. Paths, VCs and state are those of the legs.
+//! The place is drawn once, where the packet enters the network, evenly from all places between its two ends. Packets
+//! without such a place are routed minimally: those that stay in a group, and all packets if there are fewer than
+//! three groups or routers with hosts. The path segments define paths, VCs and state.
 //!
-//! With `intermediate = "any-router"` (Valiant's own scheme) it is drawn from all routers with hosts, wherever
-//! packets come from and go to; the path is minimal if it is one of the two ends.
+//! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
+//! independent of source and destination. The path is minimal if the place is one of the two ends.
 
 use topology::{HostId, Port, RouterId};
 
-use crate::segments::{self, OverSegments, PathSegments, Start, is_decided};
+use crate::segments::{self, OverSegments, PathSegments, PathStart, is_decided};
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -44,14 +43,14 @@ struct Valiant<L> {
 }
 
 impl<L: PathSegments> Valiant<L> {
-    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> Start {
+    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> PathStart {
         let via = self.segments.place(index, ends);
         let start = self.segments.through(at, via, state);
         start.unwrap_or_else(|| self.segments.minimal(at, target, state))
     }
 
-    /// The path of a packet that has nothing left to draw.
-    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    /// The path of a packet after its draw.
+    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         if is_decided(&state) {
             (self.segments.go_on(at, target, &mut state), state)
         } else {
@@ -59,7 +58,7 @@ impl<L: PathSegments> Valiant<L> {
         }
     }
 
-    /// Between what to draw a place.
+    /// The ends between which a place is drawn.
     fn ends(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<L::Ends> {
         if is_decided(&state) {
             return None;

@@ -50,9 +50,6 @@ pub enum Error {
     /// There is no interference to be measured.
     #[error("interference of jobs: {0}")]
     Interference(String),
-    /// Credits came in batches, and a packet found too little room; the run begins anew without them.
-    #[error("a packet found too little room while credits came in batches")]
-    ShortOfCredits,
     /// Another process of the run has failed, and says why.
     #[error("another process of the run has failed")]
     Elsewhere,

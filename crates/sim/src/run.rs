@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{
-    Anatomy, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot, Time,
+    EngineStatistics, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot,
+    Time,
 };
 use mpi::Rank;
 use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
@@ -14,16 +15,15 @@ use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
 use crate::collect::Collector;
-use crate::lp::early_commit::EarlyCommit;
-use crate::lp::model::{NetworkLp, Simulation};
+use crate::lp::model::{Failure, NetworkLp, Simulation};
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::shortcuts::credit_batching::Credits;
+use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
 use crate::lp::wiring::Identity;
 use crate::outcome::audit::audit;
 use crate::outcome::final_state::FinalState;
 use crate::outcome::inventory;
 use crate::outcome::wait_cycles;
-use crate::setup::experiment::Experiment;
+use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::JobKind;
 
 /// Ranks that an error about a deadlock names.
@@ -101,31 +101,35 @@ pub fn run_in(
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
     let begin = Meter::start();
-    let (credits, early_commit) = (
-        Credits::choose(experiment, context),
-        EarlyCommit::choose(experiment, context),
+    let whole = context.checkpoints.is_none() && context.from.is_none();
+    let (mut observed, declared) = (
+        Observed::new(experiment, whole),
+        Declared::new(&experiment.network),
     );
-    match attempt(experiment, control, context, (&begin, credits, early_commit)) {
-        Err(Error::ShortOfCredits) => attempt(
-            experiment,
-            control,
-            context,
-            (&begin, Credits::EACH, early_commit),
-        ),
-        done => done,
+    loop {
+        let shortcuts = Shortcuts::choose(&observed, &declared);
+        match attempt(experiment, control, context, (&begin, shortcuts))? {
+            Attempt::Done(result) => return Ok(result.map(|result| *result)),
+            Attempt::CreditsRanShort => observed.credits = CreditSetting::Each,
+        }
     }
 }
 
-/// The same with credits that go back in one way.
-///
-/// # Errors
-/// [`Error::ShortOfCredits`] if they have to go back each by itself, in all processes.
+/// How an attempt at a run ended.
+enum Attempt {
+    /// It was valid, and the first process has the result.
+    Done(Option<Box<RunResult>>),
+    /// A packet lacked credits while they returned in batches, in any process.
+    CreditsRanShort,
+}
+
+/// Runs with these shortcuts.
 fn attempt(
     experiment: &Experiment,
     control: &Control,
     context: &RunContext<'_>,
-    (begin, credits, early_commit): (&Meter, Credits, EarlyCommit),
-) -> Result<Option<RunResult>, Error> {
+    (begin, shortcuts): (&Meter, Shortcuts),
+) -> Result<Attempt, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
         experiment.run.threads
@@ -140,7 +144,7 @@ fn attempt(
         )));
     }
     same_experiment(experiment, context.processes)?;
-    let simulation = Simulation::new(experiment, credits, early_commit);
+    let simulation = Simulation::new(experiment, shortcuts);
     let partition = context.partition.clone();
     let partition = partition.unwrap_or_else(|| {
         simulation
@@ -199,16 +203,18 @@ fn attempt(
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
     })?;
-    if credits != Credits::EACH && was_short(context.processes, &finished.end) {
-        return Err(Error::ShortOfCredits);
+    let batching = shortcuts.credit_batching;
+    if batching.is_on() && ran_short(context.processes, &finished.end) {
+        return Ok(Attempt::CreditsRanShort);
     }
     match finished.end {
-        RunEnd::Failed(error) => return Err(error),
+        RunEnd::Failed(Failure::Error(error)) => return Err(error),
+        RunEnd::Failed(Failure::CreditsRanShort) => unreachable!("only batches run short of credits"),
         RunEnd::FailedElsewhere => return Err(Error::Elsewhere),
         RunEnd::Irreversible(what) => return Err(Error::Audit(what)),
         _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
         RunEnd::Interrupted => return Err(Error::Interrupted),
-        RunEnd::Drained | RunEnd::Stopped | RunEnd::Until if !first => return Ok(None),
+        RunEnd::Drained | RunEnd::Stopped | RunEnd::Until if !first => return Ok(Attempt::Done(None)),
         RunEnd::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
         RunEnd::Stopped => {
             if let Some(time) = stuck(&finished.lps) {
@@ -239,7 +245,7 @@ fn attempt(
     let cost = Run {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
-        credits: credits.name().into(),
+        credits: batching.name().into(),
         processes: count as u64,
         threads: threads as u64,
         wall_s: begin.wall(),
@@ -248,18 +254,18 @@ fn attempt(
         simulated_ns: finished.time.as_ns(),
         resumed_at_ns: context.from.map(|_| start.as_ns()),
         parts,
-        ..cost(&simulation, &finished.anatomy)
+        ..cost(&simulation, &finished.statistics)
     };
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
     result.collect(experiment.collect.summary(), collected);
     result.summary.bounds = bounds(experiment, Effort::RUN);
-    Ok(Some(result))
+    Ok(Attempt::Done(Some(Box::new(result))))
 }
 
-/// Whether a run in which credits came in batches has to begin anew, in any process: a packet found too little room,
-/// or nothing is left to happen, and the last credit would have set the end.
-fn was_short(processes: &dyn Processes, end: &RunEnd<Error>) -> bool {
-    let short = matches!(end, RunEnd::Failed(Error::ShortOfCredits) | RunEnd::Drained);
+/// Whether a run in which credits returned in batches has to begin anew, in any process: a packet lacked credits, or no
+/// event is left, and the last credit would have set the end.
+fn ran_short(processes: &dyn Processes, end: &RunEnd<Failure>) -> bool {
+    let short = matches!(end, RunEnd::Failed(Failure::CreditsRanShort) | RunEnd::Drained);
     let mut values = [u64::from(!short)];
     processes.least(&mut values);
     values[0] == 0
@@ -320,9 +326,9 @@ impl Observer<Simulation> for Watcher<'_> {
 }
 
 /// What the kernel tells of the run.
-fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
+fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
     let mut rollbacks = Rollbacks::default();
-    for (lp, count) in anatomy.rollbacks.iter().enumerate() {
+    for (lp, count) in statistics.rollbacks.iter().enumerate() {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
             Identity::Router(_) => &mut rollbacks.router,
             Identity::Host(_) => &mut rollbacks.host,
@@ -338,18 +344,18 @@ fn cost(simulation: &Simulation, anatomy: &Anatomy) -> Run {
         idle: t.idle,
     };
     Run {
-        events_processed: anatomy.processed,
-        events_committed: anatomy.committed,
-        events_rolled_back: anatomy.rolled_back,
-        events_remote: anatomy.remote,
-        efficiency: 1.0 - anatomy.rolled_back as f64 / anatomy.processed.max(1) as f64,
-        primary_rollbacks: anatomy.primary_rollbacks,
-        secondary_rollbacks: anatomy.secondary_rollbacks,
+        events_processed: statistics.processed,
+        events_committed: statistics.committed,
+        events_rolled_back: statistics.rolled_back,
+        events_remote: statistics.remote,
+        efficiency: 1.0 - statistics.rolled_back as f64 / statistics.processed.max(1) as f64,
+        primary_rollbacks: statistics.primary_rollbacks,
+        secondary_rollbacks: statistics.secondary_rollbacks,
         rollbacks,
-        anti_messages: anatomy.anti_messages,
-        windows: anatomy.windows,
-        gvt_rounds: anatomy.gvt_rounds,
-        thread_seconds: anatomy.threads.iter().map(seconds).collect(),
+        anti_messages: statistics.anti_messages,
+        windows: statistics.windows,
+        gvt_rounds: statistics.gvt_rounds,
+        thread_seconds: statistics.threads.iter().map(seconds).collect(),
         ..Run::default()
     }
 }

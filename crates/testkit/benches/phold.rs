@@ -39,7 +39,7 @@ fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64, look
     };
     let go = || {
         run(&model, &settings, &Control::default(), &mut |_, _| ())
-            .anatomy
+            .statistics
             .committed
     };
     bencher.counter(ItemsCount::new(go())).bench(go);

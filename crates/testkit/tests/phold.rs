@@ -1,8 +1,8 @@
 //! All executors give the same result for PHOLD, whatever the number of threads.
 
 use des::{
-    Anatomy, Context, Control, Event, Executor, Finished, LpId, Model, Observer, Optimism, Partition,
-    Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
+    Context, Control, EngineStatistics, Event, Executor, Finished, LpId, Model, Observer, Optimism,
+    Partition, Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
 };
 use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
 use fabricsim_testkit::phold::{Ball, Phold};
@@ -39,12 +39,12 @@ fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64
     }
 }
 
-fn outcome(model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
+fn outcome(model: &Phold, settings: &Settings) -> (Outcome, EngineStatistics) {
     outcome_in(&SingleProcess, model, settings)
 }
 
 /// What this process knows: of several, all of it is known to the first.
-fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> (Outcome, Anatomy) {
+fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> (Outcome, EngineStatistics) {
     let mut records = Vec::new();
     let run = Run {
         model,
@@ -67,10 +67,10 @@ fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> 
         records,
         end: finished.end,
         time: finished.time,
-        committed: finished.anatomy.committed,
+        committed: finished.statistics.committed,
         pending,
     };
-    (outcome, finished.anatomy)
+    (outcome, finished.statistics)
 }
 
 /// Parts with borders at these shares of the LPs; some may be empty.
@@ -117,20 +117,21 @@ proptest! {
         let optimism = Optimism { batch, gvt_interval, ahead: ahead.map(Time), memory };
         for executor in [Executor::Conservative, Executor::Optimistic] {
             let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
-            let (other, anatomy) = outcome(&model, &settings);
+            let (other, statistics) = outcome(&model, &settings);
             prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
-            prop_assert_eq!(anatomy.committed, anatomy.processed - anatomy.rolled_back);
+            prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
         }
         // The same in several processes.
         let partition = cut(lps, &borders[..processes * threads - 1]);
         for executor in [Executor::Conservative, Executor::Optimistic] {
             let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
             let outcomes = Together::run(processes, |process| outcome_in(process, &model, &settings));
-            let (first, anatomy) = &outcomes[0];
+            let (first, statistics) = &outcomes[0];
             prop_assert_eq!(&reference, first, "{:?} in {} processes with {:?}", executor, processes, settings);
-            prop_assert_eq!(anatomy.committed, anatomy.processed - anatomy.rolled_back);
-            prop_assert_eq!(anatomy.threads.len(), processes * threads);
+            prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
+            prop_assert_eq!(statistics.threads.len(), processes * threads);
             for (other, _) in &outcomes[1..] {
+                prop_assert_eq!(&other.end, &first.end, "all processes know why the run ended");
                 let is_empty = other.balls.is_empty() && other.records.is_empty() && other.pending.is_empty();
                 prop_assert!(is_empty, "the first process has it all");
             }
@@ -181,15 +182,18 @@ fn thousands_of_rollbacks_leave_no_trace() {
             optimism,
             ..settings(Executor::Optimistic, threads)
         };
-        let (other, anatomy) = outcome(&model, &settings);
+        let (other, statistics) = outcome(&model, &settings);
         assert_eq!(reference, other);
         assert!(
-            anatomy.primary_rollbacks > 0
-                && anatomy.secondary_rollbacks > 1_000
-                && anatomy.anti_messages > 1_000,
-            "{anatomy:?}"
+            statistics.primary_rollbacks > 0
+                && statistics.secondary_rollbacks > 1_000
+                && statistics.anti_messages > 1_000,
+            "{statistics:?}"
         );
-        assert!(anatomy.rollbacks.iter().all(|count| *count > 10), "{anatomy:?}");
+        assert!(
+            statistics.rollbacks.iter().all(|count| *count > 10),
+            "{statistics:?}"
+        );
     }
 }
 

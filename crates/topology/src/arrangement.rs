@@ -47,19 +47,19 @@ pub(crate) const ARRANGEMENT: (&str, &str) = (
 );
 pub(crate) const SEED: (&str, &str) = ("seed", "of arrangement random (default: 1)");
 
-/// Links between two groups whose costs are kept while the least is looked for: more than there are between
-/// two of ten groups of a Cray XC.
+/// Number of link costs that [`GlobalLinks::nearest_by`] keeps: more than the links between two of ten groups of a
+/// Cray XC.
 const REMEMBERED: u32 = 128;
 
 const SYMMETRIC: &str = "extra links lead both ways";
 
-/// The global ports of groups. A router is counted within its group, without those that have none.
+/// The global links of all groups. A router number counts the routers of its group that have global ports.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrangement {
+pub(crate) struct GlobalLinks {
     groups: u32,
-    /// Other groups, groups - 1; 1 where there are none, to divide by.
+    /// The number of other groups, groups - 1, but at least 1.
     others: Divisor,
-    /// Links that every pair of groups has at least.
+    /// Number of links that every pair of groups has at least.
     rounds: u32,
     /// Ports of a group that lead to nearby groups beyond the even rounds.
     extra: u32,
@@ -68,13 +68,13 @@ pub(crate) struct Arrangement {
     is_plain: bool,
     /// Global ports of a group.
     ports: u32,
-    /// Global ports of the first routers of a group.
+    /// Global ports of each of the first routers of a group.
     most: Divisor,
-    /// The first port of the routers that have one less.
+    /// The first port of the routers that have one port less.
     border: u32,
-    /// The first of these routers.
+    /// The first router that has one port less.
     full: u32,
-    /// Global ports of these routers.
+    /// Global ports of each router from `full` on.
     fewer: Divisor,
 }
 
@@ -85,36 +85,36 @@ enum Order {
     Random(Shuffle),
 }
 
-/// A group and one of its routers that have global ports.
+/// A router with global ports, by its group and its number in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct GroupMember {
     pub(crate) group: u32,
     pub(crate) router: u32,
 }
 
-/// How the routers with global ports are called in experiments and messages.
-pub(crate) struct Names {
-    /// `"routers"`.
+/// Names of the routers with global ports in experiments and messages.
+pub(crate) struct RouterNames {
+    /// Plural of the routers, for example `"routers"`.
     pub(crate) routers: &'static str,
-    /// `"global_links_per_router"`.
+    /// Key of their number of ports, for example `"global_links_per_router"`.
     pub(crate) per_router: &'static str,
 }
 
 /// The links between two groups, seen from one router in each.
 struct Links {
-    /// Even links at the router of the first group.
+    /// Rounds that start at the router of the first group.
     at_from: Range<u32>,
-    /// Even links at the router of the second group.
+    /// Rounds that end at the router of the second group.
     at_to: Range<u32>,
-    /// Even links in all.
+    /// Number of rounds.
     rounds: u32,
-    /// Whether there is an extra link, with the index `rounds`: is it at the first, at the second router?
+    /// The extra link, with index `rounds`, if there is one: whether it is at the first and at the second router.
     extra: Option<(bool, bool)>,
 }
 
-impl Arrangement {
-    /// Reads how groups with this many routers with global ports are linked.
-    pub(crate) fn read(section: &Section, routers: u32, names: &Names) -> Result<Arrangement, Error> {
+impl GlobalLinks {
+    /// Reads the links of groups that have `routers` routers with global ports each.
+    pub(crate) fn read(section: &Section, routers: u32, names: &RouterNames) -> Result<GlobalLinks, Error> {
         let per_router = section.optional::<u32>(names.per_router)?;
         let between = section.optional::<u32>(LINKS_BETWEEN_GROUPS.0)?;
         let (ports, groups, rounds, extra) = match (per_router, between) {
@@ -133,7 +133,7 @@ impl Arrangement {
             (left, each) => (left, each + 1),
         };
         let order = read_order(section, ports)?;
-        Ok(Arrangement {
+        Ok(GlobalLinks {
             groups,
             others: Divisor::new((groups - 1).max(1)),
             rounds,
@@ -153,7 +153,7 @@ impl Arrangement {
         self.groups
     }
 
-    /// Most global ports of a router.
+    /// The largest number of global ports of a router.
     pub(crate) fn ports_of_router(&self) -> u32 {
         if self.ports == 0 { 0 } else { self.most.get() }
     }
@@ -178,7 +178,7 @@ impl Arrangement {
     /// is.
     #[inline]
     pub(crate) fn gateway(&self, from: u32, to: u32, index: u32) -> (u32, u32) {
-        // What every packet asks for, in most networks; the rest would cost it a fifth more.
+        // Most packets of most networks take this branch. The general case costs a fifth more.
         if self.is_plain && index < self.rounds {
             let position = if to < from { to } else { to - 1 };
             return self.most.divide(index * self.others.get() + position);
@@ -191,8 +191,8 @@ impl Arrangement {
         self.router_of(self.port(from, to, index))
     }
 
-    /// Where the `k`-th global port of a router leads: group, router there, and which of its global ports.
-    pub(crate) fn across(&self, at: Place, k: u32) -> Option<(Place, u32)> {
+    /// Destination of the `k`-th global port of a router: group, router in it, and its global port.
+    pub(crate) fn across(&self, at: GroupMember, k: u32) -> Option<(GroupMember, u32)> {
         let ports = self.ports_at(at.router);
         if k >= ports.end - ports.start {
             return None;
@@ -203,7 +203,7 @@ impl Arrangement {
         };
         let (group, index) = self.lead(at.group, port)?;
         let (router, k) = self.gateway(group, at.group, index);
-        Some((Place { group, router }, k))
+        Some((GroupMember { group, router }, k))
     }
 
     /// Position of group `of` among the groups other than `seen_from`, in the order of a round.
@@ -274,7 +274,7 @@ impl Arrangement {
             return None;
         }
         let (step, backwards) = (extra / 2 + 1, !extra.is_multiple_of(2));
-        // The last one of an odd number joins opposite groups; forwards and backwards are the same there.
+        // The last port of an odd number joins opposite groups, where both directions are the same.
         let opposite = extra == self.extra - 1 && !self.extra.is_multiple_of(2);
         let ahead = match (opposite, backwards) {
             (true, _) => self.groups / 2,
@@ -307,7 +307,7 @@ impl Arrangement {
             let first = router * self.most.get();
             return first.min(self.ports)..(first + self.most.get()).min(self.ports);
         }
-        // Where the first routers have one port each, these have none.
+        // These routers have no port where the first routers have one.
         let each = self.most.get() - 1;
         let first = self.border + (router - self.full) * each;
         first..first + each
@@ -322,7 +322,7 @@ impl Arrangement {
         first.min(self.rounds)..end.min(self.rounds)
     }
 
-    fn links(&self, from: Place, to: Place) -> Links {
+    fn links(&self, from: GroupMember, to: GroupMember) -> Links {
         Links {
             at_from: self.rounds_at(from.router, self.position(from.group, to.group)),
             at_to: self.rounds_at(to.router, self.position(to.group, from.group)),
@@ -337,10 +337,10 @@ impl Arrangement {
         }
     }
 
-    /// Where all routers of a group are linked to each other: of the links between the groups of two routers
-    /// one with the fewest local links beside it, and how many links the path through it has.
+    /// For groups with all-to-all local links: a link between the groups of two routers with the fewest local links
+    /// beside it, and the number of links of the path through it.
     #[inline]
-    pub(crate) fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
+    pub(crate) fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
         let differ = |a: u32, b: u32| u8::from(a != b);
         let (index, local) = match self.order {
             Order::Random(_) => self.nearest_by(from.group, to.group, draw, |here, there| {
@@ -351,8 +351,8 @@ impl Arrangement {
         (index, local + 1)
     }
 
-    /// Of the links between two groups one with the least cost and that cost, which the routers at both ends
-    /// decide. Looks at every link once, and again at those beyond the first [`REMEMBERED`].
+    /// A link between two groups with the least cost, and that cost. The routers at both ends define the cost. Visits
+    /// every link once, and the links beyond the first [`REMEMBERED`] twice.
     #[inline]
     pub(crate) fn nearest_by(
         &self,
@@ -387,7 +387,7 @@ impl Arrangement {
         )
     }
 
-    /// What is worth saying about the links between groups, with a comma before it.
+    /// Description of the links between groups, with a leading comma.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         let (least, most) = (self.rounds, self.rounds + u32::from(self.extra > 0));
@@ -410,8 +410,12 @@ impl Arrangement {
     }
 }
 
-/// Ports, groups, rounds and extra links where the ports of a router are given.
-fn read_per_router(section: &Section, routers: u32, names: &Names) -> Result<(u32, u32, u32, u32), Error> {
+/// Ports, groups, rounds and extra links for given ports of a router.
+fn read_per_router(
+    section: &Section,
+    routers: u32,
+    names: &RouterNames,
+) -> Result<(u32, u32, u32, u32), Error> {
     let per_router = positive(section, names.per_router, None)?;
     let ports = count(
         section,
@@ -440,7 +444,7 @@ fn read_per_router(section: &Section, routers: u32, names: &Names) -> Result<(u3
     Ok((ports, groups, rounds, extra))
 }
 
-/// Ports, groups, rounds and extra links where the links between two groups are given.
+/// Ports, groups, rounds and extra links for a given number of links between two groups.
 fn read_between(section: &Section) -> Result<(u32, u32, u32, u32), Error> {
     let between = positive(section, LINKS_BETWEEN_GROUPS.0, None)?;
     let groups = section.optional::<u32>(GROUPS.0)?.ok_or_else(|| {
@@ -478,7 +482,7 @@ fn read_order(section: &Section, ports: u32) -> Result<Order, Error> {
 }
 
 impl Links {
-    /// The `draw`-th link with the fewest local links beside it, and how many these are.
+    /// The `draw`-th link with the fewest local links beside it, and the number of these.
     fn choose(&self, draw: u32) -> (u32, u32) {
         let both = self.at_from.start.max(self.at_to.start)..self.at_from.end.min(self.at_to.end);
         let none = 0..0;
@@ -513,13 +517,13 @@ fn pick(draw: u32, first: Range<u32>, second: Range<u32>, single: Option<u32>) -
 mod tests {
     use super::*;
 
-    const NAMES: Names = Names {
+    const NAMES: RouterNames = RouterNames {
         routers: "routers",
         per_router: "global_links_per_router",
     };
 
-    fn built(routers: u32, parameters: &str) -> Arrangement {
-        Arrangement::read(
+    fn built(routers: u32, parameters: &str) -> GlobalLinks {
+        GlobalLinks::read(
             &Section::from_toml(parameters, "x.toml").unwrap(),
             routers,
             &NAMES,
@@ -537,12 +541,12 @@ mod tests {
         for (group, router, k) in [(0, 0, 0), (5, 3, 1), (2, 1, 1), (8, 2, 0)] {
             let port = router * h + k;
             let to = (group + 9 - (port + 1)) % 9;
-            let expected = Place {
+            let expected = GroupMember {
                 group: to,
                 router: a - 1 - router,
             };
             assert_eq!(
-                wires.across(Place { group, router }, k),
+                wires.across(GroupMember { group, router }, k),
                 Some((expected, h - 1 - k))
             );
         }
@@ -553,14 +557,14 @@ mod tests {
         let wires = |seed: u32| {
             let text = format!("global_links_per_router = 2\narrangement = \"random\"\nseed = {seed}");
             let wires = built(8, &text);
-            let ends = (0..17).flat_map(|group| (0..8).map(move |router| Place { group, router }));
+            let ends = (0..17).flat_map(|group| (0..8).map(move |router| GroupMember { group, router }));
             ends.map(|at| wires.across(at, 0)).collect::<Vec<_>>()
         };
         assert_eq!(wires(3), wires(3));
         assert_ne!(wires(3), wires(4));
         assert_ne!(wires(3), {
             let wires = built(8, "global_links_per_router = 2");
-            let ends = (0..17).flat_map(|group| (0..8).map(move |router| Place { group, router }));
+            let ends = (0..17).flat_map(|group| (0..8).map(move |router| GroupMember { group, router }));
             ends.map(|at| wires.across(at, 0)).collect::<Vec<_>>()
         });
     }
@@ -570,7 +574,7 @@ mod tests {
     fn routers_share_the_links_between_groups() {
         let wires = built(8, "links_between_groups = 3\ngroups = 8");
         let of_router = |router| {
-            let wired = |k: &u32| wires.across(Place { group: 2, router }, *k).is_some();
+            let wired = |k: &u32| wires.across(GroupMember { group: 2, router }, *k).is_some();
             (0..9).filter(wired).count()
         };
         assert_eq!(

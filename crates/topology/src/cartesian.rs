@@ -53,9 +53,9 @@ pub(crate) struct Grid {
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
     size: Divisor,
-    /// Difference of the numbers of two routers that are neighbours in this dimension.
+    /// Difference of the router numbers of neighbours in this dimension.
     stride: Divisor,
-    /// Parallel cables between them.
+    /// Parallel cables between neighbours.
     links: u32,
     first_port: u32,
 }
@@ -219,7 +219,7 @@ impl Topology for Grid {
         self.dimensions.iter().map(of_dimension).sum()
     }
 
-    /// A torus can be shifted and mirrored.
+    /// Translations and reflections map a torus onto itself.
     fn is_symmetric(&self) -> bool {
         self.wraps
     }

@@ -5,14 +5,15 @@
 //! dimension. Ports of a router: p to hosts, a - 1 to the other routers of the group in their order, h to
 //! other groups; `arrangement.rs` says which of these leads where.
 
-use std::any::Any;
-
 use config::{Error, Section};
 
-use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Names, Place, SEED};
+use crate::arrangement::{
+    ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
+};
+use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
-use crate::{Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology};
+use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly",
@@ -36,8 +37,8 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(Dragonfly::read(section)?)),
 };
 
-/// What a router with global ports is called.
-pub(crate) const NAMES: Names = Names {
+/// Names of the routers with global ports.
+pub(crate) const NAMES: RouterNames = RouterNames {
     routers: "routers",
     per_router: "global_links_per_router",
 };
@@ -45,17 +46,17 @@ pub(crate) const NAMES: Names = Names {
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);
 
-/// A dragonfly; see the module. Public so that routing can be compiled for it: asking through
-/// [`Groups`] costs a routing decision more than making it.
+/// A dragonfly. Public so that routing can be compiled for it: a query through [`Groups`] costs more than a routing
+/// decision.
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
     hosts: u32,
     routers: u32,
-    /// p.
+    /// Hosts per router (p).
     host_ports: HostPorts,
-    /// a.
+    /// Routers per group (a).
     routers_per_group: Divisor,
-    global: Arrangement,
+    global: GlobalLinks,
     first_global_port: u16,
     ports: u16,
 }
@@ -64,7 +65,7 @@ impl Dragonfly {
     fn read(section: &Section) -> Result<Dragonfly, Error> {
         let host_ports = HostPorts::read(section, "hosts_per_router", None)?;
         let (p, a) = (host_ports.count(), positive(section, "routers_per_group", None)?);
-        let global = Arrangement::read(section, a, &NAMES)?;
+        let global = GlobalLinks::read(section, a, &NAMES)?;
         let (groups, h) = (global.groups(), global.ports_of_router());
         let ports = ports(section, "routers_per_group", &[p, a - 1, h])?;
         Ok(Dragonfly {
@@ -78,29 +79,15 @@ impl Dragonfly {
         })
     }
 
-    /// Position of router `of` of a group among those other than `seen_from`.
+    /// Index of router `of` among the routers of its group other than `seen_from`.
     #[inline]
     fn position(seen_from: u32, of: u32) -> u32 {
         if of < seen_from { of } else { of - 1 }
     }
 
-    #[inline]
-    fn place(&self, router: RouterId) -> Place {
-        let (group, router) = self.routers_per_group.divide(router.0);
-        Place { group, router }
-    }
-
-    #[inline]
-    fn global_port(&self, at: Place, k: u32) -> (RouterId, Port) {
-        (
-            RouterId(at.group * self.routers_per_group.get() + at.router),
-            Port(self.first_global_port + k as u16),
-        )
-    }
-
-    /// Links on a shortest path with one global link, between routers of different groups.
+    /// Number of links of a shortest path with one global link, between routers of different groups.
     fn direct_distance(&self, from: RouterId, to: RouterId) -> u32 {
-        self.global.nearest(self.place(from), self.place(to), 0).1
+        self.global.nearest(self.member(from), self.member(to), 0).1
     }
 }
 
@@ -121,7 +108,7 @@ impl Topology for Dragonfly {
         if let Some(host) = self.host_ports.peer(router.0, port) {
             return host;
         }
-        let at = self.place(router);
+        let at = self.member(router);
         if port.0 < self.first_global_port {
             let position = u32::from(port.0) - self.host_ports.count();
             let other = if position < at.router {
@@ -130,15 +117,9 @@ impl Topology for Dragonfly {
                 position + 1
             };
             let other = RouterId(router.0 - at.router + other);
-            return Peer::Router(other, self.local_port(other, router, 0));
+            return Peer::Router(other, self.group_port(other, router, 0));
         }
-        match self.global.across(at, u32::from(port.0 - self.first_global_port)) {
-            Some((to, k)) => {
-                let (router, port) = self.global_port(to, k);
-                Peer::Router(router, port)
-            }
-            None => Peer::Unwired,
-        }
+        self.global_peer(at, u32::from(port.0 - self.first_global_port))
     }
 
     #[inline]
@@ -146,18 +127,18 @@ impl Topology for Dragonfly {
         self.host_ports.attachment(host)
     }
 
-    /// Two global links through a third group can be shorter than a local, a global and a local one, so
-    /// this may be less than minimal routing takes, which crosses one global link.
+    /// Two global links through a third group can be shorter than a local, a global and a local link. So this
+    /// distance can be less than that of minimal routing, which takes one global link.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         if from == to {
             return 0;
         }
-        if self.group(from) == self.group(to) {
+        if self.member(from).group == self.member(to).group {
             return 1;
         }
         let direct = self.direct_distance(from, to);
         let meets = |port| match self.peer(from, Port(port)) {
-            Peer::Router(third, _) if self.group(third) != self.group(to) => {
+            Peer::Router(third, _) if self.member(third).group != self.member(to).group => {
                 self.direct_distance(third, to) == 1
             }
             _ => false,
@@ -209,59 +190,38 @@ impl Topology for Dragonfly {
     }
 }
 
-impl Groups for Dragonfly {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Grouped for Dragonfly {
+    #[inline]
+    fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     #[inline]
-    fn groups(&self) -> u32 {
-        self.global.groups()
+    fn group_size(&self) -> Divisor {
+        self.routers_per_group
     }
 
     #[inline]
-    fn group(&self, router: RouterId) -> u32 {
-        self.routers_per_group.quotient(router.0)
-    }
-
-    fn routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
-    }
-
-    fn host_routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
+    fn first_global_port(&self) -> u16 {
+        self.first_global_port
     }
 
     #[inline]
-    fn links_between(&self, from: u32, to: u32) -> u32 {
-        self.global.links_between(from, to)
+    fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
+        self.global.nearest(from, to, draw)
     }
 
-    #[inline]
-    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
-        let (router, k) = self.global.gateway(from, to, index);
-        self.global_port(Place { group: from, router }, k)
-    }
-
-    #[inline]
-    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
-        if self.global.is_single() {
-            return 0;
-        }
-        self.global.nearest(self.place(from), self.place(to), draw).0
-    }
-
-    fn local_diameter(&self) -> u32 {
+    fn group_diameter(&self) -> u32 {
         1
     }
 
     #[inline]
-    fn local_paths(&self) -> u16 {
+    fn group_paths(&self) -> u16 {
         1
     }
 
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId, _: u16) -> Port {
+    fn group_port(&self, from: RouterId, to: RouterId, _: u16) -> Port {
         let own = self.routers_per_group.remainder(from.0);
         let other = self.routers_per_group.remainder(to.0);
         Port((self.host_ports.count() + Self::position(own, other)) as u16)

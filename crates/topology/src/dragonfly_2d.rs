@@ -12,17 +12,15 @@
 //! Inside a group paths go along the row first, then along the column: row links wait for column links only,
 //! and no column link for another.
 
-use std::any::Any;
-
 use config::{Error, Section};
 
-use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Place, SEED};
+use crate::arrangement::{ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, SEED};
 use crate::dragonfly::NAMES;
+use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
 use crate::{
-    Divisor, Groups, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology,
-    search,
+    Divisor, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -58,36 +56,36 @@ const ROW_LINK: LinkClass = LinkClass(1);
 const COLUMN_LINK: LinkClass = LinkClass(2);
 const GLOBAL_LINK: LinkClass = LinkClass(3);
 
-/// A dragonfly with grids for groups; see the module. Public so that routing can be compiled for it.
+/// A dragonfly whose groups are grids. Public so that routing can be compiled for it.
 #[derive(Clone, Debug)]
 pub struct Dragonfly2d {
     hosts: u32,
     routers: u32,
     host_ports: HostPorts,
     routers_per_group: Divisor,
-    rows: Line,
-    columns: Line,
+    rows: GridAxis,
+    columns: GridAxis,
     local_paths: u16,
-    global: Arrangement,
+    global: GlobalLinks,
     first_global_port: u16,
     ports: u16,
 }
 
-/// How a router is linked to the others of its row or column.
+/// The links of a router to the other routers of its row or column.
 #[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Routers of a row or column.
+struct GridAxis {
+    /// Number of routers of a row or column.
     size: Divisor,
-    /// The others, size - 1; 1 where there are none, to divide by.
+    /// Number of other routers, size - 1, but at least 1.
     others: Divisor,
-    /// Parallel links between two of them.
+    /// Parallel links between two routers.
     cables: Divisor,
     first_port: u32,
 }
 
-impl Line {
-    fn new(size: u32, cables: u32, first_port: u32) -> Line {
-        Line {
+impl GridAxis {
+    fn new(size: u32, cables: u32, first_port: u32) -> GridAxis {
+        GridAxis {
             size: Divisor::new(size),
             others: Divisor::new((size - 1).max(1)),
             cables: Divisor::new(cables),
@@ -126,7 +124,7 @@ impl Dragonfly2d {
             );
             section.error("column_links", text)
         })?;
-        let global = Arrangement::read(section, routers_per_group, &NAMES)?;
+        let global = GlobalLinks::read(section, routers_per_group, &NAMES)?;
         let (groups, h) = (global.groups(), global.ports_of_router());
         let row_ports = count(section, "columns", "links", &[columns - 1, row_links])?;
         let column_ports = count(section, "rows", "links", &[rows - 1, column_links])?;
@@ -136,9 +134,9 @@ impl Dragonfly2d {
             hosts: count(section, "groups", "hosts", &[groups, routers_per_group, p])?,
             host_ports,
             routers_per_group: Divisor::new(routers_per_group),
-            // A row is as long as there are columns.
-            rows: Line::new(columns, row_links, p),
-            columns: Line::new(rows, column_links, p + row_ports),
+            // The length of a row is the number of columns.
+            rows: GridAxis::new(columns, row_links, p),
+            columns: GridAxis::new(rows, column_links, p + row_ports),
             local_paths,
             global,
             first_global_port: ports - h as u16,
@@ -146,40 +144,17 @@ impl Dragonfly2d {
         })
     }
 
-    #[inline]
-    fn place(&self, router: RouterId) -> Place {
-        let (group, router) = self.routers_per_group.divide(router.0);
-        Place { group, router }
-    }
-
-    /// Row and column of a router, by its number in the group.
+    /// Row and column of a router, from its number in the group.
     #[inline]
     fn spot(&self, router: u32) -> (u32, u32) {
         self.rows.size.divide(router)
     }
 
-    /// Local links between two routers of one group, by their numbers in it.
+    /// Number of local links between two routers of one group. `to` is a number in the group.
     #[inline]
     fn local_distance(&self, from: (u32, u32), to: u32) -> u8 {
         let to = self.spot(to);
         u8::from(from.0 != to.0) + u8::from(from.1 != to.1)
-    }
-
-    #[inline]
-    fn global_port(&self, at: Place, k: u32) -> (RouterId, Port) {
-        (
-            RouterId(at.group * self.routers_per_group.get() + at.router),
-            Port(self.first_global_port + k as u16),
-        )
-    }
-
-    /// A link between the groups of two routers with the fewest local links beside it, and how many these
-    /// are.
-    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
-        let (near, far) = (self.spot(from.router), self.spot(to.router));
-        self.global.nearest_by(from.group, to.group, draw, |here, there| {
-            self.local_distance(near, here) + self.local_distance(far, there)
-        })
     }
 }
 
@@ -200,16 +175,10 @@ impl Topology for Dragonfly2d {
         if let Some(host) = self.host_ports.peer(router.0, port) {
             return host;
         }
-        let at = self.place(router);
+        let at = self.member(router);
         if port.0 >= self.first_global_port {
             let k = u32::from(port.0 - self.first_global_port);
-            return match self.global.across(at, k) {
-                Some((to, k)) => {
-                    let (router, port) = self.global_port(to, k);
-                    Peer::Router(router, port)
-                }
-                None => Peer::Unwired,
-            };
+            return self.global_peer(at, k);
         }
         let (row, column) = self.spot(at.router);
         let first = router.0 - at.router;
@@ -228,15 +197,15 @@ impl Topology for Dragonfly2d {
         self.host_ports.attachment(host)
     }
 
-    /// Several global links can be shorter than one with the local links beside it, so this may be less than
-    /// minimal routing takes, which crosses one. Where that is possible the way is searched.
+    /// Several global links can be shorter than one with its local links, so this distance can be less than that of
+    /// minimal routing. A search finds it in those cases.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        let (here, there) = (self.place(from), self.place(to));
+        let (here, there) = (self.member(from), self.member(to));
         if here.group == there.group {
             return u32::from(self.local_distance(self.spot(here.router), there.router));
         }
         let direct = self.nearest(here, there, 0).1 + 1;
-        // One link would be a direct one.
+        // A path with one link is a direct one.
         search::distance(self, from, to, 2, direct)
     }
 
@@ -257,7 +226,7 @@ impl Topology for Dragonfly2d {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let at = self.place(router);
+        let at = self.member(router);
         let (row, column) = self.spot(at.router);
         format!("group {}, row {row}, column {column}", at.group)
     }
@@ -281,7 +250,7 @@ impl Topology for Dragonfly2d {
         Shape::Groups(self)
     }
 
-    /// A group is a grid.
+    /// A group is drawn as a grid.
     fn layout(&self) -> Layout<'_> {
         Layout::Ring {
             groups: self,
@@ -296,61 +265,42 @@ impl Topology for Dragonfly2d {
     }
 }
 
-impl Groups for Dragonfly2d {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Grouped for Dragonfly2d {
+    #[inline]
+    fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     #[inline]
-    fn groups(&self) -> u32 {
-        self.global.groups()
+    fn group_size(&self) -> Divisor {
+        self.routers_per_group
     }
 
     #[inline]
-    fn group(&self, router: RouterId) -> u32 {
-        self.routers_per_group.quotient(router.0)
-    }
-
-    fn routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
-    }
-
-    fn host_routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
+    fn first_global_port(&self) -> u16 {
+        self.first_global_port
     }
 
     #[inline]
-    fn links_between(&self, from: u32, to: u32) -> u32 {
-        self.global.links_between(from, to)
+    fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
+        let (near, far) = (self.spot(from.router), self.spot(to.router));
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.local_distance(near, here) + self.local_distance(far, there)
+        })
     }
 
-    #[inline]
-    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
-        let (router, k) = self.global.gateway(from, to, index);
-        self.global_port(Place { group: from, router }, k)
-    }
-
-    /// Looks at every link between the two groups.
-    #[inline]
-    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
-        if self.global.is_single() {
-            return 0;
-        }
-        self.nearest(self.place(from), self.place(to), draw).0
-    }
-
-    fn local_diameter(&self) -> u32 {
-        let wide = |line: Line| u32::from(line.size.get() > 1);
+    fn group_diameter(&self) -> u32 {
+        let wide = |line: GridAxis| u32::from(line.size.get() > 1);
         (wide(self.rows) + wide(self.columns)).max(1)
     }
 
     #[inline]
-    fn local_paths(&self) -> u16 {
+    fn group_paths(&self) -> u16 {
         self.local_paths
     }
 
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+    fn group_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
         let from = self.spot(self.routers_per_group.remainder(from.0));
         let to = self.spot(self.routers_per_group.remainder(to.0));
         let (column_cable, row_cable) = self.rows.cables.divide(u32::from(path));
@@ -365,12 +315,13 @@ impl Groups for Dragonfly2d {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Groups;
 
     fn built(parameters: &str) -> Dragonfly2d {
         Dragonfly2d::read(&Section::from_toml(parameters, "x.toml").unwrap()).unwrap()
     }
 
-    /// The group of the white paper: 96 routers, 384 hosts, 15 links in the row and 15 in the column.
+    /// The group of the white paper has 96 routers and 384 hosts, 15 links in the row and 15 in the column.
     #[test]
     fn a_group_is_that_of_the_cray_xc() {
         let network = built("global_links_per_router = 10\ngroups = 3");
@@ -388,14 +339,14 @@ mod tests {
     #[test]
     fn paths_go_along_the_row_first() {
         let network = built("rows = 3\ncolumns = 4\nhosts_per_router = 2\nglobal_links_per_router = 1");
-        // From row 0, column 1 to row 2, column 3.
+        // The path leads from row 0, column 1 to row 2, column 3.
         let (from, to) = (RouterId(1), RouterId(11));
         let port = network.local_port(from, to, 2);
         let Peer::Router(next, _) = network.peer(from, port) else {
             panic!("not a link between routers")
         };
         assert_eq!(next, RouterId(3));
-        // Three links to each of two routers of the column; the third one to row 2.
+        // Each of two routers of the column has three links; this is the third link to row 2.
         assert_eq!(network.local_port(next, to, 2), Port(2 + 3 + 2 * 2 + 1));
     }
 }

@@ -14,16 +14,15 @@
 //! links down wait for links up; on one VC the two kinds would close a circle, so routing has to keep them
 //! on different ones.
 
-use std::any::Any;
-
 use config::{Error, Section};
 
-use crate::arrangement::{ARRANGEMENT, Arrangement, GROUPS, LINKS_BETWEEN_GROUPS, Names, Place, SEED};
+use crate::arrangement::{
+    ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
+};
+use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
-use crate::{
-    Divisor, Groups, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
-};
+use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-plus",
@@ -45,7 +44,7 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(DragonflyPlus::read(section)?)),
 };
 
-const NAMES: Names = Names {
+const NAMES: RouterNames = RouterNames {
     routers: "spines",
     per_router: "global_links_per_spine",
 };
@@ -53,7 +52,7 @@ const NAMES: Names = Names {
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);
 
-/// A Dragonfly+; see the module. Public so that routing can be compiled for it.
+/// A Dragonfly+. Public so that routing can be compiled for it.
 #[derive(Clone, Debug)]
 pub struct DragonflyPlus {
     hosts: u32,
@@ -61,10 +60,10 @@ pub struct DragonflyPlus {
     host_ports: HostPorts,
     leaves: Divisor,
     spines: Divisor,
-    /// Leaves and spines.
+    /// Number of leaves and spines of a group.
     routers_per_group: Divisor,
     local_paths: u16,
-    global: Arrangement,
+    global: GlobalLinks,
     leaf_ports: u16,
     spine_ports: u16,
 }
@@ -74,7 +73,7 @@ impl DragonflyPlus {
         let host_ports = HostPorts::read(section, "hosts_per_leaf", None)?;
         let leaves = positive(section, "leaves_per_group", None)?;
         let spines = positive(section, "spines_per_group", Some(leaves))?;
-        let global = Arrangement::read(section, spines, &NAMES)?;
+        let global = GlobalLinks::read(section, spines, &NAMES)?;
         let routers = leaves.checked_add(spines).ok_or_else(|| {
             let text = format!("{leaves} leaves and {spines} spines of a group are too many");
             section.error("spines_per_group", text)
@@ -94,29 +93,12 @@ impl DragonflyPlus {
         })
     }
 
-    /// The group of a router and its number in it, leaves first.
-    #[inline]
-    fn place(&self, router: RouterId) -> Place {
-        let (group, router) = self.routers_per_group.divide(router.0);
-        Place { group, router }
-    }
-
     #[inline]
     fn is_leaf(&self, router: u32) -> bool {
         router < self.leaves.get()
     }
 
-    /// The router of a group by the number of its spine, and a global port of it.
-    #[inline]
-    fn global_port(&self, group: u32, spine: u32, k: u32) -> (RouterId, Port) {
-        let leaves = self.leaves.get();
-        (
-            RouterId(group * self.routers_per_group.get() + leaves + spine),
-            Port((leaves + k) as u16),
-        )
-    }
-
-    /// Local links between a router, by its number in the group, and a spine of it.
+    /// Number of local links between a router, by its number in the group, and a spine of the group.
     #[inline]
     fn to_spine(&self, router: u32, spine: u32) -> u8 {
         match router.checked_sub(self.leaves.get()) {
@@ -125,21 +107,9 @@ impl DragonflyPlus {
             Some(_) => 2,
         }
     }
-
-    /// A link between the groups of two routers with the fewest local links beside it, and how many these
-    /// are.
-    fn nearest(&self, from: Place, to: Place, draw: u32) -> (u32, u32) {
-        if self.is_leaf(from.router) && self.is_leaf(to.router) {
-            let links = self.global.links_between(from.group, to.group);
-            return (crate::pick(draw, links).0, 2);
-        }
-        self.global.nearest_by(from.group, to.group, draw, |here, there| {
-            self.to_spine(from.router, here) + self.to_spine(to.router, there)
-        })
-    }
 }
 
-/// The least number that leaves and spines divide; the greater of both if that is too large for a path.
+/// The least common multiple of leaves and spines; the greater of both if the multiple does not fit a path number.
 fn local_paths(leaves: u32, spines: u32) -> u16 {
     let most = leaves.max(spines);
     let mut multiples = (1..=u32::from(u16::MAX) / most).map(|times| times * most);
@@ -157,7 +127,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn ports(&self, router: RouterId) -> u16 {
-        if self.is_leaf(self.place(router).router) {
+        if self.is_leaf(self.member(router).router) {
             self.leaf_ports
         } else {
             self.spine_ports
@@ -165,7 +135,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
-        let at = self.place(router);
+        let at = self.member(router);
         let (first, leaves) = (router.0 - at.router, self.leaves.get());
         if self.is_leaf(at.router) {
             let leaf = at.group * leaves + at.router;
@@ -180,14 +150,8 @@ impl Topology for DragonflyPlus {
             let up = (self.host_ports.count() + spine) as u16;
             return Peer::Router(RouterId(first + u32::from(port.0)), Port(up));
         };
-        let at = Place { router: spine, ..at };
-        match self.global.across(at, k) {
-            Some((to, k)) => {
-                let (router, port) = self.global_port(to.group, to.router, k);
-                Peer::Router(router, port)
-            }
-            None => Peer::Unwired,
-        }
+        let at = GroupMember { router: spine, ..at };
+        self.global_peer(at, k)
     }
 
     #[inline]
@@ -197,19 +161,20 @@ impl Topology for DragonflyPlus {
         (RouterId(leaf.0 + group * self.spines.get()), port)
     }
 
-    /// Between leaves as minimal routing goes. From and to spines several global links can be shorter than
-    /// one with the local links beside it; where that is possible the way is searched.
+    /// Between leaves this is the distance of minimal routing. From and to spines several global links can be shorter
+    /// than one with its local links; a search finds these cases.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         if from == to {
             return 0;
         }
-        let (here, there) = (self.place(from), self.place(to));
+        let (here, there) = (self.member(from), self.member(to));
         let leaves = u32::from(self.is_leaf(here.router)) + u32::from(self.is_leaf(there.router));
         if here.group == there.group {
             return if leaves == 1 { 1 } else { 2 };
         }
         let direct = self.nearest(here, there, 0).1 + 1;
-        // A link between spines, and one from each leaf to a spine; one global link would be a direct one.
+        // The shortest indirect path has a link between spines and one from each leaf to a spine. A path with one
+        // global link is a direct one.
         let least = if leaves == 0 { 2 } else { 1 + leaves };
         search::distance(self, from, to, least, direct)
     }
@@ -219,7 +184,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass {
-        let leaf = self.is_leaf(self.place(router).router);
+        let leaf = self.is_leaf(self.member(router).router);
         if leaf && self.host_ports.has(port) {
             HOST_LINK
         } else if leaf || u32::from(port.0) < self.leaves.get() {
@@ -230,7 +195,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let at = self.place(router);
+        let at = self.member(router);
         match at.router.checked_sub(self.leaves.get()) {
             None => format!("group {}, leaf {}", at.group, at.router),
             Some(spine) => format!("group {}, spine {spine}", at.group),
@@ -261,62 +226,56 @@ impl Topology for DragonflyPlus {
     }
 }
 
-impl Groups for DragonflyPlus {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Grouped for DragonflyPlus {
+    #[inline]
+    fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     #[inline]
-    fn groups(&self) -> u32 {
-        self.global.groups()
+    fn group_size(&self) -> Divisor {
+        self.routers_per_group
     }
 
     #[inline]
-    fn group(&self, router: RouterId) -> u32 {
-        self.routers_per_group.quotient(router.0)
-    }
-
-    fn routers_per_group(&self) -> u32 {
-        self.routers_per_group.get()
-    }
-
-    fn host_routers_per_group(&self) -> u32 {
+    fn first_global_router(&self) -> u32 {
         self.leaves.get()
     }
 
     #[inline]
-    fn links_between(&self, from: u32, to: u32) -> u32 {
-        self.global.links_between(from, to)
+    fn first_global_port(&self) -> u16 {
+        self.leaves.get() as u16
     }
 
     #[inline]
-    fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port) {
-        let (spine, k) = self.global.gateway(from, to, index);
-        self.global_port(from, spine, k)
-    }
-
-    #[inline]
-    fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
-        if self.global.is_single() {
-            return 0;
+    fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
+        if self.is_leaf(from.router) && self.is_leaf(to.router) {
+            let links = self.global.links_between(from.group, to.group);
+            return (crate::pick(draw, links).0, 2);
         }
-        self.nearest(self.place(from), self.place(to), draw).0
+        self.global.nearest_by(from.group, to.group, draw, |here, there| {
+            self.to_spine(from.router, here) + self.to_spine(to.router, there)
+        })
     }
 
-    fn local_diameter(&self) -> u32 {
+    fn routers_with_hosts(&self) -> u32 {
+        self.leaves.get()
+    }
+
+    fn group_diameter(&self) -> u32 {
         if self.routers_per_group.get() > 2 { 2 } else { 1 }
     }
 
-    /// Over each spine or, between spines, over each leaf; several numbers stand for one path, so that all
-    /// are drawn equally often.
+    /// A path leads over each spine or, between spines, over each leaf. Several path numbers stand for one path, so
+    /// that all paths are drawn equally often.
     #[inline]
-    fn local_paths(&self) -> u16 {
+    fn group_paths(&self) -> u16 {
         self.local_paths
     }
 
     #[inline]
-    fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
-        let (from, to) = (self.place(from).router, self.place(to).router);
+    fn group_port(&self, from: RouterId, to: RouterId, path: u16) -> Port {
+        let (from, to) = (self.member(from).router, self.member(to).router);
         let leaves = self.leaves.get();
         let spine = to.checked_sub(leaves);
         if self.is_leaf(from) {

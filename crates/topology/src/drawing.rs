@@ -1,9 +1,9 @@
-//! Where routers and hosts are in a picture of the network, each kind drawn by its own structure: groups in a
-//! ring, grids as grids with higher dimensions unfolded, trees by levels, planes side by side, other graphs so
-//! that what is close in the network is close in the picture.
+//! Positions of routers and hosts in a picture of the network. Each kind of network is drawn by its structure: groups
+//! in a ring, grids as grids with unfolded higher dimensions, trees by levels, planes side by side, other graphs by
+//! distance.
 //!
-//! Positions are for people. They are floats and never decide anything; nothing but pictures may depend on them.
-//! Every drawing takes time in proportion to the number of routers, that of a graph from a file to its cables.
+//! Positions are floats for people. No simulated result depends on them. A drawing takes time in proportion to the
+//! number of routers; that of a graph from a file, to the number of cables.
 //!
 //! Source of the drawing of graphs: U. Brandes, C. Pich, "Eigensolver methods for progressive multidimensional
 //! scaling of large data", GD 2006 (PivotMDS), then T. Fruchterman, E. Reingold, "Graph drawing by force-directed
@@ -20,14 +20,14 @@ pub enum Layout<'a> {
     Ring {
         /// The groups.
         groups: &'a dyn Groups,
-        /// Routers in each row of a group, the outermost row first; empty: a group is a small ring.
+        /// Routers in each row of a group, the outermost row first. An empty list draws a group as a small ring.
         rows: Vec<u32>,
     },
     /// Levels one above the other.
     Levels(&'a dyn Tree),
-    /// A grid of these sizes, of which routers are numbered along the first dimension first.
+    /// A grid of these sizes. Router numbers run along the first dimension first.
     Grid(Vec<u32>),
-    /// Blocks beside each other, made of columns; routers are numbered along the columns.
+    /// Blocks side by side, made of columns. Router numbers run along the columns.
     Columns {
         /// Number of blocks.
         blocks: u32,
@@ -36,13 +36,13 @@ pub enum Layout<'a> {
         /// Routers of a column.
         rows: u32,
     },
-    /// One ring.
+    /// All routers on one ring.
     Circle,
-    /// By distances alone.
+    /// Positions from distances only.
     Distances,
 }
 
-/// The layout of a topology that says nothing else about itself.
+/// The default layout of a shape.
 pub(crate) fn of_shape(shape: Shape<'_>) -> Layout<'_> {
     match shape {
         Shape::Groups(groups) => {
@@ -67,10 +67,10 @@ pub(crate) fn of_shape(shape: Shape<'_>) -> Layout<'_> {
     }
 }
 
-/// Where a router is drawn.
+/// The position of a router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// The group that it belongs to, if the network has groups; of several planes, each has groups of its own.
+    /// The group of the router, if the network has groups. Each plane has groups of its own.
     pub group: Option<u32>,
     /// From left to right, 0 to 1.
     pub x: f32,
@@ -78,18 +78,18 @@ pub struct Spot {
     pub y: f32,
 }
 
-/// A picture of a network.
+/// Positions of all routers, in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// All routers.
+    /// By router.
     pub routers: Vec<Spot>,
-    /// Room around a router.
+    /// Radius of the free space around a router.
     room: f32,
-    /// Hosts in a row below their routers instead of around them.
+    /// Whether hosts are drawn in a row below their routers instead of around them.
     hosts_below: bool,
 }
 
-/// A drawing that may still be anywhere and of any size.
+/// A drawing before it is scaled and moved into the unit square.
 struct Sketch {
     spots: Vec<(Option<u32>, f64, f64)>,
     room: f64,
@@ -106,14 +106,14 @@ impl Drawing {
         beside(&one, planes.count()).fitted()
     }
 
-    /// Where the `index`-th of the `hosts` hosts of a router is drawn.
+    /// Position of the `index`-th of the `hosts` hosts of a router.
     pub fn host(&self, router: RouterId, index: u32, hosts: u32) -> (f32, f32) {
         let Spot { x, y, .. } = self.routers[router.0 as usize];
         let share = (f64::from(index) + 0.5) / f64::from(hosts.max(1));
         let (dx, dy) = if self.hosts_below {
             ((share - 0.5) * 0.9, 0.6)
         } else {
-            // A little aside of the directions in which grids have their links.
+            // The angle avoids the directions of the links of grids.
             let angle = TAU * (share + 0.07);
             (0.38 * angle.sin(), -0.38 * angle.cos())
         };
@@ -148,7 +148,7 @@ impl Sketch {
         bounds
     }
 
-    /// Into the unit square, with room around for hosts, proportions kept.
+    /// Scales and moves the drawing into the unit square, with space for hosts. Keeps proportions.
     fn fitted(self) -> Drawing {
         let [left, right, top, bottom] = self.bounds();
         let side = (right - left).max(bottom - top) + 2.0 * self.room;
@@ -182,7 +182,7 @@ fn sketch(topology: &dyn Topology) -> Sketch {
     }
 }
 
-/// Copies of a drawing, their routers numbered as those of [`crate::Planes`].
+/// Copies of a drawing, with routers numbered as in [`crate::Planes`].
 fn beside(one: &Sketch, planes: u32) -> Sketch {
     let [left, right, top, bottom] = one.bounds();
     let (width, height) = (right - left + 3.0 * one.room, bottom - top + 3.0 * one.room);
@@ -223,14 +223,14 @@ fn circle(routers: u32) -> Sketch {
 /// Groups on a ring of radius 1, the first one at the top, the others clockwise.
 fn ring(routers: u32, groups: &dyn Groups, rows: &[u32]) -> Sketch {
     let (count, each) = (f64::from(groups.groups()), groups.routers_per_group());
-    // Half of the room of a group on the ring.
+    // Half of the space of a group on the ring.
     let half = if count > 1.0 {
         (0.8 * (TAU / 2.0 / count).sin()).min(0.45)
     } else {
         0.45
     };
     let widest = rows.iter().copied().max().unwrap_or(0);
-    // Leaves and spines need room for the cables between them; rows of a grid are as far apart as its columns.
+    // Leaves and spines are far apart, since cables are between them. Rows of a grid are as far apart as its columns.
     let (along, between) = match rows.len() {
         0 => (0.0, 0.0),
         2 => (2.0 * half / f64::from(widest), half),
@@ -248,7 +248,7 @@ fn ring(routers: u32, groups: &dyn Groups, rows: &[u32]) -> Sketch {
     for router in 0..routers {
         let group = groups.group(RouterId(router));
         let angle = TAU * f64::from(group) / count;
-        // Outwards, and clockwise along the ring, from the middle of the group.
+        // Unit vectors outwards and clockwise along the ring, at the middle of the group.
         let (out, on) = in_group(router % each, each, rows, half, along, between);
         let radius = if count > 1.0 { 1.0 + out } else { out };
         let x = radius * angle.sin() + on * angle.cos();
@@ -272,7 +272,7 @@ fn in_group(router: u32, each: u32, rows: &[u32], half: f64, along: f64, between
         row += 1;
     }
     let out = (f64::from(rows.len() as u32 - 1) / 2.0 - row as f64) * between;
-    // A row of spines is as wide as that of the leaves.
+    // A row of spines is as wide as the row of the leaves.
     let widest = rows.iter().copied().max().unwrap_or(1);
     let step = along * f64::from(widest) / f64::from(rows[row].max(1));
     (out, (f64::from(place) - f64::from(rows[row] - 1) / 2.0) * step)
@@ -299,8 +299,8 @@ fn levels(routers: u32, tree: &dyn Tree) -> Sketch {
     drawing
 }
 
-/// The first two dimensions to the right and downwards; copies along each further one in rows that make the
-/// whole about square.
+/// The first two dimensions run to the right and downwards. Copies along each further dimension form rows, so that
+/// the whole is about square.
 fn grid(routers: u32, sizes: &[u32]) -> Sketch {
     struct Dimension {
         size: u32,
@@ -317,7 +317,7 @@ fn grid(routers: u32, sizes: &[u32]) -> Sketch {
             1 => 1,
             _ => {
                 let square = (f64::from(*size) * (height + gap) / (width + gap)).sqrt();
-                // A last row that is not full leaves a hole: rather a number that divides.
+                // An incomplete last row leaves a gap, so a divisor is preferred.
                 let near = (square.round() as u32).clamp(1, *size);
                 let divides = |n: &u32| size.is_multiple_of(*n);
                 (near..=(2 * near).min(*size)).find(divides).unwrap_or(near)
@@ -365,19 +365,19 @@ fn columns_of(blocks: u32, columns: u32, rows: u32) -> Sketch {
 
 /// Routers from which distances are measured.
 const PIVOTS: usize = 24;
-/// Pairs of routers that may be looked at to improve a drawing: a tenth of a second or so.
+/// Number of pairs of routers that the improvement visits at most: about a tenth of a second.
 const WORK: u64 = 20_000_000;
-/// Steps of improvement at most.
+/// Number of improvement steps at most.
 const STEPS: u64 = 120;
 
 fn by_distances(topology: &dyn Topology) -> Sketch {
     let routers = topology.routers() as usize;
     let neighbours: Vec<Vec<u32>> = (0..topology.routers()).map(|r| neighbours(topology, r)).collect();
     let mut places = pivot_scaling(&neighbours);
-    // One unit is the room of a router, if they fill a square.
+    // One unit is the space of a router if routers fill a square.
     let side = (routers as f64).sqrt();
     scale_to(&mut places, side);
-    // Routers with the same distances fall onto each other: a little apart, each in another direction.
+    // Routers with equal distances would coincide, so each is moved slightly in another direction.
     for (index, place) in places.iter_mut().enumerate() {
         let angle = index as f64 * 2.399_963_229_728_653;
         place.0 += 0.3 * angle.sin();
@@ -420,7 +420,7 @@ fn scale_to(places: &mut [(f64, f64)], side: f64) {
     }
 }
 
-/// Links from one router to all; routers that cannot be reached are one farther than the farthest.
+/// Distances from one router to all. Unreachable routers are one farther than the farthest reachable one.
 fn distances(neighbours: &[Vec<u32>], from: usize) -> Vec<f64> {
     let mut steps = vec![u32::MAX; neighbours.len()];
     let mut open = VecDeque::from([from]);
@@ -454,7 +454,7 @@ fn pivot_scaling(neighbours: &[Vec<u32>]) -> Vec<(f64, f64)> {
         pivot = (0..routers).fold(0, |best, r| if nearest[r] > nearest[best] { r } else { best });
         columns.push(column.into_iter().map(|d| d * d).collect::<Vec<f64>>());
     }
-    // Centred both ways.
+    // The matrix is centred by rows and columns.
     let row_mean: Vec<f64> = (0..routers)
         .map(|r| columns.iter().map(|c| c[r]).sum::<f64>() / pivots as f64)
         .collect();
@@ -478,10 +478,10 @@ fn pivot_scaling(neighbours: &[Vec<u32>]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The eigenvector of the greatest eigenvalue, among those at right angles to `other`, by power iteration.
+/// The eigenvector of the greatest eigenvalue among those orthogonal to `other`, by power iteration.
 fn direction(matrix: &[Vec<f64>], other: Option<&[f64]>) -> Vec<f64> {
     let size = matrix.len();
-    // Nothing that any symmetry of the network would be at right angles to.
+    // The start vector is not orthogonal to an eigenvector by a symmetry of the network.
     let mut vector: Vec<f64> = (0..size).map(|i| 1.0 + (i as f64 * 0.618).fract()).collect();
     for _ in 0..100 {
         if let Some(other) = other {
@@ -501,7 +501,7 @@ fn direction(matrix: &[Vec<f64>], other: Option<&[f64]>) -> Vec<f64> {
     vector
 }
 
-/// Routers push each other away, cables pull them together; each step may move them less far.
+/// Routers repel each other and cables attract their ends. Each step limits the movement further.
 fn spring(places: &mut [(f64, f64)], neighbours: &[Vec<u32>], steps: u64) {
     let routers = places.len();
     for step in 0..steps {

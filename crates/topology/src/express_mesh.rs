@@ -60,10 +60,10 @@ struct ExpressMesh {
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
     size: Divisor,
-    /// Difference of the numbers of two routers that are neighbours in this dimension.
+    /// Difference of the router numbers of neighbours in this dimension.
     stride: Divisor,
     gap: Divisor,
-    /// Ports that lead upwards, and as many downwards.
+    /// Number of ports that lead upwards, which is also the number of ports downwards.
     reaches: u32,
     first_port: u32,
 }
@@ -73,7 +73,7 @@ struct Dimension {
 struct Way {
     dimension: usize,
     up: bool,
-    /// Steps of the gap beyond the neighbour.
+    /// Number of gaps beyond the neighbour.
     reach: u32,
 }
 
@@ -83,13 +83,13 @@ impl Dimension {
         self.size.remainder(self.stride.quotient(router.0))
     }
 
-    /// How far a link leads.
+    /// Length of a link in the line.
     #[inline]
     fn length(self, reach: u32) -> u32 {
         1 + reach * self.gap.get()
     }
 
-    /// The coordinate to which a way leads, if that is in the mesh.
+    /// The coordinate at the end of a step, if it is in the mesh.
     #[inline]
     fn next(self, here: u32, up: bool, reach: u32) -> Option<u32> {
         let length = self.length(reach);
@@ -105,7 +105,7 @@ impl Dimension {
         Port((self.first_port + reach + if up { 0 } else { self.reaches }) as u16)
     }
 
-    /// Fewest links between two coordinates.
+    /// The least number of links between two coordinates.
     #[inline]
     fn distance(self, from: u32, to: u32) -> u32 {
         let difference = from.abs_diff(to);
@@ -137,7 +137,7 @@ impl ExpressMesh {
             "hosts",
             &[routers, host_ports.count()],
         )?;
-        // A line of n has the differences 1 to n - 1.
+        // A line of n routers has the differences 1 to n - 1.
         let reaches = |size: u32, gap: u32| if size > 1 { (size - 2) / gap + 1 } else { 0 };
         let mut port_counts = vec![host_ports.count()];
         for (size, gap) in sizes.iter().zip(&gaps) {
@@ -168,11 +168,11 @@ impl ExpressMesh {
         })
     }
 
-    /// What a port between routers is.
+    /// Decodes a port between routers.
     fn way(&self, port: Port) -> Way {
         let port = u32::from(port.0);
         let mut dimensions = self.dimensions.iter().enumerate();
-        // Dimensions without ports begin where the next one begins.
+        // A dimension without ports begins at the same port as the next one.
         let found = dimensions.find(|(_, d)| port < d.first_port + 2 * d.reaches);
         let (dimension, found) = found.expect("the port exists");
         let index = port - found.first_port;
@@ -217,12 +217,12 @@ impl ExpressMesh {
     }
 }
 
-/// The greatest distance in a line. Of differences that are equal modulo the gap, the greatest one has the
-/// least room outside: not enough to turn back there where r is at most t, what the greatest difference of all
-/// is modulo the gap, or where that is 0.
+/// The greatest distance in a line. Among differences that are equal modulo the gap, the greatest one has the least
+/// space outside. It is not enough to turn back there if r is at most t, the greatest of all differences modulo the
+/// gap, or if t is 0.
 fn width(dimension: Dimension) -> u32 {
     let (most, gap) = (dimension.size.get() - 1, dimension.gap.get());
-    // Where r and g - r + 2 are the same, or r and g - r + 4, turning back helps most.
+    // Turning back helps most where r equals g - r + 2 or g - r + 4.
     let (outside, inside) = (gap / 2 + 1, gap / 2 + 2);
     match dimension.gap.remainder(most) {
         _ if most <= gap => most,
@@ -318,7 +318,7 @@ impl Topology for ExpressMesh {
         let of_dimension = |dimension: &Dimension| {
             let size = dimension.size.get();
             let lines = u64::from(self.routers / size);
-            // A link of that length begins at all routers but the last ones, both ways.
+            // A link of that length begins at all routers except the last ones, in both directions.
             let lengths = (0..dimension.reaches).map(|reach| dimension.length(reach));
             2 * lines * lengths.map(|length| u64::from(size - length)).sum::<u64>()
         };
@@ -331,7 +331,7 @@ impl Graph for ExpressMesh {
         self.diameter
     }
 
-    /// Looks at all ports of the dimensions in which the routers differ.
+    /// Visits all ports of the dimensions in which the routers differ.
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
         let choices = self.first_ports(from, to).count() as u32;
         let (chosen, draw) = pick(draw, choices);
@@ -356,7 +356,7 @@ impl Graph for ExpressMesh {
 }
 
 impl Straight for ExpressMesh {
-    /// The longest link that does not lead too far, then steps of one.
+    /// Takes the longest link that does not overshoot, then steps of one.
     fn straight_port(&self, from: RouterId, to: RouterId) -> Port {
         let first = self.differences(from, to).next();
         let (dimension, here, there) = first.expect("the routers differ");
@@ -402,12 +402,12 @@ mod tests {
     #[test]
     fn turning_back_can_be_shorter() {
         let line = built("sizes = [12]\ngap = 5");
-        // 5 steps of 1, or 6 on and 1 back.
+        // The path has 5 steps of 1, or 6 forwards and 1 back.
         assert_eq!(line.distance(RouterId(3), RouterId(8)), 2);
-        // 11 on, 4 back, 21 on.
+        // The path goes 11 forwards, 4 back, 21 forwards.
         let ends = built("sizes = [29]\ngap = 10");
         assert_eq!(ends.distance(RouterId(0), RouterId(28)), 6);
-        // Of 6 routers in a line none is beyond.
+        // A line of 6 routers has no router beyond these.
         assert_eq!(
             built("sizes = [6]\ngap = 5").distance(RouterId(0), RouterId(5)),
             5

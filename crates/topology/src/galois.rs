@@ -9,15 +9,15 @@ use crate::Divisor;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// q.
+    /// The order of the field (q).
     order: u32,
-    /// p.
+    /// The characteristic (p).
     characteristic: Divisor,
-    /// k.
+    /// The degree (k).
     degree: u32,
     /// Powers of the primitive element from 0 to 2 (q - 1) - 1, so that two logarithms can be added.
     powers: Vec<u16>,
-    /// By element; that of 0 means nothing.
+    /// Logarithm by element. The entry of 0 is unused.
     logarithms: Vec<u16>,
 }
 
@@ -94,7 +94,7 @@ impl Field {
         sum
     }
 
-    /// q.
+    /// The order of the field (q).
     #[inline]
     pub(crate) fn order(&self) -> u32 {
         self.order
@@ -110,7 +110,7 @@ impl Field {
         let p = self.characteristic.get();
         match (p, self.degree) {
             (2, _) => a ^ b,
-            // Below p or, wrapped, far above it.
+            // The difference is below p or, wrapped, far above it.
             (_, 1) => (a + b).min((a + b).wrapping_sub(p)),
             _ => self.digits(a, b, |a, b| a + b),
         }

@@ -1,5 +1,5 @@
-//! The first ports of a router lead to its hosts, which are numbered router by router. What all topologies
-//! do with them is here, but for trees of which only the leaves have hosts.
+//! The first ports of a router, which lead to its hosts. Hosts are numbered router by router. All topologies use
+//! this, except trees, where only leaves have hosts.
 
 use config::{Error, Section};
 
@@ -26,7 +26,7 @@ impl HostPorts {
         positive(section, key, default).map(HostPorts::new)
     }
 
-    /// Hosts on every router: the number of the first port behind them.
+    /// Number of hosts of a router, which is the number of its first other port.
     #[inline]
     pub(crate) fn count(self) -> u32 {
         self.per_router.get()
@@ -38,14 +38,14 @@ impl HostPorts {
         u32::from(port.0) < self.count()
     }
 
-    /// The host at a port, if it is one of a host. Routers are counted without those that have none.
+    /// The host at a port, if the port leads to one. `router` counts routers with hosts only.
     #[inline]
     pub(crate) fn peer(self, router: u32, port: Port) -> Option<Peer> {
         self.has(port)
             .then(|| Peer::Host(HostId(router * self.count() + u32::from(port.0))))
     }
 
-    /// Router and port of a host. Routers are counted without those that have none.
+    /// Router and port of a host. Counts routers with hosts only.
     #[inline]
     pub(crate) fn attachment(self, host: HostId) -> (RouterId, Port) {
         let (router, port) = self.per_router.divide(host.0);

@@ -52,12 +52,12 @@ struct Dimension {
     size: Divisor,
     /// Difference of the numbers of two routers whose coordinates in this dimension differ by one.
     stride: Divisor,
-    /// Other coordinates, size - 1; 1 where there are none, to divide by.
+    /// Number of other coordinates, size - 1, but at least 1.
     others: Divisor,
-    /// Parallel links.
+    /// Number of parallel links.
     width: u32,
     first_port: u32,
-    /// Behind the last port.
+    /// The port behind the last one of this dimension.
     end_port: u32,
 }
 
@@ -215,7 +215,7 @@ impl Topology for AllToAll {
         u64::from(self.routers) * u64::from(u32::from(self.ports) - self.host_ports.count())
     }
 
-    /// The coordinates of each dimension can be permuted.
+    /// Permutations of the coordinates of a dimension map a HyperX onto itself.
     fn is_symmetric(&self) -> bool {
         true
     }
@@ -227,8 +227,8 @@ impl Graph for AllToAll {
         self.dimensions.iter().filter(wide).count() as u32
     }
 
-    /// Every order of the dimensions in which the routers differ is a shortest path, and so is every
-    /// choice of parallel links: one division for each dimension.
+    /// Every order of the differing dimensions and every choice of parallel links gives a shortest path. The draw
+    /// picks with one division per dimension.
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
         let distance = self.distance(from, to);
         let (chosen, draw) = pick(draw, distance);
@@ -295,7 +295,7 @@ mod tests {
     fn parallel_links_join_the_same_two_routers() {
         let text = "shape = [2, 3]\nwidth = [1, 2]\nhosts_per_router = 2";
         let network = AllToAll::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap();
-        // Two hosts, one link along dimension 0, twice two along dimension 1.
+        // Two hosts, one link along dimension 0 and two parallel links to each of two routers along dimension 1.
         assert_eq!(network.ports, 7);
         assert_eq!(
             network.peer(RouterId(3), Port(2)),

@@ -1,8 +1,8 @@
 //! Networks as graphs: routers, ports, hosts, and their coordinates. No time, no congestion.
 //!
-//! A topology is computed, not stored: every query is answered from a formula, so that a million hosts
-//! cost no table of hosts x hosts or routers x routers. Only a network from a file is stored, as what the file
-//! is: a list of cables. It is searched for ways, and what the last searches found is kept in bounded memory.
+//! A topology is computed, not stored. Formulas answer every query, so a million hosts need no table of host or
+//! router pairs. Only a network from a file is stored, as its list of cables. Searches find its shortest paths, with
+//! a bounded cache.
 //!
 //! One topology is one file and one line in [`REGISTRY`].
 
@@ -17,6 +17,7 @@ mod express_mesh;
 mod fat_tree;
 mod galois;
 mod graph;
+mod grouped;
 mod host_ports;
 mod hyperx;
 mod mesh;
@@ -40,12 +41,12 @@ pub use drawing::{Drawing, Layout, Spot};
 pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
 
-/// A switch.
+/// A router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouterId(pub u32);
 
-/// An end point of the network: one port of a host. Where hosts have one port each, its number is the host's;
-/// which ports belong to one host is nothing that a topology knows.
+/// An end point of the network: one port of a host. Where hosts have one port each, its number is the host's. A
+/// topology does not know which ports belong to one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct HostId(pub u32);
 
@@ -71,8 +72,8 @@ pub struct LinkClass(pub u8);
 /// Class of the links between hosts and routers in every topology.
 pub const HOST_LINK: LinkClass = LinkClass(0);
 
-/// What a topology looks like beyond being a graph; routing algorithms that need more than the graph
-/// ask for one of these.
+/// The structure of a topology beyond the graph. Routing algorithms that need more than the graph ask for one of
+/// these.
 pub enum Shape<'a> {
     /// Groups of routers with links between all groups.
     Groups(&'a dyn Groups),
@@ -80,16 +81,16 @@ pub enum Shape<'a> {
     Tree(&'a dyn Tree),
     /// A grid or torus.
     Cartesian(&'a dyn Cartesian),
-    /// Dimensions, all-to-all within each.
+    /// Dimensions with all-to-all links within each.
     HyperX(&'a dyn HyperX),
-    /// Nothing but a graph that finds its shortest paths.
+    /// A graph that finds its shortest paths, without further structure.
     Graph(&'a dyn Graph),
-    /// Disjoint copies of one network; routing is for one of them.
+    /// Disjoint copies of one network. Routing applies to one of them.
     Planes(&'a Planes),
 }
 
 impl<'a> Shape<'a> {
-    /// The topology as a graph that finds its shortest paths, if it can be asked for them.
+    /// The topology as a graph that finds its shortest paths, if it offers that.
     pub fn graph(&self) -> Option<&'a dyn Graph> {
         match *self {
             Shape::HyperX(hyperx) => Some(hyperx),
@@ -107,30 +108,28 @@ pub trait Topology: Send + Sync {
     fn routers(&self) -> u32;
     /// Number of ports of a router, wired or not.
     fn ports(&self, router: RouterId) -> u16;
-    /// Where the cable of a port leads. For every `Peer::Router(r, p)` the peer of `(r, p)` is the
-    /// port asked about.
+    /// The far end of a port's cable. For every `Peer::Router(r, p)` the peer of `(r, p)` is the queried port.
     fn peer(&self, router: RouterId, port: Port) -> Peer;
-    /// The router and port that an end point is plugged into.
+    /// The router and port to which an end point attaches.
     fn attachment(&self, host: HostId) -> (RouterId, Port);
     /// Router-to-router links on a shortest path; `u32::MAX` between two planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// Names of the kinds of links, for example `["host", "local", "global"]`; the first is `"host"`.
     fn link_classes(&self) -> &'static [&'static str];
-    /// The class of the link at a port; at an unwired one, any class that exists.
+    /// The class of the link at a port. An unwired port has any existing class.
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass;
-    /// The router's coordinates as people of the field write them, for example `group 3, router 1`.
+    /// The router's coordinates in the notation of the field, for example `group 3, router 1`.
     fn coordinates(&self, router: RouterId) -> String;
-    /// One line for people: `dragonfly of 33 groups of 8 routers with 4 hosts each`.
+    /// One line of description: `dragonfly of 33 groups of 8 routers with 4 hosts each`.
     fn describe(&self) -> String;
-    /// The same as a graph that finds its shortest paths, if it can be asked for them: [`Shape::graph`] for who
-    /// keeps it.
+    /// The topology as an owned graph that finds its shortest paths, if it offers that ([`Shape::graph`]).
     fn into_graph(self: Arc<Self>) -> Option<Arc<dyn Graph>> {
         None
     }
     /// The shape.
     fn shape(&self) -> Shape<'_>;
 
-    /// How people of the field draw it: by its shape, where nothing else is said.
+    /// The layout of its drawing; by default that of its shape.
     fn layout(&self) -> Layout<'_> {
         drawing::of_shape(self.shape())
     }
@@ -146,9 +145,9 @@ pub trait Topology: Send + Sync {
         links
     }
 
-    /// Whether all routers have as many hosts, and any link can be taken to any other of its class by a
-    /// permutation of the routers that keeps links and their classes. Where it says so, loads of links under
-    /// traffic that treats all hosts alike need be computed for one destination only.
+    /// Whether all routers have the same number of hosts, and permutations of the routers that keep links and classes
+    /// can map any link to any other of its class. Then link loads under traffic that treats all hosts alike follow
+    /// from one destination.
     fn is_symmetric(&self) -> bool {
         false
     }
@@ -156,7 +155,7 @@ pub trait Topology: Send + Sync {
 
 /// The group structure of a dragonfly.
 pub trait Groups {
-    /// The topology itself, for routing that is compiled for certain ones.
+    /// The concrete topology, for routing that is compiled for it.
     fn as_any(&self) -> &dyn Any;
     /// Number of groups.
     fn groups(&self) -> u32;
@@ -174,13 +173,13 @@ pub trait Groups {
     /// groups that lies on a path with one such link and as few local links as possible. `draw`, any
     /// number, picks one where there are several, evenly.
     fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32;
-    /// Local links on a shortest path between two routers of one group, at most.
+    /// The largest number of local links on a shortest path between two routers of one group.
     fn local_diameter(&self) -> u32;
-    /// How many shortest paths there are between two routers of one group, at most.
+    /// The largest number of shortest paths between two routers of one group.
     fn local_paths(&self) -> u16;
-    /// The port of `from` with which a shortest path to `to`, another router of the same group, begins.
-    /// `path`, below [`Groups::local_paths`], picks one of several, the same at every router of the path.
-    /// Local links of all these paths never wait for each other in a circle, if packets use one VC.
+    /// The port of `from` with which a shortest path to `to`, another router of the same group, begins. `path`, below
+    /// [`Groups::local_paths`], picks one of several, the same at every router of the path. Local links of these
+    /// paths have no cyclic dependency on one VC.
     fn local_port(&self, from: RouterId, to: RouterId, path: u16) -> Port;
 }
 
@@ -190,7 +189,7 @@ pub trait Tree {
     fn levels(&self) -> u32;
     /// The level of a router.
     fn level(&self, router: RouterId) -> u32;
-    /// The ports of a router that lead up; empty at the top.
+    /// The upward ports of a router; empty at the top.
     fn up_ports(&self, router: RouterId) -> std::ops::Range<u16>;
     /// The port that leads down towards `host`, if `host` is below this router.
     fn down_port(&self, router: RouterId, host: HostId) -> Option<Port>;
@@ -213,11 +212,11 @@ pub trait Cartesian {
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32, u32)>;
 }
 
-/// All shortest paths of a topology, found without looking at every port.
+/// All shortest paths of a topology, found without visiting every port.
 pub trait Graph: Topology {
-    /// Where a packet for a host goes next: [`Topology::attachment`] and [`Graph::shortest_path`] in one, as
-    /// routers ask for both with every packet. What is left of the draw may say more here, as nobody but the next
-    /// router's call reads it: `begun` tells whether `draw` is that.
+    /// The next hop of a packet for a host: [`Topology::attachment`] and [`Graph::shortest_path`] in one call, since
+    /// routers need both for every packet. `begun` tells whether `draw` is the remainder that a previous router's
+    /// call returned; only such calls read it, so it may encode more.
     fn onward(&self, at: RouterId, host: HostId, draw: u32, begun: bool) -> Onward {
         let _ = begun;
         let (target, port) = self.attachment(host);
@@ -229,9 +228,9 @@ pub trait Graph: Topology {
     }
     /// Greatest distance between two routers.
     fn diameter(&self) -> u32;
-    /// The port with which a shortest path from one router to another (different) one begins. `draw`, any
-    /// number, picks one of several evenly. The second number is what is left of `draw` for the next
-    /// router to pick with: 0 if no router behind has anything left to pick.
+    /// The port with which a shortest path from one router to another (different) one begins. `draw`, any number,
+    /// picks one of several evenly. The second number is the remainder of `draw` for the next router, or 0 if no
+    /// later router has a choice.
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32);
     /// All ports with which a shortest path from one router to another (different) one begins, in their
     /// order.
@@ -245,41 +244,41 @@ pub trait Graph: Topology {
             }
         }
     }
-    /// The ports of [`Graph::shortest_ports`] with the share of all draws for which
-    /// [`Graph::shortest_path`] chooses each: all the same where nothing else is said.
+    /// The ports of [`Graph::shortest_ports`] with the fraction of draws for which [`Graph::shortest_path`] picks
+    /// each. By default the fractions are equal.
     fn shortest_shares(&self, from: RouterId, to: RouterId, each: &mut dyn FnMut(Port, f64)) {
         let mut ports = 0;
         self.shortest_ports(from, to, &mut |_| ports += 1);
         let share = 1.0 / f64::from(ports);
         self.shortest_ports(from, to, &mut |port| each(port, share));
     }
-    /// How many routers with consecutive numbers, beginning with a multiple of it, have more links to each
-    /// other than to the rest: what to keep together when the network is divided.
+    /// Number of consecutively numbered routers, from a multiple of it on, that have more links to each other than to
+    /// the rest. Partitions keep them together.
     fn neighbourhood(&self) -> u32;
-    /// Ways that need one VC only, if the network has them.
+    /// Paths that need one VC only, if the network has them.
     fn straight(&self) -> Option<&dyn Straight> {
         None
     }
 }
 
-/// Where [`Graph::onward`] leads.
+/// The result of [`Graph::onward`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
-    /// To the host, which is at this port.
+    /// The host is at this port.
     Host(Port),
-    /// To a router at this port, and with it what is left of the draw.
+    /// A router is at this port; the second number is the remainder of the draw.
     Router(Port, u32),
 }
 
-/// Ways that go through dimension after dimension without turning back in any. They can be longer than the
-/// shortest ones, but their links never wait for each other in a circle, if packets use one VC.
+/// Paths through dimension after dimension without turning back. They can be longer than shortest paths, but their
+/// links have no cyclic dependency on one VC.
 pub trait Straight {
-    /// The port with which the way from one router to another (different) one begins. Every router behind
-    /// it continues the same way.
+    /// The port with which the path from one router to another (different) one begins. Every later router continues
+    /// the same path.
     fn straight_port(&self, from: RouterId, to: RouterId) -> Port;
 }
 
-/// The coordinates of a network whose every dimension is all-to-all.
+/// The coordinates of a network with all-to-all links in every dimension.
 pub trait HyperX: Graph {
     /// Number of dimensions.
     fn dimensions(&self) -> usize;
@@ -291,12 +290,12 @@ pub trait HyperX: Graph {
     fn first_difference(&self, from: RouterId, to: RouterId) -> Option<(usize, u32)>;
     /// Number of parallel links between two routers that differ in one dimension only.
     fn width(&self, dimension: usize) -> u32;
-    /// The port of `from` that leads to `coordinate`, another one than its own, in one dimension over the
-    /// `cable`-th of the parallel links.
+    /// The port of `from` that leads to another `coordinate` of one dimension over the `cable`-th of the parallel
+    /// links.
     fn link_port(&self, from: RouterId, dimension: usize, coordinate: u32, cable: u32) -> Port;
 }
 
-/// Scales `draw` to an index below `choices`; what is left over is a number to draw with again.
+/// Scales `draw` to an index below `choices`. The second number is the remainder, for another draw.
 pub fn pick(draw: u32, choices: u32) -> (u32, u32) {
     let scaled = u64::from(draw) * u64::from(choices);
     ((scaled >> 32) as u32, scaled as u32)

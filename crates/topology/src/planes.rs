@@ -1,9 +1,9 @@
-//! Planes: disjoint copies of one network, side by side. Hosts with a port in each of them join them; the
-//! planes themselves know nothing of that.
+//! Planes: disjoint copies of one network, side by side. Hosts with a port in each plane connect them; the planes do
+//! not know these hosts.
 //!
-//! What stands at one place in all planes has consecutive numbers: router `r` of plane `k` is router
-//! `r * planes + k`, and likewise end points. Such routers have hosts in common, so numbers that are close
-//! mean neighbours here, too, and a network that is cut between two numbers is cut at one place in all planes.
+//! Corresponding parts of all planes have consecutive numbers: router `r` of plane `k` is router `r * planes + k`,
+//! and likewise for end points. Such routers share hosts. So close numbers mean neighbours, and a cut between two
+//! numbers cuts all planes at the same position.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// So many copies.
+    /// Builds this many copies.
     ///
     /// # Errors
-    /// None at all, or more routers or end points than can be numbered.
+    /// No copy, or more routers or end points than 32 bits can number.
     pub fn new(plane: Arc<dyn Topology>, count: u32) -> Result<Planes, String> {
         if count == 0 {
             return Err("0 is not possible; expected at least 1".into());
@@ -38,23 +38,23 @@ impl Planes {
         })
     }
 
-    /// How many.
+    /// Number of planes.
     pub fn count(&self) -> u32 {
         self.count.get()
     }
 
-    /// Each of them.
+    /// The network of one plane.
     pub fn plane(&self) -> &dyn Topology {
         &*self.plane
     }
 
-    /// A router's number in its plane, and the plane.
+    /// A router's number in its plane, and its plane.
     fn router(&self, router: RouterId) -> (RouterId, u32) {
         let (router, plane) = self.count.divide(router.0);
         (RouterId(router), plane)
     }
 
-    /// The number among those of all planes.
+    /// A router's number among those of all planes.
     fn number(&self, in_plane: u32, plane: u32) -> u32 {
         in_plane * self.count() + plane
     }

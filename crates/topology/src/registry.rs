@@ -47,3 +47,12 @@ pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
         .ok_or_else(|| section.unknown_name("kind", &name, REGISTRY.iter().map(|k| k.name)))?;
     (kind.build)(section)
 }
+
+/// Calls a macro with the type of every topology of groups. Routing is compiled for each of them, since a query
+/// through [`Groups`](crate::Groups) costs more than a routing decision.
+#[macro_export]
+macro_rules! for_topologies_of_groups {
+    ($apply:ident) => {
+        $apply!($crate::Dragonfly, $crate::Dragonfly2d, $crate::DragonflyPlus)
+    };
+}

@@ -1,19 +1,19 @@
-//! Distances that no formula gives, found from both ends at once: without a table, and without walking
-//! further than half of the way from either.
+//! Distances without a formula, by a search from both ends. It needs no table and visits at most half of the path
+//! from either end.
 
 use std::collections::BTreeSet;
 
 use crate::{Peer, Port, RouterId, Topology};
 
-/// The distance of two different routers between which there is a path of `known` links, and none of fewer
-/// than `least`.
+/// The distance of two different routers that are connected by a path of `known` links and by no path of fewer than
+/// `least`.
 pub(crate) fn distance(topology: &dyn Topology, from: RouterId, to: RouterId, least: u32, known: u32) -> u32 {
     if known <= least {
         return known;
     }
-    let (mut near, mut far) = (Ball::around(from), Ball::around(to));
+    let (mut near, mut far) = (Neighbourhood::around(from), Neighbourhood::around(to));
     for length in 1..known {
-        // Growing the smaller one is cheaper.
+        // Expanding the smaller set is cheaper.
         let (smaller, larger) = match near.rim.len() <= far.rim.len() {
             true => (&mut near, &far),
             false => (&mut far, &near),
@@ -26,16 +26,16 @@ pub(crate) fn distance(topology: &dyn Topology, from: RouterId, to: RouterId, le
     known
 }
 
-/// The routers within some distance of one.
-struct Ball {
+/// The routers within a distance of one router.
+struct Neighbourhood {
     seen: BTreeSet<RouterId>,
-    /// Those at exactly that distance.
+    /// The routers at exactly that distance.
     rim: Vec<RouterId>,
 }
 
-impl Ball {
-    fn around(router: RouterId) -> Ball {
-        Ball {
+impl Neighbourhood {
+    fn around(router: RouterId) -> Neighbourhood {
+        Neighbourhood {
             seen: BTreeSet::from([router]),
             rim: vec![router],
         }

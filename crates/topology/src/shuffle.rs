@@ -1,13 +1,12 @@
-//! Permutations that look random and are computed in both directions, so that none is stored.
+//! Permutations that look random and are computed in both directions. None is stored.
 //!
-//! Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002: numbers below a*b as
-//! pairs of Z_a and Z_b, mixed in turns as in a Feistel network, and repeated until the result is one of the
-//! numbers that are permuted (their "generalized Feistel" and "cycle-walking" ciphers). Nothing here has to
-//! be hard to guess; it only has to have no pattern.
+//! Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 ("generalized Feistel" and
+//! "cycle-walking" ciphers): numbers below a*b are pairs of Z_a and Z_b, mixed in rounds as in a Feistel network,
+//! until the result is one of the permuted numbers. The permutation has no pattern; it is not secret.
 
 use crate::Divisor;
 
-/// Turns of mixing, each of which changes both halves.
+/// Number of mixing rounds, each of which changes both halves.
 const TURNS: u32 = 3;
 
 /// For every key, a permutation of the numbers below a limit.
@@ -17,7 +16,7 @@ pub(crate) struct Shuffle {
     limit: u32,
     /// About the square root of the limit.
     low: u32,
-    /// The rest: low * high is at least the limit, and exceeds it by less than `low`.
+    /// The other factor: low * high is at least the limit, and exceeds it by less than `low`.
     high: Divisor,
 }
 
@@ -32,7 +31,7 @@ impl Shuffle {
         }
     }
 
-    /// Where a number below the limit is put.
+    /// The image of a number below the limit.
     pub(crate) fn forward(&self, key: u32, mut number: u32) -> u32 {
         loop {
             let (mut low, mut high) = self.high.divide(number);
@@ -51,7 +50,7 @@ impl Shuffle {
         }
     }
 
-    /// Which number is put there.
+    /// The inverse image.
     pub(crate) fn backward(&self, key: u32, mut number: u32) -> u32 {
         loop {
             let (mut low, mut high) = self.high.divide(number);
@@ -67,7 +66,7 @@ impl Shuffle {
         }
     }
 
-    /// A number below `bound` that depends on everything (the finaliser of SplitMix64, scaled).
+    /// A number below `bound` that depends on all inputs (the finaliser of SplitMix64, scaled).
     fn mix(&self, key: u32, turn: u32, half: u32, bound: u32) -> u32 {
         let mut bits = self.seed ^ (u64::from(key) << 32 | u64::from(half));
         bits = bits.wrapping_add(u64::from(turn + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));

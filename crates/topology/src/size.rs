@@ -1,4 +1,4 @@
-//! Sizes as they are read, and whether they fit their ids: 32 bits for hosts and routers, 16 for ports.
+//! Sizes as read from an experiment, and checks that they fit their ids: 32 bits for hosts and routers, 16 for ports.
 
 use config::{Error, OneOrEach, Section};
 
@@ -22,10 +22,11 @@ pub(crate) fn nonzero(section: &Section, key: &str, value: u32) -> Result<u32, E
     }
 }
 
-/// Of a torus or mesh.
+/// The largest number of dimensions of a torus or mesh.
 pub(crate) const MOST_DIMENSIONS: usize = 12;
 
-/// Of others: one bit of routing state for each dimension has to fit into a byte.
+/// The largest number of dimensions of other topologies: one bit of routing state per dimension has to fit into a
+/// byte.
 pub(crate) const FEW_DIMENSIONS: usize = 8;
 
 /// Reads the size of each dimension.
@@ -81,7 +82,7 @@ fn spread(section: &Section, key: &str, dimensions: usize, numbers: OneOrEach) -
     Ok(numbers)
 }
 
-/// The product as a number of hosts or routers (`what`); `key` is blamed if it does not fit 32 bits.
+/// The product as a number of hosts or routers (`what`). An error names `key` if the product does not fit 32 bits.
 pub(crate) fn count(section: &Section, key: &str, what: &str, factors: &[u32]) -> Result<u32, Error> {
     let product = factors
         .iter()
@@ -100,7 +101,7 @@ pub(crate) fn count(section: &Section, key: &str, what: &str, factors: &[u32]) -
     })
 }
 
-/// The sum as a number of ports of one router; `key` is blamed if it does not fit 16 bits.
+/// The sum as a number of ports of one router. An error names `key` if the sum does not fit 16 bits.
 pub(crate) fn ports(section: &Section, key: &str, summands: &[u32]) -> Result<u16, Error> {
     let sum: u64 = summands.iter().map(|s| u64::from(*s)).sum();
     u16::try_from(sum).map_err(|_| {

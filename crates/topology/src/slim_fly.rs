@@ -58,14 +58,14 @@ const GLOBAL_LINK: LinkClass = LinkClass(2);
 #[derive(Debug)]
 struct SlimFly {
     field: Field,
-    /// q.
+    /// The order of the field (q).
     q: Divisor,
-    /// X and X'.
+    /// The generator sets X and X'.
     generators: [Generators; 2],
     host_ports: HostPorts,
     hosts: u32,
     routers: u32,
-    /// Behind hosts and generators.
+    /// The first port behind hosts and generators.
     first_global_port: u32,
     ports: u16,
 }
@@ -131,7 +131,7 @@ fn exponents(q: u32) -> Vec<u32> {
     }
 }
 
-/// Links of a router to others.
+/// Number of links of a router to other routers.
 fn degree(q: u32) -> u32 {
     q + match q % 4 {
         3 => q / 2 + 1,
@@ -139,7 +139,7 @@ fn degree(q: u32) -> u32 {
     }
 }
 
-/// Says which numbers there are instead: all powers of primes but 2 have one of the three forms.
+/// Names the possible numbers: all prime powers except 2 have one of the three forms.
 fn refuse(section: &Section, q: u32) -> Error {
     let buildable = |q: &u32| *q > 2 && prime_power(*q).is_some();
     let below = (0..q).rev().find(buildable);
@@ -235,7 +235,7 @@ impl SlimFly {
         Port((self.first_global_port + a) as u16)
     }
 
-    /// Within a column: one link, or two of which each generator can be the first that leaves another one.
+    /// Within a column: one link, or two, where each generator can be the first.
     fn along_column(&self, from: Place, to: Place, draw: u32) -> Path {
         let difference = self.field.subtract(to.b, from.b);
         let generators = self.generators(from);
@@ -258,7 +258,7 @@ impl SlimFly {
         Path::Links(self.local_port(first), self.local_port(second))
     }
 
-    /// Between columns of one subgraph: over the only common neighbour, in the other one.
+    /// Between columns of one subgraph: over the only common neighbour in the other subgraph.
     fn across_and_back(&self, from: Place, to: Place) -> Path {
         let f = &self.field;
         let rise = f.divide(f.subtract(from.b, to.b), f.subtract(from.a, to.a));
@@ -270,10 +270,10 @@ impl SlimFly {
         Path::Links(self.global_port(over), self.global_port(to.a))
     }
 
-    /// To the other subgraph: straight, or with a step in the first or in the last column.
+    /// To the other subgraph: one link, or a step in the first or in the last column.
     fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Path {
         let f = &self.field;
-        // By which a straight link misses.
+        // The difference by which the direct link misses.
         let (product, difference) = (f.multiply(from.a, to.a), f.subtract(to.b, from.b));
         let step = match from.subgraph {
             0 => f.add(difference, product),
@@ -294,9 +294,8 @@ impl SlimFly {
         }
     }
 
-    /// A few products and sums; in a column, where the routers are not neighbours, the set of generators is
-    /// searched (q/2 of them) for the steps that lead half of the way. Of all destinations, one in 4q is
-    /// such.
+    /// Costs a few products and sums. In a column whose routers are not neighbours, it searches the set of generators
+    /// (q/2) for the first steps. One in 4q destinations is such.
     #[inline]
     fn path(&self, from: RouterId, to: RouterId, draw: u32) -> Path {
         let (from, to) = (self.place(from), self.place(to));
@@ -394,7 +393,7 @@ impl Topology for SlimFly {
         Shape::Graph(self)
     }
 
-    /// Its two subgraphs beside each other.
+    /// The two subgraphs are drawn side by side.
     fn layout(&self) -> Layout<'_> {
         let q = self.q.get();
         Layout::Columns {
@@ -415,11 +414,11 @@ impl Graph for SlimFly {
     }
 
     fn shortest_path(&self, from: RouterId, to: RouterId, draw: u32) -> (Port, u32) {
-        // Whatever the first link, there is one second.
+        // Each first link has exactly one second link.
         (self.path(from, to, draw).first(), 0)
     }
 
-    /// The first router finds the whole path, and leaves the second port, counted from 1: 0 at the last one.
+    /// The first router finds the whole path and returns the second port, counted from 1, or 0 at the last router.
     fn onward(&self, at: RouterId, host: HostId, draw: u32, begun: bool) -> Onward {
         if begun && draw > 0 {
             return Onward::Router(Port((draw - 1) as u16), 0);
@@ -474,7 +473,7 @@ mod tests {
         SlimFly::read(&Section::from_toml(&format!("q = {q}"), "x.toml").unwrap()).unwrap()
     }
 
-    /// What the first router leaves for the second leads where the second would go by itself.
+    /// The port that the first router returns is the one that the second router would pick.
     #[test]
     fn paths_found_at_the_first_router_are_shortest_ones() {
         for q in [4, 5, 7, 9] {
@@ -529,8 +528,8 @@ mod tests {
         }
     }
 
-    /// The example of Besta and Hoefler 2014: q = 5 has the primitive element 2, X = {1, 4}, X' = {2, 3}; the
-    /// graph is that of Hoffman and Singleton.
+    /// The example of Besta and Hoefler 2014: q = 5 has the primitive element 2, X = {1, 4}, X' = {2, 3}. The graph
+    /// is that of Hoffman and Singleton.
     #[test]
     fn q_5_is_the_hoffman_singleton_graph() {
         let network = built(5);

@@ -1,4 +1,4 @@
-//! Pending events of one worker, by window and by neighbourhood of LPs.
+//! Pending events of one worker, by window and by block of LPs.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,73 +8,73 @@ use crate::event::Head;
 use crate::prefetch::prefetch_end;
 use crate::{Event, Time};
 
-/// Windows ahead that have a bucket of their own, at least: most events are for the next few.
+/// Least number of future windows with a bucket of their own. Most events are for the next few windows.
 const NEAR: u64 = 4;
 
-/// Windows of an epoch: events further ahead wait together, in the order in which they come, until theirs is
-/// near. A busy model knows its events hundreds of windows ahead; spread at once over as many buckets as there are
-/// windows and blocks, nearly every one of them would cost two misses of all caches.
+/// Windows of an epoch. Events of a later epoch stay in one list, in order of arrival, until the epoch is near. A
+/// busy model has events hundreds of windows ahead. With a bucket for every window and block, nearly every one of
+/// them would cost two cache misses.
 const EPOCH: u64 = 2;
 
-/// Buckets of windows: those that are near, and those of the epoch that has become so last.
+/// Number of window buckets: the near windows, and those of the epoch that has become near last.
 const BUCKETS: usize = (NEAR + 2 * EPOCH) as usize;
 
-/// Epochs ahead; what lies further waits in a heap.
+/// Number of epochs in the ring. Later events wait in a heap.
 const EPOCHS: u64 = 512;
 
-/// Events of a chunk of an epoch.
+/// Number of events of a chunk of an epoch.
 const CHUNK: usize = 1024;
 
-/// Blocks of LPs at most; a power of two.
+/// Largest number of blocks of LPs; a power of two.
 const MAX_BLOCKS: u32 = 256;
 
-/// LPs of a block at least, as a power of two: with fewer, blocks would hold too few events.
+/// Least number of LPs of a block, as a power of two. Smaller blocks would hold too few events.
 const MIN_BLOCK_BITS: u32 = 7;
 
-/// A ring of buckets, one per window; a ring of epochs of several windows behind it; and a heap for the far
-/// future (a timing wheel of two levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of
-/// one window come out together, unsorted but for the block of LPs that they go to: a window of a large model does
-/// not fit the cache, a block of it does.
+/// A ring of buckets, one per window, a ring of epochs of several windows behind it, and a heap for later events (a
+/// timing wheel of two levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of one window
+/// are unsorted except for the block of their LP. A window of a large model does not fit the cache, but a block of it
+/// does.
 pub(crate) struct Calendar<P> {
     width: u64,
-    /// First LP.
+    /// The first LP.
     first: u32,
     /// LPs per block, as a power of two.
     block_bits: u32,
     blocks: usize,
-    /// Index of the window that the next `take` looks at first.
+    /// Index of the window that the next `take` visits first.
     window: u64,
-    /// Its begin.
+    /// Begin of that window.
     begin: u64,
     ring: Box<[Option<Window<P>>; BUCKETS]>,
-    /// Memory of windows that are done, for those to come: few windows hold events at any time, and
-    /// theirs stays in the cache.
+    /// Memory of completed windows, for reuse. Few windows hold events at any time, and their memory stays in the
+    /// cache.
     spare: Vec<Window<P>>,
-    /// Windows in the ring that hold events.
+    /// Number of windows in the ring that hold events.
     near: usize,
-    /// First window whose events wait with their epoch; the first of one.
+    /// First window whose events are still in an epoch; the first window of that epoch.
     spread: u64,
     epochs: Box<[Epoch<P>]>,
-    /// Epochs that hold events.
+    /// Number of epochs that hold events.
     waiting: usize,
-    /// Memory of epochs that have been spread.
+    /// Memory of spread epochs, for reuse.
     chunks: Vec<Vec<Event<P>>>,
     far: BinaryHeap<Far<P>>,
 }
 
-/// The events of one window.
+/// Events of one window.
 pub(crate) struct Window<P> {
     /// By block of LPs.
     pub(crate) blocks: Vec<Vec<Event<P>>>,
-    /// Blocks that are not empty, in the order in which they got their first event.
+    /// Non-empty blocks, in the order of their first event.
     pub(crate) active: Vec<u32>,
 }
 
-/// The events of some windows that are not near yet.
+/// Events of the windows of one epoch.
 struct Epoch<P> {
-    /// All full but for the last.
+    /// All chunks except the last are full.
     chunks: Vec<Vec<Event<P>>>,
-    /// Time of the first of them.
+    /// Time of the first event.
     earliest: Time,
 }
 
@@ -85,7 +85,7 @@ impl<P> Epoch<P> {
     };
 }
 
-/// An event in the heap; the earliest is the greatest.
+/// An event in the heap. The earliest is the greatest.
 struct Far<P>(Event<P>);
 
 impl<P> PartialEq for Far<P> {
@@ -106,7 +106,7 @@ impl<P> Ord for Far<P> {
 }
 
 impl<P: Copy> Calendar<P> {
-    /// An empty calendar of windows as long as `width`, for events of these LPs.
+    /// An empty calendar of windows of length `width`, for events of these LPs.
     pub(crate) fn new(width: Time, lps: &Range<u32>) -> Self {
         let count = lps.len() as u32;
         let block_bits = count
@@ -154,7 +154,7 @@ impl<P: Copy> Calendar<P> {
         }
     }
 
-    /// [`Calendar::push`] of an event that is there already.
+    /// [`Calendar::push`] of an existing event.
     pub(crate) fn add(&mut self, event: Event<P>) {
         let (head, payload) = event.into_parts();
         self.push(head, payload);
@@ -180,15 +180,15 @@ impl<P: Copy> Calendar<P> {
         }
     }
 
-    /// Gives all windows that have become near their events.
+    /// Moves the events of all epochs that have become near into their windows.
     fn spread(&mut self) {
         if self.waiting == 0 {
-            // Nothing is between: no need to go through it.
+            // No events lie in between, so the windows are skipped.
             self.spread = self
                 .spread
                 .max(self.window.saturating_add(NEAR) / EPOCH * EPOCH + EPOCH);
         }
-        // Nothing is before the window that is taken next.
+        // No events lie before the next window.
         self.spread = self.spread.max(self.window / EPOCH * EPOCH);
         while self.spread < self.window.saturating_add(NEAR) {
             let epoch = &mut self.epochs[(self.spread / EPOCH % EPOCHS) as usize];
@@ -217,8 +217,8 @@ impl<P: Copy> Calendar<P> {
         }
     }
 
-    /// Whole windows between the next to be taken and that of `time`. Most events are for the next two
-    /// or three, which are found without a division.
+    /// Number of whole windows between the next window and that of `time`. Most events are for the next two or three
+    /// windows, which need no division.
     #[inline(always)]
     fn windows_ahead(&self, time: Time) -> u64 {
         debug_assert!(time.0 >= self.begin);
@@ -244,11 +244,11 @@ impl<P: Copy> Calendar<P> {
             bucket.active.push(block);
         }
         events.push(head.event(payload));
-        // Others come in between, and push this line out of the nearest cache.
+        // Other accesses evict this line from the nearest cache.
         prefetch_end(events);
     }
 
-    /// A time not after the earliest event, and in the same window; [`Time::MAX`] if there is none.
+    /// A time in the window of the earliest event and not after that event; [`Time::MAX`] without events.
     pub(crate) fn next(&self) -> Time {
         if self.near > 0 {
             let ahead = (self.window..self.window + BUCKETS as u64)
@@ -265,8 +265,8 @@ impl<P: Copy> Calendar<P> {
         self.far.peek().map_or(Time::MAX, |far| far.0.time)
     }
 
-    /// Moves on to the window that holds `time`, which is not after the earliest event's, and takes its
-    /// events. To be given back with [`Calendar::recycle`].
+    /// Advances to the window that holds `time`, which is not after the earliest event, and takes its events. Return
+    /// it with [`Calendar::recycle`].
     pub(crate) fn take(&mut self, time: Time) -> Option<Window<P>> {
         self.window = time.0 / self.width;
         self.spread();
@@ -277,14 +277,14 @@ impl<P: Copy> Calendar<P> {
         window
     }
 
-    /// Takes back a window that is done; all its blocks are empty.
+    /// Takes back a completed window whose blocks are all empty.
     pub(crate) fn recycle(&mut self, mut window: Window<P>) {
         debug_assert!(window.blocks.iter().all(Vec::is_empty));
         window.active.clear();
         self.spare.push(window);
     }
 
-    /// All events that are left, in no particular order.
+    /// All remaining events, in no particular order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
         let near = self
             .ring
@@ -298,7 +298,7 @@ impl<P: Copy> Calendar<P> {
         near.chain(later).chain(self.far.iter().map(|far| far.0))
     }
 
-    /// All events that are left.
+    /// All remaining events.
     pub(crate) fn into_events(self) -> impl Iterator<Item = Event<P>> {
         let near = self
             .ring

@@ -1,47 +1,47 @@
-//! The turns of a block of LPs in one window: which LPs have events, and which events each has.
+//! The schedule of a block of LPs in one window: which LPs have events, and which events each has.
 
 use crate::prefetch::prefetch_begin;
 use crate::{Event, Time};
 
-/// Events of a block are asked for so many before they are looked at.
+/// Prefetch distance in events.
 const AHEAD: usize = 24;
 
-/// So many entries are sorted by counting; a power of two.
+/// Largest number of entries that are sorted by counting; a power of two.
 const FEW: usize = 16;
 
-/// LPs of a block that have events in a window, in their order, each with its events side by side (a counting
-/// sort by LP).
+/// LPs of a block that have events in a window, in LP order, each with its events side by side (a counting sort by
+/// LP).
 #[derive(Default)]
 pub(super) struct LpSchedule {
     lps: Vec<ScheduledLp>,
-    /// Events by LP, each as its time since the window's begin (upper half) and its place in the block (lower
-    /// half): what sorting moves about instead of events.
+    /// Events by LP. An entry holds the time since the window's begin (upper half) and the index in the block (lower
+    /// half). Sorting moves entries instead of events.
     entries: Vec<u64>,
 }
 
-/// An LP whose turn comes.
+/// An LP with its range of entries.
 #[derive(Clone, Copy)]
 pub(super) struct ScheduledLp {
-    /// The LP, counted from the first of its worker.
+    /// LP number relative to the first LP of the worker.
     pub(super) local: u32,
     begin: u32,
     end: u32,
 }
 
-/// What filling an agenda needs for a moment.
+/// Scratch memory for filling a schedule.
 pub(super) struct ScheduleSorter {
-    /// By LP of the block: its events, then the place of its next one in the agenda.
+    /// By LP of the block: number of events, then index of its next entry.
     places: Vec<u32>,
-    /// By event: its entry.
+    /// Entry of each event.
     entries: Vec<u64>,
-    /// By event: its LP, counted from the first of the block.
+    /// LP of each event, relative to the first of the block.
     inside: Vec<u32>,
-    /// Makes times within a window fit 32 bits.
+    /// Right shift that makes times within a window fit 32 bits.
     shift: u32,
 }
 
 impl ScheduleSorter {
-    /// For blocks of so many LPs, and windows as long as `width`.
+    /// Scratch memory for blocks of this many LPs and windows of length `width`.
     pub(super) fn new(block: usize, width: Time) -> ScheduleSorter {
         ScheduleSorter {
             places: vec![0; block],
@@ -53,8 +53,8 @@ impl ScheduleSorter {
 }
 
 impl LpSchedule {
-    /// The agenda of these events of a block, whose first LP is `first`, in the window that begins at `begin`.
-    /// Turns count LPs from `origin`, the first LP of the worker.
+    /// Fills the schedule with the events of a block in the window that begins at `begin`. `first` is the first LP of
+    /// the block, `origin` that of the worker.
     pub(super) fn fill<P>(
         &mut self,
         sorter: &mut ScheduleSorter,
@@ -102,32 +102,31 @@ impl LpSchedule {
         places.fill(0);
     }
 
-    /// No turns.
+    /// Removes all LPs.
     pub(super) fn clear(&mut self) {
         self.lps.clear();
     }
 
-    /// The turns, in the order of the LPs.
+    /// The scheduled LPs, in LP order.
     pub(super) fn lps(&self) -> &[ScheduledLp] {
         &self.lps
     }
 
-    /// Entries of the events of one turn, in no particular order.
+    /// Entries of one LP, in no particular order.
     #[inline]
-    pub(super) fn entries(&mut self, turn: ScheduledLp) -> &mut [u64] {
-        &mut self.entries[turn.begin as usize..turn.end as usize]
+    pub(super) fn entries(&mut self, lp: ScheduledLp) -> &mut [u64] {
+        &mut self.entries[lp.begin as usize..lp.end as usize]
     }
 
-    /// Places of the events of one turn, in no particular order.
+    /// Indices of the events of one LP, in no particular order.
     #[inline]
-    pub(super) fn events(&self, turn: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
-        let entries = &self.entries[turn.begin as usize..turn.end as usize];
+    pub(super) fn events(&self, lp: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
+        let entries = &self.entries[lp.begin as usize..lp.end as usize];
         entries.iter().map(|entry| *entry as u32)
     }
 }
 
-/// Brings the entries of one LP into the total order of their events. Times alone nearly always decide, so that
-/// whole keys are looked at for ties only.
+/// Sorts the entries of one LP into the total order. Times nearly always decide, so keys are compared for ties only.
 pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
     match entries.len() {
         1 => return,
@@ -148,8 +147,8 @@ pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
     }
 }
 
-/// Counts for each entry those below it. For a few that is more work than to insert one after the other, but has no
-/// branch that depends on them: half of those would be foretold wrongly.
+/// Counts for each entry the entries below it. For a few entries this takes more work than insertion sort, but it has
+/// no branch that depends on the data, half of which would be mispredicted.
 #[inline]
 fn sort_few(entries: &mut [u64]) {
     let mut sorted = [0; FEW];
@@ -189,17 +188,17 @@ mod tests {
                 let events: Vec<_> = block.iter().enumerate().map(event).collect();
                 schedule.fill(&mut sorter, (origin, first), begin, &events);
                 let mut seen = 0;
-                for turn in schedule.lps().to_vec() {
-                    let entries = schedule.entries(turn);
+                for lp in schedule.lps().to_vec() {
+                    let entries = schedule.entries(lp);
                     sort(entries, &events);
                     let of: Vec<_> = entries.iter().map(|e| events[*e as u32 as usize]).collect();
-                    prop_assert!(of.iter().all(|e| e.target.0 - origin == turn.local));
+                    prop_assert!(of.iter().all(|e| e.target.0 - origin == lp.local));
                     prop_assert!(of.is_sorted_by_key(|e| e.key()));
                     prop_assert!(!of.is_empty());
                     seen += of.len();
                 }
                 prop_assert_eq!(seen, events.len());
-                prop_assert!(schedule.lps().is_sorted_by_key(|turn| turn.local));
+                prop_assert!(schedule.lps().is_sorted_by_key(|lp| lp.local));
             }
         }
     }

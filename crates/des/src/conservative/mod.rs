@@ -1,9 +1,9 @@
 //! The conservative executor: windows of the model's lookahead (YAWNS), on threads and processes.
 //!
-//! Time is cut into windows as long as the lookahead. What one LP does in a window cannot reach another
-//! LP before the next, so inside a window each LP's events are carried out together, LP by LP, its state
-//! loaded once; threads meet only between windows. An LP sees its own events in the total order, which is
-//! all that its state can depend on; records are sorted into the total order before they are committed.
+//! Windows are as long as the lookahead. An event of one LP in a window cannot affect another LP before the next
+//! window. So the events of each LP in a window execute together, LP by LP, and load its state once. Threads
+//! synchronise only between windows. An LP sees its own events in the total order, on which alone its state depends.
+//! Records are sorted into the total order before they are committed.
 
 mod calendar;
 mod lp_schedule;

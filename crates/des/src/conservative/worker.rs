@@ -11,33 +11,34 @@ use crate::event::{Indexed, Key};
 use crate::event_signer::EventSigner;
 use crate::gather::Report;
 use crate::prefetch::{prefetch_begin, prefetch_front};
-use crate::run::{Anatomy, Clock, Observer, Run};
+use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::statistics::{Clock, EngineStatistics};
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{Context, Event, LpId, Model, Partition, Time};
 
-/// From so many LPs of a thread on, an LP's memory has left the caches by its next turn, so that it pays to
-/// look at each event twice.
+/// From this number of LPs per thread on, an LP's memory leaves the caches between two windows, so that a second
+/// prefetch of each event pays off.
 const MANY: usize = 4096;
 
-/// So many turns before its own an LP itself is asked for, what it points to, and (in models of many LPs only)
-/// what its events will touch.
+/// Prefetch distances in LPs: for an LP itself, for the memory it points to, and (in models of many LPs only) for the
+/// memory that its events will touch.
 const NEAR: [usize; 3] = [4, 2, 0];
 
-/// The same in models of many LPs.
+/// The same distances in models of many LPs.
 const FAR: [usize; 3] = [6, 4, 2];
 
-/// Cache lines of an LP that are asked for whatever happens to it; a model may ask for others when it knows more.
+/// Number of cache lines of an LP that are always prefetched. A model may prefetch others.
 const FRONT: usize = 4;
 
-/// The part of a worker that handlers reach through [`Context`].
+/// The part of a worker that handlers access through [`Context`].
 struct WorkerContext<'a, M: Model> {
     range: Range<u32>,
     partition: &'a Partition,
     signer: EventSigner,
     calendar: Calendar<M::Payload>,
-    /// Events that the LP at work sent itself within the current window.
+    /// Events that the current LP sent itself within the current window.
     soon: BinaryHeap<Indexed>,
     soon_events: Vec<Event<M::Payload>>,
     outboxes: Vec<Vec<Event<M::Payload>>>,
@@ -47,7 +48,7 @@ struct WorkerContext<'a, M: Model> {
     failure: Option<(Key, M::Error)>,
     stop: Time,
     remote: u64,
-    /// Earliest event in the outboxes.
+    /// Time of the earliest event in the outboxes.
     sent: Time,
     window_begin: Time,
     window_end: Time,
@@ -56,7 +57,7 @@ struct WorkerContext<'a, M: Model> {
 }
 
 impl<M: Model> WorkerContext<'_, M> {
-    /// An event of the window at work: only the LP itself can be reached so soon, before the end of the run.
+    /// An event in the current window. Before the end of the run, only the sending LP can receive one.
     #[inline(never)]
     fn send_soon(&mut self, event: Event<M::Payload>) {
         if event.target != self.signer.lp() {
@@ -69,7 +70,7 @@ impl<M: Model> WorkerContext<'_, M> {
         self.soon_events.push(event);
     }
 
-    /// An event of another worker's LP.
+    /// An event for another worker's LP.
     #[inline(never)]
     fn send_away(&mut self, event: Event<M::Payload>) {
         self.sent = self.sent.min(event.time);
@@ -125,11 +126,11 @@ impl<M: Model> Context<M> for WorkerContext<'_, M> {
     }
 }
 
-/// Events that turns will carry out.
+/// Events that are about to execute.
 struct UpcomingEvents<'a, P> {
-    /// Of the block at work.
+    /// Events of the current block.
     events: &'a [Event<P>],
-    /// Of the block after it.
+    /// Events of the next block.
     following: &'a [Event<P>],
 }
 
@@ -142,13 +143,13 @@ pub(super) struct Worker<'a, M: Model> {
     context: WorkerContext<'a, M>,
     slots: Vec<Slot<M::Lp>>,
     sorter: ScheduleSorter,
-    /// Turns of the block at work.
+    /// Schedule of the current block.
     schedule: LpSchedule,
-    /// Those of the block after it.
+    /// Schedule of the next block.
     following: LpSchedule,
-    /// Mail that has just come.
+    /// Received events.
     mail: Vec<Event<M::Payload>>,
-    /// Meetings so far.
+    /// Number of synchronisations so far.
     meetings: usize,
     processed: u64,
     last: Time,
@@ -201,7 +202,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// All windows, from the first event to the end of the run. The observer belongs to the leading thread.
+    /// Executes all windows, from the first event to the end of the run. The leading thread has the observer.
     pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
@@ -259,20 +260,20 @@ impl<'a, M: Model> Worker<'a, M> {
             interrupted,
             stop: self.context.stop,
             last: self.last,
-            anatomy: Anatomy {
+            statistics: EngineStatistics {
                 processed: self.processed,
                 committed: self.processed,
                 remote: self.context.remote,
                 windows,
                 threads: vec![clock.seconds],
-                ..Anatomy::default()
+                ..EngineStatistics::default()
             },
         }
     }
 
-    /// LPs and first events: those of the model's start, or of the snapshot.
+    /// Creates the LPs and the first events, from the model's start or from the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        self.slots = Slot::create(self.run, self.context.range.clone())?;
+        self.slots = self.run.slots(self.context.range.clone())?;
         match self.run.from {
             Some(snapshot) => {
                 let range = &self.context.range;
@@ -297,7 +298,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.team.meet(self.meetings, self.thread, sync_state)
     }
 
-    /// Gives events and records to whom they go to.
+    /// Sends events to other workers, and records to the committer.
     fn post(&mut self) {
         for (part, outbox) in self.context.outboxes.iter_mut().enumerate() {
             self.team.post(part, outbox);
@@ -313,7 +314,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// This thread's share of a snapshot of now.
+    /// Adds this thread's part to a snapshot at `now`.
     fn share_snapshot(&self) {
         let part = SnapshotPart {
             first: self.context.range.start,
@@ -330,7 +331,7 @@ impl<'a, M: Model> Worker<'a, M> {
             .push(part);
     }
 
-    /// Carries out the window that holds `next`, up to `limit`.
+    /// Executes the window that holds `next`, up to `limit`.
     fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
         let window = self.context.calendar.take(next);
         (self.context.window_begin, self.context.window_end) = self.context.calendar.bounds(next);
@@ -351,9 +352,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 events: &window.blocks[*block as usize],
                 following: next.map_or(&[], |next| &window.blocks[*next as usize]),
             };
-            for turn in 0..self.schedule.lps().len() {
-                self.look_ahead(turn, &ahead);
-                self.turn(self.schedule.lps()[turn], ahead.events, limit);
+            for index in 0..self.schedule.lps().len() {
+                self.prefetch_ahead(index, &ahead);
+                self.execute_lp(self.schedule.lps()[index], ahead.events, limit);
             }
             window.blocks[*block as usize].clear();
         }
@@ -361,7 +362,7 @@ impl<'a, M: Model> Worker<'a, M> {
         clock.lap(|s| &mut s.processing);
     }
 
-    /// Finds out about the turns of the block after the one at work.
+    /// Schedules the block after the current one.
     fn plan(&mut self, block: u32, blocks: &[Vec<Event<M::Payload>>]) {
         let origin = self.context.range.start;
         let first = origin + block * self.context.calendar.block_size() as u32;
@@ -374,44 +375,44 @@ impl<'a, M: Model> Worker<'a, M> {
         );
     }
 
-    /// Asks for the memory of the LPs whose turns come next: first for an LP itself, then for what it points to,
-    /// and in large models for what its events will touch there.
+    /// Prefetches the memory of the next LPs: first the LP itself, then the memory it points to and, in large models,
+    /// the memory that its events will touch.
     #[inline]
-    fn look_ahead(&self, turn: usize, ahead: &UpcomingEvents<'_, M::Payload>) {
+    fn prefetch_ahead(&self, index: usize, ahead: &UpcomingEvents<'_, M::Payload>) {
         let many = self.slots.len() >= MANY;
         let [own, theirs, each] = if many { FAR } else { NEAR };
-        let find = |turn: usize| {
+        let find = |index: usize| {
             let here = self.schedule.lps();
-            match here.get(turn) {
-                Some(turn) => Some((&self.schedule, *turn, ahead.events)),
+            match here.get(index) {
+                Some(lp) => Some((&self.schedule, *lp, ahead.events)),
                 None => {
-                    let turn = self.following.lps().get(turn - here.len())?;
-                    Some((&self.following, *turn, ahead.following))
+                    let lp = self.following.lps().get(index - here.len())?;
+                    Some((&self.following, *lp, ahead.following))
                 }
             }
         };
-        if let Some((schedule, turn, events)) = find(turn + own) {
-            prefetch_front(&self.slots[turn.local as usize], FRONT);
-            // They were near when the agenda was made, and others have come since.
+        if let Some((schedule, lp, events)) = find(index + own) {
+            prefetch_front(&self.slots[lp.local as usize], FRONT);
+            // These lines were prefetched with the schedule, but others have replaced them since.
             schedule
-                .events(turn)
+                .events(lp)
                 .for_each(|event| prefetch_begin(events, event as usize));
         }
-        if let Some((_, turn, _)) = find(turn + theirs) {
-            self.model.prefetch(&self.slots[turn.local as usize].lp);
+        if let Some((_, lp, _)) = find(index + theirs) {
+            self.model.prefetch(&self.slots[lp.local as usize].lp);
         }
-        if many && let Some((schedule, turn, events)) = find(turn + each) {
-            let lp = &self.slots[turn.local as usize].lp;
-            for event in schedule.events(turn) {
-                self.model.prefetch_for(lp, &events[event as usize]);
+        if many && let Some((schedule, lp, events)) = find(index + each) {
+            let state = &self.slots[lp.local as usize].lp;
+            for event in schedule.events(lp) {
+                self.model.prefetch_for(state, &events[event as usize]);
             }
         }
     }
 
-    /// One LP's turn in a window: its events in the total order, those among them that it sends itself.
-    fn turn(&mut self, turn: ScheduledLp, events: &[Event<M::Payload>], limit: Time) {
-        let local = turn.local as usize;
-        let entries = self.schedule.entries(turn);
+    /// Executes the events of one LP in a window in the total order, including those that it sends itself.
+    fn execute_lp(&mut self, lp: ScheduledLp, events: &[Event<M::Payload>], limit: Time) {
+        let local = lp.local as usize;
+        let entries = self.schedule.entries(lp);
         lp_schedule::sort(entries, events);
 
         let (model, slot, context) = (self.model, &mut self.slots[local], &mut self.context);

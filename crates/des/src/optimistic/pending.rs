@@ -1,43 +1,43 @@
 //! The pending events of one thread of the optimistic executor, in the total order.
 //!
-//! A calendar queue (R. Brown, CACM 31(10), 1988) whose buckets are sorted only when their turn comes: an
-//! event is appended to its bucket and sorted once, where a heap would move it through memory several
-//! times. What is earlier than the end of the bucket at work, as after a rollback, goes to a heap beside it.
+//! A calendar queue (R. Brown, CACM 31(10), 1988) whose buckets are sorted only when they become current. An event is
+//! appended to its bucket and sorted once, where a heap would move it through memory several times. Events before the
+//! end of the current bucket, for example after a rollback, go to a separate heap.
 
 use std::collections::BinaryHeap;
 
 use crate::Time;
 use crate::event::Indexed;
 
-/// Buckets ahead of the one at work; what lies further ahead waits in a heap.
+/// Number of future buckets. Later events wait in a heap.
 const BUCKETS: usize = 1024;
 
-/// Events that a bucket should hold: fewer cost more buckets, more cost the cache.
+/// Target number of events per bucket. Fewer events cost more buckets, more events cost cache misses.
 const WANTED: std::ops::Range<usize> = 8..128;
 
-/// Buckets between two looks at how many events they held.
+/// Number of buckets between two adjustments of their width.
 const LOOKS: usize = 16;
 
 pub(super) struct Pending {
-    /// Width of a bucket in ps.
+    /// Width of a bucket, in ps.
     width: u64,
-    /// Number of the bucket that comes next, counted from time zero.
+    /// Number of the next bucket, counted from time zero.
     next: u64,
-    /// The bucket at work, latest first.
+    /// The current bucket, latest first.
     current: Vec<Indexed>,
-    /// Of the time up to the end of the bucket at work.
+    /// Events before the end of the current bucket that arrived after it was sorted.
     early: BinaryHeap<Indexed>,
     ring: Vec<Vec<Indexed>>,
-    /// Events in the ring.
+    /// Number of events in the ring.
     near: usize,
     far: BinaryHeap<Indexed>,
-    /// Buckets opened and events in them since the last look.
+    /// Buckets opened, and events in them, since the last adjustment.
     opened: usize,
     held: usize,
 }
 
 impl Pending {
-    /// None so far; `width` is a first guess at what holds some hundred events.
+    /// An empty queue. `width` is a first estimate of the bucket width, in ps.
     pub(super) fn new(width: Time) -> Pending {
         Pending {
             width: width.0.max(1),
@@ -65,7 +65,7 @@ impl Pending {
         }
     }
 
-    /// The first in the total order.
+    /// The first event in the total order.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<Indexed> {
         loop {
@@ -78,7 +78,7 @@ impl Pending {
         }
     }
 
-    /// Takes the first, which [`Pending::peek`] has shown.
+    /// Removes the event that [`Pending::peek`] returned.
     #[inline]
     pub(super) fn pop(&mut self) {
         match (self.current.last(), self.early.peek()) {
@@ -88,7 +88,7 @@ impl Pending {
         }
     }
 
-    /// Opens the next bucket that holds anything; none if nothing is left.
+    /// Opens the next non-empty bucket. Returns false if no event is left.
     fn advance(&mut self) -> Option<()> {
         if self.opened >= LOOKS {
             self.fit();
@@ -112,12 +112,12 @@ impl Pending {
         self.near -= self.current.len();
         self.opened += 1;
         self.held += self.current.len();
-        // The order of `Indexed` is that of a heap: latest first.
+        // `Indexed` has the order of a heap: latest first.
         self.current.sort_unstable();
         Some(())
     }
 
-    /// Makes buckets wider or narrower if they have held too few events or too many.
+    /// Makes buckets wider or narrower if they held too few or too many events.
     fn fit(&mut self) {
         let mean = self.held / self.opened;
         (self.opened, self.held) = (0, 0);
@@ -130,7 +130,7 @@ impl Pending {
             return;
         }
         let all: Vec<Indexed> = self.iter().copied().collect();
-        // What came before the next bucket still does.
+        // Earlier events stay before the next bucket.
         let begin = self.next.saturating_mul(self.width);
         self.width = width;
         self.next = begin / width;
@@ -142,7 +142,7 @@ impl Pending {
         all.into_iter().for_each(|entry| self.push(entry));
     }
 
-    /// All of them, in no particular order.
+    /// All pending events, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Indexed> {
         let near = self.ring.iter().flatten();
         self.current
@@ -161,7 +161,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As a heap, also for events that come before those already taken.
+        /// Behaves as a heap, also for events before those already removed.
         #[test]
         fn agrees_with_a_heap(
             width in 1u64..2_000,

@@ -1,13 +1,15 @@
 //! One thread of the optimistic executor: the loop over batches and GVT, and rollback.
 
+use super::Warp;
+use super::message::EventMessage;
 use super::worker_context::{CERTAIN, LpHistory, SentEvent, WorkerContext};
-use super::{EventMessage, Warp};
 use crate::commit::Committer;
 use crate::event::{Indexed, Key};
 use crate::gather::Report;
-use crate::run::{Anatomy, Clock, Observer, Run};
-use crate::slot::{Lps, Slot};
+use crate::run::{Observer, Run};
+use crate::slot::Lps;
 use crate::snapshot::{SavedLp, SnapshotPart};
+use crate::statistics::{Clock, EngineStatistics};
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::{LpId, Model, Time};
 
@@ -22,11 +24,11 @@ pub(super) struct Worker<'a, M: Model> {
     gvt: Time,
     throttle: Throttle,
     clock: Clock,
-    /// Mail that has just come.
+    /// Received messages.
     mail: Vec<EventMessage<M::Payload>>,
-    /// What undone events had sent, on its way to be cancelled.
+    /// Events sent by undone events, to be cancelled.
     cancelled: Vec<(LpId, SentEvent)>,
-    /// Meetings so far.
+    /// Number of synchronisations so far.
     meetings: usize,
     processed: u64,
     rolled_back: u64,
@@ -34,19 +36,19 @@ pub(super) struct Worker<'a, M: Model> {
     secondary_rollbacks: u64,
 }
 
-/// Limits how far ahead of GVT a thread goes.
+/// Limits how far ahead of GVT a thread executes.
 ///
-/// A thread with less to do gets ahead of the others, little by little, until their events come too late for it;
-/// and threads far apart may come to do little but undo each other's work. So the limit is lowered whenever
-/// more than one event in 16 has been taken back, and raised slowly while hardly any are (the idea of
-/// Breathing Time Warp, Steinman 1993, with feedback in the place of fixed phases).
+/// A thread with less work advances ahead of the others until their events arrive too late for it. Threads that are
+/// far apart may do little but undo each other's work. So the limit is lowered whenever more than one event in 16 was
+/// rolled back, and raised slowly while hardly any are (the idea of Breathing Time Warp, Steinman 1993, with feedback
+/// instead of fixed phases).
 struct Throttle {
-    /// Events so far beyond GVT and later wait.
+    /// Events this far beyond GVT and later wait.
     ahead: Time,
     is_fixed: bool,
-    /// Time of the latest event carried out.
+    /// Time of the latest executed event.
     reached: Time,
-    /// Counts when last looked at.
+    /// Counts at the last adjustment.
     processed: u64,
     rolled_back: u64,
 }
@@ -62,7 +64,7 @@ impl Throttle {
         }
     }
 
-    /// Between two values of GVT, of which `gvt` is the earlier.
+    /// Adjusts the limit between two values of GVT, of which `gvt` is the earlier.
     fn adapt(&mut self, gvt: Time, processed: u64, rolled_back: u64) {
         let carried_out = processed - std::mem::replace(&mut self.processed, processed);
         let undone = rolled_back - std::mem::replace(&mut self.rolled_back, rolled_back);
@@ -111,7 +113,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// The whole run. The observer belongs to the leading thread.
+    /// Executes the whole run. The leading thread has the observer.
     pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
@@ -119,10 +121,10 @@ impl<'a, M: Model> Worker<'a, M> {
         let mut committer = Committer::new();
         let broken = self.begin().err();
         let mut limit = until;
-        // What the first meeting commits is nothing.
+        // The first synchronisation commits nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
         let interrupted = loop {
-            // A thread that could not begin has nothing to carry out, and ends all at the first meeting.
+            // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let idle = broken.is_some() || self.interval(limit);
             let sync_state = SyncState {
                 next: self.context.next().min(self.context.sent),
@@ -148,7 +150,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 committer.commit_before(certain, *observer);
                 self.run.control.report(certain, self.processed);
             }
-            // A stop or a failure before GVT is certain; a later one may still be undone.
+            // A stop or a failure before GVT is final. A later one may still be undone.
             if agreed.failed < self.gvt.min(limit) {
                 break false;
             }
@@ -172,7 +174,7 @@ impl<'a, M: Model> Worker<'a, M> {
             interrupted,
             stop: limit,
             last: self.context.last_committed,
-            anatomy: Anatomy {
+            statistics: EngineStatistics {
                 processed: self.processed,
                 committed: self.context.committed,
                 rolled_back: self.rolled_back,
@@ -190,9 +192,9 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// LPs and first events: those of the model's start, or of the snapshot.
+    /// Creates the LPs and the first events, from the model's start or from the snapshot.
     fn begin(&mut self) -> Result<(), String> {
-        let slots = Slot::create(self.run, self.context.range.clone())?;
+        let slots = self.run.slots(self.context.range.clone())?;
         self.histories = slots.into_iter().map(LpHistory::new).collect();
         match self.run.from {
             Some(snapshot) => {
@@ -215,11 +217,11 @@ impl<'a, M: Model> Worker<'a, M> {
         Ok(())
     }
 
-    /// Carries out batches until it is time for GVT; returns whether there was nothing more to do.
+    /// Executes batches until the next GVT. Returns whether no work was left.
     fn interval(&mut self, limit: Time) -> bool {
         let optimism = self.run.settings.optimism;
         let ahead = self.gvt.saturating_add(self.throttle.ahead);
-        // At least one lookahead, or nobody could go on.
+        // The limit is at least one lookahead, so that some thread can always advance.
         let certain_soon = self.gvt.saturating_add(self.model.lookahead());
         let horizon = limit.min(ahead.max(certain_soon));
         for _ in 0..optimism.gvt_interval {
@@ -243,7 +245,7 @@ impl<'a, M: Model> Worker<'a, M> {
         false
     }
 
-    /// Carries out up to `batch` events before `horizon`; returns how many.
+    /// Executes up to `batch` events before `horizon`. Returns their number.
     fn batch(&mut self, batch: u32, horizon: Time) -> u32 {
         for carried_out in 0..batch {
             match self.context.peek() {
@@ -254,7 +256,7 @@ impl<'a, M: Model> Worker<'a, M> {
         batch
     }
 
-    /// Carries out the first pending event.
+    /// Executes the first pending event.
     #[inline]
     fn execute(&mut self, Indexed { key, index: place }: Indexed) {
         let event = self.context.pop(place);
@@ -279,7 +281,7 @@ impl<'a, M: Model> Worker<'a, M> {
         (lp.0 - self.context.range.start) as usize
     }
 
-    /// Undoes what an LP has carried out from `since` on.
+    /// Undoes the executed events of an LP from `since` on.
     fn roll_back(&mut self, local: usize, since: Key) {
         let history = &mut self.histories[local];
         history.rollbacks += 1;
@@ -292,7 +294,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Cancels what undone events had sent, which may undo more.
+    /// Cancels the events that undone events had sent, which may undo more.
     fn cancel_all(&mut self) {
         while let Some((source, sent)) = self.cancelled.pop() {
             if !self.context.owns(sent.target) {
@@ -314,7 +316,7 @@ impl<'a, M: Model> Worker<'a, M> {
         agreed
     }
 
-    /// Gives messages and records to whom they go to.
+    /// Sends messages to other threads, and records to the committer.
     fn post(&mut self) {
         for (part, outbox) in self.context.outboxes.iter_mut().enumerate() {
             self.team.post(part, outbox);
@@ -322,7 +324,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.team.post_records(&mut self.context.records);
     }
 
-    /// Looks at the mail: takes events in, and undoes what has been cancelled.
+    /// Reads the mailbox: takes events in, and undoes cancelled ones.
     fn collect(&mut self) {
         let mut mail = std::mem::take(&mut self.mail);
         self.team.collect(self.thread, &mut mail);
@@ -351,8 +353,8 @@ impl<'a, M: Model> Worker<'a, M> {
         self.mail = mail;
     }
 
-    /// Undoes all that lies at `time` or later, on all threads, and commits all before it. Returns the earliest
-    /// stop that is certain.
+    /// Undoes all events at `time` or later on all threads, and commits all earlier ones. Returns the earliest
+    /// committed stop.
     fn settle(
         &mut self,
         time: Time,
@@ -368,7 +370,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.cancel_all();
         self.post();
         self.meet(SyncState::NOTHING);
-        // Cancellations of pending events only: everybody has undone what lies later.
+        // Only pending events are cancelled here, since all threads have undone the later ones.
         self.collect();
         self.context.commit_before(time);
         self.post();
@@ -383,7 +385,7 @@ impl<'a, M: Model> Worker<'a, M> {
         agreed.stop
     }
 
-    /// This thread's share of a snapshot of a time at which it has settled.
+    /// Adds this thread's part to a snapshot at a time at which it has settled.
     fn share_snapshot(&self) {
         let lps = self
             .histories

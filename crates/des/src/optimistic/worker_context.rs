@@ -1,12 +1,11 @@
-//! What one thread of the optimistic executor holds: events that are pending or not yet certain, with how to
-//! take them back.
+//! The state of one thread of the optimistic executor: its pending and uncommitted events, with their undo logs.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::EventMessage;
+use super::message::EventMessage;
 use super::pending::Pending;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
@@ -14,18 +13,18 @@ use crate::event_signer::EventSigner;
 use crate::slot::Slot;
 use crate::{Context, Event, LpId, Model, Partition, Settings, Time};
 
-/// The instance of events that a snapshot brings. Nobody cancels them, but their sources go on to send, and to
-/// cancel: what is doomed must not be taken for one of these.
+/// The instance of events of a snapshot. Nothing cancels them, but their sources may cancel later events. A
+/// cancellation must not match one of these.
 pub(super) const CERTAIN: u32 = 0;
 
-/// An event's place while this thread holds it.
+/// The state of an event on this thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EventState {
-    /// In the queue.
+    /// The event is in the queue.
     Pending,
-    /// In the queue, to be thrown away when it comes out.
+    /// The event is in the queue, and will be dropped when it is removed.
     Cancelled,
-    /// Carried out, not yet certain.
+    /// The event is executed, but not committed.
     Processed,
 }
 
@@ -36,8 +35,7 @@ struct HeldEvent<P> {
     state: EventState,
 }
 
-/// One carrying out of an event: the event's place, that of its log, and a number that no other carrying
-/// out has.
+/// One execution of an event: the index of the event, the index of its log, and a unique serial number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessedEvent {
     place: u32,
@@ -45,20 +43,20 @@ pub(super) struct ProcessedEvent {
     serial: u64,
 }
 
-/// An event that was sent, for its cancellation.
+/// A sent event, for its cancellation.
 #[derive(Clone, Copy)]
 pub(super) struct SentEvent {
     pub(super) target: LpId,
     sequence: u32,
     time: Time,
-    /// At an LP of this thread its place, at others its instance.
+    /// The event's index if its LP belongs to this thread, otherwise its instance.
     mark: u32,
 }
 
-/// What carrying out an event has done.
+/// The effects of executing an event.
 struct EventLog<M: Model> {
     serial: u64,
-    /// What the LP had carried out before.
+    /// The LP's previous execution.
     before: Option<ProcessedEvent>,
     draws: u64,
     steps: SmallVec<[M::Undo; 3]>,
@@ -79,14 +77,14 @@ impl<M: Model> EventLog<M> {
     }
 }
 
-/// An LP with its past that is not yet certain.
+/// An LP with its uncommitted history.
 pub(super) struct LpHistory<L> {
     pub(super) slot: Slot<L>,
-    /// Events sent so far, those that were cancelled included, and one more, modulo 2^32.
+    /// Number of events sent so far, cancelled ones included, plus one, modulo 2^32.
     instance: u32,
-    /// Its latest event that is not yet certain.
+    /// Its latest uncommitted event.
     pub(super) last: Option<ProcessedEvent>,
-    /// The key of that event, or of one before.
+    /// The key of that event, or of an earlier one.
     pub(super) last_key: Key,
     pub(super) rollbacks: u32,
 }
@@ -102,47 +100,47 @@ impl<L> LpHistory<L> {
         }
     }
 
-    /// Whether an event of this key or a later one has been carried out.
+    /// Whether an event with this key or a later one was executed.
     #[inline]
     pub(super) fn is_past(&self, key: Key) -> bool {
         self.last.is_some() && self.last_key >= key
     }
 }
 
-/// The part of a worker that handlers reach through [`Context`].
+/// The part of a worker that handlers access through [`Context`].
 pub(super) struct WorkerContext<'a, M: Model> {
     pub(super) range: Range<u32>,
     partition: &'a Partition,
     pub(super) signer: EventSigner,
-    /// The events that this thread holds, and their free places.
+    /// Events of this thread, and free entries.
     events: Vec<HeldEvent<M::Payload>>,
     free: Vec<u32>,
-    /// Of the events that have been carried out: fewer than are held, so that they stay in the cache.
+    /// Logs of executed events. They are fewer than events, so that they stay in the cache.
     logs: Vec<EventLog<M>>,
     free_logs: Vec<u32>,
     queue: Pending,
-    /// Events of other threads (source and instance) to be thrown away when they come out of the queue.
+    /// Events of other threads (source and instance) that are dropped when they leave the queue.
     cancelled: HashSet<(LpId, u32)>,
-    /// What is not yet certain, in the order of its carrying out; some has been undone.
+    /// Uncommitted executions in order. Some have been undone.
     processed: VecDeque<ProcessedEvent>,
-    /// Whether it may be out of the total order, because an event came late.
+    /// Whether `processed` may be out of the total order after a late event.
     is_disordered: bool,
-    /// The key that was last put in.
+    /// The last key in `processed`.
     newest: Key,
     serials: u64,
     pub(super) outboxes: Vec<Vec<EventMessage<M::Payload>>>,
     pub(super) records: Vec<Emitted<M::Record>>,
-    /// Stops that models have asked for, by the event that did; few.
+    /// Requested stops, by event; few.
     stops: Vec<(Key, Time)>,
     /// Failures, by event; few.
     failures: Vec<(Key, M::Error)>,
-    /// Earliest message sent since the last meeting.
+    /// Time of the earliest message since the last synchronisation.
     pub(super) sent: Time,
     pub(super) remote: u64,
     pub(super) anti_messages: u64,
     pub(super) committed: u64,
     pub(super) last_committed: Time,
-    /// The event at work.
+    /// Key of the current event.
     key: Key,
     place: u32,
     log: u32,
@@ -173,7 +171,7 @@ impl<M: Model> Context<M> for WorkerContext<'_, M> {
             self.outboxes[self.partition.owner(target)].push(EventMessage::Event { event, instance });
             instance
         };
-        // What the model's start sends is certain.
+        // Events of the model's start are never cancelled.
         if self.signer.is_in_event() {
             self.logs[self.log as usize].sent.push(SentEvent {
                 target,
@@ -229,7 +227,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
             serials: 0,
             outboxes: (0..partition.parts()).map(|_| Vec::new()).collect(),
             records: Vec::new(),
-            // One that a snapshot brings is certain.
+            // A stop of the snapshot is committed.
             stops: vec![(Key::FIRST, stop)],
             failures: Vec::new(),
             sent: Time::MAX,
@@ -244,7 +242,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         }
     }
 
-    /// Takes an event of one of this thread's LPs; returns its place.
+    /// Adds an event for an LP of this thread. Returns its index.
     pub(super) fn hold(&mut self, event: Event<M::Payload>, instance: u32) -> u32 {
         let held = HeldEvent {
             event,
@@ -270,7 +268,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         place
     }
 
-    /// The first pending event and its place, if it may be carried out: not if a handler has failed before it.
+    /// The first pending event and its index, if it may execute: not after a failed handler.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<Indexed> {
         while let Some(first) = self.queue.peek() {
@@ -287,21 +285,21 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         None
     }
 
-    /// Takes the event that [`WorkerContext::peek`] has shown.
+    /// Removes the event that [`WorkerContext::peek`] returned.
     #[inline]
     pub(super) fn pop(&mut self, place: u32) -> Event<M::Payload> {
         self.queue.pop();
         self.events[place as usize].event
     }
 
-    /// Before a handler: lends an LP's counters to the author.
+    /// Loads an LP's counters before a handler.
     #[inline]
     pub(super) fn open(&mut self, history: &LpHistory<M::Lp>, lp: LpId) {
         self.signer.open(lp, &history.slot);
         self.instance = history.instance;
     }
 
-    /// Begins the log of an event, which is carried out next.
+    /// Begins the log of the event that executes next.
     #[inline]
     pub(super) fn begin(&mut self, key: Key, place: u32) {
         self.key = key;
@@ -318,7 +316,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         history.instance = self.instance;
     }
 
-    /// After a handler: notes that the event at work has been carried out.
+    /// Records after a handler that the current event is executed.
     #[inline]
     pub(super) fn note(&mut self, history: &mut LpHistory<M::Lp>) {
         self.serials += 1;
@@ -341,7 +339,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         self.processed.push_back(processed_event);
     }
 
-    /// Undoes an LP's latest event, which is pending again; what it had sent goes to `cancelled`.
+    /// Undoes an LP's latest event, which becomes pending again. Adds the events that it sent to `cancelled`.
     pub(super) fn take_back(
         &mut self,
         model: &M,
@@ -362,7 +360,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         log.records.clear();
         log.serial = 0;
         self.free_logs.push(processed_event.log);
-        // What is certain is gone, and its log may be another's.
+        // The log of a committed event is freed, and may belong to another event.
         let before = log
             .before
             .filter(|b| self.logs[b.log as usize].serial == b.serial);
@@ -381,7 +379,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         self.range.contains(&lp.0)
     }
 
-    /// Whether an event that was sent to an LP of this thread has been carried out.
+    /// Whether an event that was sent to an LP of this thread is executed.
     pub(super) fn is_processed(&self, sent: &SentEvent) -> bool {
         self.events[sent.mark as usize].state == EventState::Processed
     }
@@ -402,15 +400,15 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         });
     }
 
-    /// Throws away a pending event of another thread when it comes out of the queue.
+    /// Marks a pending event of another thread to be dropped when it leaves the queue.
     pub(super) fn mark_cancelled(&mut self, source: LpId, instance: u32) {
         self.cancelled.insert((source, instance));
     }
 
-    /// A time before which no event is left here.
+    /// A lower bound of the times of all events on this thread.
     pub(super) fn next(&mut self) -> Time {
         let next = self.peek().map_or(Time::MAX, |first| first.key.time);
-        // After a failure nothing is carried out, and once GVT is past it, it is certain.
+        // Nothing executes after a failure. Once GVT has passed it, the failure is final.
         let failed = self.failed();
         next.min(Time(failed.0.saturating_add(1)))
     }
@@ -426,7 +424,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         self.failures.into_iter().min_by_key(|(key, _)| *key)
     }
 
-    /// Earliest stop that an event carried out here has asked for.
+    /// The earliest stop that an executed event requested.
     pub(super) fn stop(&self) -> Time {
         self.stops
             .iter()
@@ -435,12 +433,12 @@ impl<'a, M: Model> WorkerContext<'a, M> {
             .unwrap_or(Time::MAX)
     }
 
-    /// Memory of the events carried out that are not certain; some of them have been undone since.
+    /// Memory of uncommitted executed events, in bytes. Some have been undone since.
     pub(super) fn uncertain_bytes(&self) -> usize {
         self.processed.len() * (size_of::<HeldEvent<M::Payload>>() + size_of::<EventLog<M>>())
     }
 
-    /// What has been carried out at `time` or later, latest first.
+    /// Executions at `time` or later, latest first.
     pub(super) fn processed_since(&self, time: Time) -> Vec<Event<M::Payload>> {
         let since = self.processed.iter().rev().filter_map(|processed_event| {
             let stands = self.logs[processed_event.log as usize].serial == processed_event.serial;
@@ -449,7 +447,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         since.filter(|event| event.time >= time).collect()
     }
 
-    /// What lies before `bound` is certain: commits its records and drops its undo steps.
+    /// Commits everything before `bound`: passes on records and drops undo steps.
     pub(super) fn commit_before(&mut self, bound: Time) {
         while let Some(processed_event) = self.processed.front().copied()
             && self.commit_if_before(processed_event, bound)
@@ -464,7 +462,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         }
     }
 
-    /// Returns false if the deed stands, and is not before `bound`.
+    /// Commits one execution. Returns false if it is still valid and not before `bound`.
     #[inline]
     fn commit_if_before(&mut self, processed_event: ProcessedEvent, bound: Time) -> bool {
         let log = &mut self.logs[processed_event.log as usize];
@@ -492,7 +490,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
         true
     }
 
-    /// All events that are pending, in no particular order.
+    /// All pending events, in no particular order.
     pub(super) fn pending(&self) -> impl Iterator<Item = Event<M::Payload>> + '_ {
         let held = self
             .queue
@@ -506,7 +504,7 @@ impl<'a, M: Model> WorkerContext<'a, M> {
 }
 
 impl SentEvent {
-    /// Place of the event in the total order.
+    /// Position of an event in the total order.
     pub(super) fn key(&self, source: LpId) -> Key {
         Key::new(self.time, source, self.sequence)
     }

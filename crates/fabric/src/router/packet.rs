@@ -662,7 +662,7 @@ impl RouterModel for Router {
         parameters: &[],
     };
     const HAS_SLOTS: bool = true;
-    const ALLOWS_CREDIT_BATCHES: bool = true;
+    const REPORTS_CREDIT_WAITS: bool = true;
 
     type Parameters = ();
     type Undo = Undo;

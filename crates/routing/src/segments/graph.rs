@@ -1,16 +1,16 @@
-//! PathSegments in any network that finds its shortest paths.
+//! Path segments in any network that finds its shortest paths.
 //!
-//! The VC is the number of links that a packet has crossed, over all legs (K. D. Guenther, "Prevention of
-//! deadlocks in packet-switched data transport systems", IEEE Trans. Communications 29(4), 1981): a channel
-//! waits only for channels of the next VC. Two legs in a network of diameter d need 2d VCs, and 3d - 1 if
-//! they can begin anywhere on a minimal path but at its end.
+//! The VC is the number of links that a packet has crossed, over all segments (K. D. Guenther, "Prevention of
+//! deadlocks in packet-switched data transport systems", IEEE Trans. Communications 29(4), 1981): a channel waits
+//! only for channels of the next VC. Two segments in a network of diameter d need 2d VCs, and 3d - 1 if the second
+//! can begin anywhere on a minimal path except at its end.
 //!
-//! Which shortest path a first leg takes is drawn at every router from this router, the intermediate one and
-//! the destination; a last leg as in `minimal`, by where it begins and the destination. A packet that meets its
-//! destination's router on the first leg stays there.
+//! The shortest path of a first segment is drawn at every router from this router, the intermediate one and the
+//! destination. That of a last segment is drawn as in `minimal`, from its first router and the destination. A packet
+//! that meets its destination's router on the first segment stays there.
 //!
-//! State: `path` counts the links. On the first leg `via` is the intermediate router, on a minimal path what
-//! is left of the draw.
+//! State: `path` counts the links. On the first segment `via` is the intermediate router, on a minimal path the
+//! remainder of the draw.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use topology::{Graph, RouterId, Topology};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::Places;
+use super::places::IntermediateRouters;
 use super::routers::RouterSegments;
-use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct GraphSegments {
     topology: Arc<dyn Topology>,
-    places: Places,
+    places: IntermediateRouters,
     retractable: bool,
     vcs: u8,
 }
@@ -36,7 +36,7 @@ impl GraphSegments {
         topology: Arc<dyn Topology>,
         retractable: bool,
     ) -> Result<GraphSegments, Error> {
-        let places = Places::new(&*topology);
+        let places = IntermediateRouters::new(&*topology);
         let graph = topology.shape().graph().expect("the registry checks the shape");
         // Hosts of a single router exchange packets without any link.
         let diameter = graph.diameter().max(1);
@@ -65,7 +65,7 @@ impl GraphSegments {
         shape.graph().expect("the registry checks the shape")
     }
 
-    /// One hop on a shortest path, and what is left of the draw.
+    /// One hop on a shortest path, and the remainder of the draw.
     #[inline]
     fn step(&self, at: At, to: RouterId, draw: u32, state: &mut RouteState) -> (Hop, u32) {
         let (port, left) = self.graph().shortest_path(at.router, to, draw);
@@ -80,7 +80,7 @@ impl RouterSegments for GraphSegments {
         &*self.topology
     }
 
-    fn all_places(&self) -> &Places {
+    fn all_places(&self) -> &IntermediateRouters {
         &self.places
     }
 
@@ -101,11 +101,11 @@ impl RouterSegments for GraphSegments {
         hop
     }
 
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         if state.phase == UNDECIDED {
             state.via = spread(at.source.0, at.destination.0);
         }
-        state.phase = if self.retractable { TENTATIVE } else { LAST_LEG };
+        state.phase = if self.retractable { TENTATIVE } else { LAST_SEGMENT };
         (self.last_leg(at, target, &mut state), state)
     }
 

@@ -1,52 +1,53 @@
-//! PathSegments in networks of groups, compiled for each topology: at most one global link in each.
+//! Path segments in networks of groups, compiled for each topology, with at most one global link in each.
 //!
-//! Intermediate places are in groups that are neither the source's nor the destination's: routers with
-//! hosts, or whole groups, which a packet leaves from whichever router it meets first. Traffic inside a group
-//! is minimal. Or they are any routers with hosts: then a leg may stay in a group, as traffic inside a group does.
+//! Intermediate places are in groups that are neither the source's nor the destination's: routers with hosts, or
+//! whole groups, which a packet leaves from the first router that it meets. Traffic inside a group is minimal. With
+//! `any-router` they are any routers with hosts; then a segment may stay in a group, as traffic inside a group does.
 //!
-//! A leg has two VCs, one for local links before its global link, one from that on. To an intermediate router
-//! these are VC 0 and 1, from there 2 and 3. The leg to an intermediate group ends on its global link: VC 0
-//! and 1, from there 1 for local links, 2 from the global link on. Minimal paths use the VCs of the last leg,
-//! traffic inside a group the last VC. VCs only grow along a path, and within one VC local links wait for
-//! global ones and for later links of the same way through a group, or global ones for local ones: no cycle.
-//! If minimal paths can be left, all this is one VC higher, and VC 0 is for local links of minimal paths before
+//! A segment has two VCs: one for local links before its global link, one from the global link on. Towards an
+//! intermediate router these are VC 0 and 1, from there 2 and 3. The segment to an intermediate group ends on its
+//! global link: VC 0 and 1, then 1 for local links and 2 from the global link on. Minimal paths use the VCs of the
+//! last segment, traffic inside a group the last VC. VCs only grow along a path. Within one VC local links wait for
+//! global links and for later links of the same path through a group, or global links for local ones, so there is no
+//! cycle. If minimal paths can be left, all VCs are one higher, and VC 0 is for local links of minimal paths before
 //! their global link.
 //!
-//! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so legs
-//! begin and end at routers with hosts. A packet that meets an intermediate group at a spine goes on directly
-//! if this has a link to the destination's group; otherwise it goes down first, on the VC on which it came
-//! (up-links on that VC wait for global links only). A minimal path is left at a spine only for a place to which
-//! this has a global link itself.
+//! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so segments begin
+//! and end at routers with hosts. A packet that meets an intermediate group at a spine continues directly if the
+//! spine has a link to the destination's group. Otherwise it goes down first, on the VC on which it came (up-links on
+//! that VC wait for global links only). A packet leaves a minimal path at a spine only for a place to which this
+//! spine has a global link.
 //!
-//! State: on the first leg `via` is the intermediate router or group; `path` is the index of the first global
-//! link where a way through a group may have several links (up to 65,536 links between two groups; more are
-//! not used by first legs). On a minimal path `via` is the index of the global link, `path` the path
-//! inside groups.
+//! State: on the first segment `via` is the intermediate router or group; `path` is the index of the first global
+//! link where a path through a group may have several links (up to 65,536 links between two groups; first segments
+//! use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
 
 use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
 
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
 
-use super::{ARRIVED, FIRST_LEG, Intermediate, LAST_LEG, PathSegments, Start, TENTATIVE, UNDECIDED};
+use super::{
+    ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE, UNDECIDED,
+};
 
-/// Compiled with and without what it takes to leave minimal paths, too.
+/// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
     network: GroupNetwork<T>,
     intermediate: Intermediate,
     groups: u32,
-    /// Intermediate places in every group.
+    /// Number of intermediate places in every group.
     places: u32,
-    /// Routers with hosts in every group, if there are others.
+    /// Number of routers with hosts in every group, if there are others.
     leaves: Option<Divisor>,
-    /// First VC of the first leg.
+    /// First VC of the first segment.
     first_vc: u8,
-    /// First VC of the last leg.
+    /// First VC of the last segment.
     last_vc: u8,
 }
 
-/// What picks the last leg behind an intermediate place: not what has picked the first one, on which depends where
-/// the last one begins.
+/// The number that picks the last segment behind an intermediate place. It is independent of the one for the first
+/// segment, on which the start of the last segment depends.
 #[inline]
 fn last_draw(via: u32, destination: HostId) -> u32 {
     spread(!via, destination.0)
@@ -78,15 +79,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
             .is_none_or(|leaves| router.0 % of_group < leaves.get())
     }
 
-    /// Whether all routers of a group are linked to each other. Asked for each time: for topologies of which
-    /// this is always true the answer is compiled in.
+    /// Whether all routers of a group are linked to each other. A call instead of a field, so that the compiler knows
+    /// the result for topologies where it is constant.
     #[inline]
     fn all_to_all(&self) -> bool {
         self.network.groups().local_diameter() <= 1
     }
 
-    /// The link that a packet to an intermediate router takes. Where its way to the link is itself a
-    /// link, the next router finds a link of its own again; where it is longer, the link must stay the same.
+    /// The link of a packet to an intermediate router. If the path to that link is one link long, the next router
+    /// picks a link of its own; if it is longer, the link must stay the same.
     #[inline]
     fn first_link(&self, here: RouterId, via: RouterId, draw: u32, chosen: u16) -> u32 {
         match self.all_to_all() {
@@ -95,13 +96,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// The link that a packet to an intermediate group takes.
+    /// The link of a packet to an intermediate group.
     #[inline]
     fn link_to_group(&self, here: u32, via: u32, draw: u32) -> u32 {
         pick(draw, self.network.groups().links_between(here, via)).0
     }
 
-    /// One hop towards the intermediate place, or none if the packet is there.
+    /// One hop towards the intermediate place. `None` if the packet is there.
     #[inline]
     fn first_leg(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
         let draw = spread(via, at.destination.0);
@@ -127,8 +128,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// In an intermediate group: a hop down to a router with hosts, if the packet has to begin the last leg
-    /// at one.
+    /// A hop down to a router with hosts, if the packet has to begin the last segment at one in the intermediate
+    /// group.
     #[inline(never)]
     fn to_leaf(&self, at: At, target: RouterId, via: u32, leaves: Divisor) -> Option<Hop> {
         if self.has_hosts(at.router) {
@@ -152,7 +153,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         self.network
             .towards(at.router, target, self.last_vc, |groups, to_other_group| {
-                if state.phase < LAST_LEG {
+                if state.phase < LAST_SEGMENT {
                     let draw = match state.phase {
                         UNDECIDED => spread(at.source.0, at.destination.0),
                         _ => last_draw(state.via, at.destination),
@@ -163,7 +164,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                             false => 0,
                         },
                         path: self.network.local_path(draw),
-                        phase: LAST_LEG,
+                        phase: LAST_SEGMENT,
                         flags: 0,
                     };
                 }
@@ -171,7 +172,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
             })
     }
 
-    /// Whether the way to an intermediate router leads to another group.
+    /// Whether the path to an intermediate router leads to another group.
     fn leaves_group(&self, here: RouterId, via: u32) -> bool {
         let groups = self.network.groups();
         match self.intermediate {
@@ -181,8 +182,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// The chances of a hop of the first leg, not at its end. In the state `path` is the index of the global
-    /// link from the hop on with which it stays the same, up to that link.
+    /// The chances of a hop of the first segment, except at its end. In the state, `path` is the index of the global
+    /// link from the first hop on with which the link stays the same.
     fn chances_of_first(
         &self,
         router: RouterId,
@@ -202,7 +203,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 } else {
                     0
                 },
-                phase: FIRST_LEG,
+                phase: FIRST_SEGMENT,
                 flags: 0,
             }
         };
@@ -217,7 +218,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let target = RouterId(via);
         let there = groups.group(target);
         match chosen.map(u32::from) {
-            // The link stays the same; paths inside the group are as many as before.
+            // The link stays the same, and so does the number of paths inside the group.
             Some(link) if here != there && !self.all_to_all() => {
                 self.network
                     .chances_to_group(router, there, Some(link), |port, _, chance| {
@@ -236,7 +237,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// The chances of the hop down to a router with hosts, if the last leg has to begin at one
+    /// The chances of the hop down to a router with hosts, if the last segment has to begin at one
     /// ([`GroupSegments::to_leaf`]).
     fn chances_to_leaf(
         &self,
@@ -248,7 +249,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     ) -> bool {
         let groups = self.network.groups();
         let (here, there) = (groups.group(router), groups.group(target));
-        // A link of this router is nearer than any other.
+        // A link of this router is closer than any other.
         let link = groups.minimal_link(router, target, 0);
         if self.has_hosts(router) || groups.gateway(here, there, link).0 == router {
             return false;
@@ -265,7 +266,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         true
     }
 
-    /// Where a global link leads.
+    /// The far end of a global link.
     fn across(&self, gateway: RouterId, port: Port) -> RouterId {
         match self.network.groups().peer(gateway, port) {
             Peer::Router(router, _) => router,
@@ -273,7 +274,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// Links of the path between routers of different groups over the `link`-th link between these.
+    /// Number of links of the path between routers of different groups over the `link`-th link between them.
     fn links(&self, from: RouterId, to: RouterId, link: u32) -> u32 {
         let groups = self.network.groups();
         let (gateway, port) = groups.gateway(groups.group(from), groups.group(to), link);
@@ -313,7 +314,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         groups * self.places
     }
 
-    /// Groups are counted without those of source and destination, if these do not count.
+    /// The numbering skips the groups of source and destination if they are excluded.
     #[inline]
     fn place(&self, index: u32, (source, destination): (u32, u32)) -> u32 {
         let size = self.places;
@@ -334,21 +335,21 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         let mut hop = self.last_leg(at, target, &mut state);
         if RETRACTABLE {
             let in_source_group = hop.vc == self.last_vc;
-            state.phase = if in_source_group { TENTATIVE } else { LAST_LEG };
+            state.phase = if in_source_group { TENTATIVE } else { LAST_SEGMENT };
             hop.vc = if in_source_group { 0 } else { hop.vc };
         }
         (hop, state)
     }
 
     #[inline(always)]
-    fn through(&self, at: At, via: u32, _: RouteState) -> Option<Start> {
+    fn through(&self, at: At, via: u32, _: RouteState) -> Option<PathStart> {
         let mut state = RouteState {
             via,
-            phase: FIRST_LEG,
+            phase: FIRST_SEGMENT,
             ..RouteState::default()
         };
         if !self.all_to_all() && self.leaves_group(at.router, via) {
@@ -365,7 +366,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        if state.phase == FIRST_LEG {
+        if state.phase == FIRST_SEGMENT {
             if let Some(hop) = self.first_leg(at, state.via, state.path) {
                 return hop;
             }
@@ -380,18 +381,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn global_link(&self, at: At, target: RouterId, (_, state): &Start) -> Option<(RouterId, Port)> {
+    fn global_link(&self, at: At, target: RouterId, (_, state): &PathStart) -> Option<(RouterId, Port)> {
         let groups = self.network.groups();
         let here = groups.group(at.router);
         let (there, link) = match (state.phase, self.intermediate) {
-            (FIRST_LEG, Intermediate::Router | Intermediate::AnyRouter) => {
+            (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter) => {
                 let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
                 (
                     groups.group(via),
                     self.first_link(at.router, via, draw, state.path),
                 )
             }
-            (FIRST_LEG, Intermediate::Group) => {
+            (FIRST_SEGMENT, Intermediate::Group) => {
                 let draw = spread(state.via, at.destination.0);
                 (state.via, self.link_to_group(here, state.via, draw))
             }
@@ -405,12 +406,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32 {
+    fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32 {
         self.links(at.router, target, start.1.via)
     }
 
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
         let groups = self.network.groups();
         let draw = spread(via, at.destination.0);
         let (met, before) = match self.intermediate {
@@ -445,7 +446,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         self.chances_of_first(router, via, None, share, out);
     }
 
-    /// Draws of different legs, and of routers that find a link of their own, count as independent.
+    /// Draws of different segments, and of routers that pick a link of their own, count as independent.
     fn chances(
         &self,
         router: RouterId,
@@ -454,7 +455,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        if state.phase == FIRST_LEG {
+        if state.phase == FIRST_SEGMENT {
             let here = match self.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,
                 Intermediate::Group => self.network.groups().group(router),
@@ -469,13 +470,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 return;
             }
         }
-        let chosen = (state.phase == LAST_LEG).then_some((state.via, state.path));
+        let chosen = (state.phase == LAST_SEGMENT).then_some((state.via, state.path));
         self.network
             .minimal_chances(router, target, chosen, |port, (via, path), chance| {
                 let last = RouteState {
                     via,
                     path,
-                    phase: LAST_LEG,
+                    phase: LAST_SEGMENT,
                     flags: 0,
                 };
                 add(out, (port, last, share * chance));

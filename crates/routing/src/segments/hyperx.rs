@@ -1,15 +1,15 @@
-//! PathSegments in a HyperX: dimension after dimension, one VC for each leg.
+//! Path segments in a HyperX: dimension by dimension, one VC for each segment.
 //!
-//! Source: J. H. Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks",
-//! SC 2009 (Valiant and UGAL with legs in dimension order: two VCs). Within a VC links of a dimension wait only
-//! for those of later ones. The last leg, and so a minimal path, uses the last VC; one that can be left uses a
-//! VC of its own below the others, up to its end.
+//! Source: J. H. Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks", SC 2009
+//! (Valiant and UGAL with segments in dimension order: two VCs). Within a VC links of a dimension wait only for those
+//! of later ones. The last segment, and so a minimal path, uses the last VC. A minimal path that can be left uses a
+//! VC of its own below the others.
 //!
-//! Which of parallel links a first leg takes is drawn at every router from this router, the intermediate one
-//! and the destination; a last leg by where it begins and the destination. A packet that meets its
-//! destination's router on the first leg stays there.
+//! The parallel link of a first segment is drawn at every router from this router, the intermediate one and the
+//! destination. That of a last segment is drawn from its first router and the destination. A packet that meets its
+//! destination's router on the first segment stays there.
 //!
-//! State: on the first leg `via` is the intermediate router; on a minimal path what is left of the draw, if
+//! State: on the first segment `via` is the intermediate router; on a minimal path the remainder of the draw, if
 //! there are parallel links.
 
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use topology::{HyperX, RouterId, Shape, Topology, pick};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::Places;
+use super::places::IntermediateRouters;
 use super::routers::RouterSegments;
-use super::{LAST_LEG, Start, TENTATIVE, UNDECIDED};
+use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct DimensionSegments {
     topology: Arc<dyn Topology>,
-    places: Places,
+    places: IntermediateRouters,
     /// Whether there are parallel links.
     parallel: bool,
     retractable: bool,
-    /// VC of the first leg; the last leg has the next one.
+    /// VC of the first segment; the last segment has the next one.
     first_vc: u8,
 }
 
@@ -37,7 +37,7 @@ impl DimensionSegments {
         let network = hyperx(&*topology);
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
         DimensionSegments {
-            places: Places::new(&*topology),
+            places: IntermediateRouters::new(&*topology),
             parallel,
             retractable,
             first_vc: u8::from(retractable),
@@ -45,7 +45,7 @@ impl DimensionSegments {
         }
     }
 
-    /// One hop towards another router, and what is left of the draw.
+    /// One hop towards another router, and the remainder of the draw.
     #[inline]
     fn step(&self, here: RouterId, to: RouterId, draw: impl FnOnce() -> u32, vc: u8) -> (Hop, u32) {
         let network = hyperx(&*self.topology);
@@ -71,7 +71,7 @@ impl RouterSegments for DimensionSegments {
         &*self.topology
     }
 
-    fn all_places(&self) -> &Places {
+    fn all_places(&self) -> &IntermediateRouters {
         &self.places
     }
 
@@ -95,14 +95,14 @@ impl RouterSegments for DimensionSegments {
         hop
     }
 
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> Start {
+    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
         let draw = || match state.phase {
             UNDECIDED => spread(at.source.0, at.destination.0),
             _ => state.via,
         };
         let (phase, vc) = match self.retractable {
             true => (TENTATIVE, 0),
-            false => (LAST_LEG, self.vcs() - 1),
+            false => (LAST_SEGMENT, self.vcs() - 1),
         };
         let (hop, left) = self.step(at.router, target, draw, vc);
         (state.phase, state.via) = (phase, left);

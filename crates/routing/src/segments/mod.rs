@@ -1,11 +1,11 @@
-//! Paths made of legs: minimal, or through one random intermediate place. What `valiant`, `ugal` and `par`
-//! are written over; each kind of network has its legs in a file here.
+//! Paths made of segments: minimal, or through one random intermediate place. `valiant`, `ugal` and `par` use them.
+//! Each kind of network has its segments in a file here.
 //!
-//! A leg is a minimal path with VCs of its own, higher ones than the leg before it, so that legs never wait
-//! for each other in a circle. A minimal path is the last leg alone. If it can be taken back on its way (`par`),
-//! it has VCs below those of the first leg up to where that ends.
+//! A segment is a minimal path with VCs of its own. They are higher than those of the segment before it, so segments
+//! never wait for each other in a cycle. A minimal path is the last segment alone. If it can be left (`par`), it has
+//! VCs below those of the first segment.
 //!
-//! State: `phase` as named below, in all networks; each of them says what the other fields mean.
+//! State: `phase` has the values below in all networks. Each network defines the other fields.
 
 mod graph;
 mod groups;
@@ -26,90 +26,89 @@ use graph::GraphSegments;
 use groups::GroupSegments;
 use hyperx::DimensionSegments;
 
-/// Nothing decided yet.
+/// Phase: undecided.
 const UNDECIDED: u8 = 0;
-/// On the way to the intermediate place.
-const FIRST_LEG: u8 = 1;
-/// At the intermediate place, or behind it, with the way to the destination still to be chosen.
+/// Phase: on the path to the intermediate place.
+const FIRST_SEGMENT: u8 = 1;
+/// Phase: at or behind the intermediate place, before the choice of the path to the destination.
 const ARRIVED: u8 = 2;
-/// On a minimal path to the destination.
-const LAST_LEG: u8 = 3;
-/// On a minimal path to the destination that may still be left.
+/// Phase: on a minimal path to the destination.
+const LAST_SEGMENT: u8 = 3;
+/// Phase: on a minimal path to the destination that may still be left.
 const TENTATIVE: u8 = 4;
 
-/// Whether nothing can change a packet's path any more.
+/// Whether a packet's path is final.
 #[inline]
 pub(crate) fn is_decided(state: &RouteState) -> bool {
     !matches!(state.phase, UNDECIDED | TENTATIVE)
 }
 
-/// What non-minimal paths go through.
+/// The kind of intermediate places of non-minimal paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Intermediate {
-    /// In networks of groups in another group than the ends; elsewhere another one than these.
+    /// Places in groups other than those of the ends; without groups, routers other than the ends.
     Router,
     Group,
-    /// The ends and their groups included.
+    /// All places, the ends and their groups included.
     AnyRouter,
 }
 
-/// How a path begins: the next hop, and the packet's state behind it.
-pub(crate) type Start = (Hop, RouteState);
+/// The start of a path: the next hop, and the packet's state behind it.
+pub(crate) type PathStart = (Hop, RouteState);
 
-/// The legs of one network.
+/// The path segments of one network.
 pub(crate) trait PathSegments: Send + Sync {
     /// Two ends with intermediate places between them.
     type Ends: Copy;
 
-    /// What paths without decisions depend on.
+    /// The dependence of paths without decisions.
     const OBLIVIOUS: Oblivious;
 
-    /// Virtual channels of all legs together.
+    /// Number of virtual channels of all segments together.
     fn vcs(&self) -> u8;
 
     /// The router and port of a host.
     fn attachment(&self, host: HostId) -> (RouterId, Port);
 
-    /// The ends of a path from `here` to `target`, another router; none if it can only be minimal.
+    /// The ends of a path from `here` to `target`, another router. `None` if it can only be minimal.
     fn ends(&self, here: RouterId, target: RouterId) -> Option<Self::Ends>;
 
-    /// How many intermediate places there are, at least one.
+    /// Number of intermediate places, at least one.
     fn places(&self, ends: Self::Ends) -> u32;
 
     /// The `index`-th of them, as `via` below.
     fn place(&self, index: u32, ends: Self::Ends) -> u32;
 
-    /// The minimal path, of a packet that has not decided ([`is_decided`]).
-    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> Start;
+    /// The minimal path of a packet without a decision ([`is_decided`]).
+    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> PathStart;
 
-    /// A path through an intermediate place, of a packet that has not decided; none if it cannot begin at
-    /// this router. Where a packet enters the network that is so only if the place is this router.
-    fn through(&self, at: At, via: u32, state: RouteState) -> Option<Start>;
+    /// A path through an intermediate place, for a packet without a decision. `None` if it cannot begin at this
+    /// router. Where a packet enters the network, that holds only if the place is this router.
+    fn through(&self, at: At, via: u32, state: RouteState) -> Option<PathStart>;
 
-    /// The next hop of a path that has been decided on.
+    /// The next hop of a decided path.
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
 
-    /// The first link to another group of a path that has been begun, as its router and port; none without
-    /// groups.
-    fn global_link(&self, at: At, target: RouterId, start: &Start) -> Option<(RouterId, Port)> {
+    /// The first link to another group of a path that has begun, as its router and port. `None` without groups.
+    fn global_link(&self, at: At, target: RouterId, start: &PathStart) -> Option<(RouterId, Port)> {
         let _ = (at, target, start);
         None
     }
 
-    /// What routers tell each other of the links to other groups; none without groups.
+    /// The load reports of links to other groups. `None` without groups.
     fn reports(&self, period_ps: u64) -> Option<Reports> {
         let _ = period_ps;
         None
     }
 
-    /// Links between routers on a path that [`PathSegments::minimal`] has begun.
-    fn minimal_links(&self, at: At, target: RouterId, start: &Start) -> u32;
+    /// Number of links between routers on a path from [`PathSegments::minimal`].
+    fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32;
 
-    /// Links between routers on a path that [`PathSegments::through`] has begun.
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &Start) -> u32;
+    /// Number of links between routers on a path from [`PathSegments::through`].
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32;
 
-    /// The chances, times `share`, of the first hop of a path through an intermediate place. States are a
-    /// matter between this and [`PathSegments::chances`].
+    /// The chances, times `share`, of the first hop of a path through an intermediate place. States are private to
+    /// this method and [`PathSegments::chances`].
     fn chances_through(
         &self,
         router: RouterId,
@@ -119,8 +118,7 @@ pub(crate) trait PathSegments: Send + Sync {
         out: &mut Vec<Chance>,
     );
 
-    /// The chances of the next hop to another router: of a path that has been decided on, or of the minimal
-    /// one if nothing has been.
+    /// The chances of the next hop to another router, on a decided path, or on the minimal path without a decision.
     fn chances(
         &self,
         router: RouterId,
@@ -131,12 +129,12 @@ pub(crate) trait PathSegments: Send + Sync {
     );
 }
 
-/// A routing algorithm written over legs, yet to be compiled for those of a network.
+/// A routing algorithm over path segments, before it is compiled for those of a network.
 pub(crate) trait OverSegments {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing>;
 }
 
-/// The parameter of all algorithms over legs.
+/// The parameter of all algorithms over path segments.
 pub(crate) const INTERMEDIATE: (&str, &str) = (
     "intermediate",
     "what a non-minimal path goes through: router or, in networks of groups, group (default: router)",
@@ -152,8 +150,8 @@ pub(crate) fn routes(shape: &Shape<'_>) -> bool {
 /// The values of `intermediate`.
 pub(crate) const ROUTER_OR_GROUP: &[&str] = &["router", "group"];
 
-/// Compiles an algorithm for the legs of a topology; `RETRACTABLE` if it may leave minimal paths on the
-/// way. `known`: the values of `intermediate`.
+/// Compiles an algorithm for the segments of a topology; `RETRACTABLE` if it may leave minimal paths. `known` lists
+/// the values of `intermediate`.
 ///
 /// # Errors
 /// An intermediate place that the network does not have, or paths that need too many VCs.

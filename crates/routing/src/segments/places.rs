@@ -1,40 +1,40 @@
-//! Routers that a path can go through where there are no groups: all that have hosts.
+//! Intermediate routers in networks without groups: all routers with hosts.
 
 use topology::{RouterId, Topology};
 
-pub(super) struct Places {
-    /// Their numbers in ascending order; none if all routers have hosts.
+pub(super) struct IntermediateRouters {
+    /// Their numbers in ascending order. `None` if all routers have hosts.
     some: Option<Vec<u32>>,
     count: u32,
 }
 
-/// All places but one or two.
+/// All places except one or two.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends {
-    /// Positions of the ends among the places in ascending order; a router that is none has `NOWHERE`.
+pub(crate) struct RemainingRouters {
+    /// Positions of the ends among the places in ascending order. A router without hosts has `NOWHERE`.
     low: u32,
     high: u32,
-    /// Places left.
+    /// Number of remaining places.
     left: u32,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Places {
-    pub(super) fn new(topology: &dyn Topology) -> Places {
+impl IntermediateRouters {
+    pub(super) fn new(topology: &dyn Topology) -> IntermediateRouters {
         let mut has_hosts = vec![false; topology.routers() as usize];
         for host in 0..topology.hosts() {
             has_hosts[topology.attachment(topology::HostId(host)).0.0 as usize] = true;
         }
         let with_hosts = (0..topology.routers()).filter(|router| has_hosts[*router as usize]);
         let some: Vec<u32> = with_hosts.collect();
-        Places {
+        IntermediateRouters {
             count: some.len() as u32,
             some: has_hosts.contains(&false).then_some(some),
         }
     }
 
-    /// Whether there are any between two of them.
+    /// Whether any place remains between two routers.
     pub(super) fn any(&self) -> bool {
         self.count > 2
     }
@@ -50,24 +50,24 @@ impl Places {
         }
     }
 
-    /// What is left without two different routers.
+    /// The places without two different routers.
     #[inline]
-    pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<Ends> {
+    pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<RemainingRouters> {
         let (a, b) = (self.position(here), self.position(target));
         let (low, high) = (a.min(b), a.max(b));
         let taken = u32::from(low != NOWHERE) + u32::from(high != NOWHERE);
         let left = self.count - taken;
-        (self.any() && left > 0).then_some(Ends { low, high, left })
+        (self.any() && left > 0).then_some(RemainingRouters { low, high, left })
     }
 
     #[inline]
-    pub(super) fn left(&self, ends: Ends) -> u32 {
+    pub(super) fn left(&self, ends: RemainingRouters) -> u32 {
         ends.left
     }
 
-    /// The `index`-th router of what is left.
+    /// The `index`-th remaining router.
     #[inline]
-    pub(super) fn nth(&self, index: u32, ends: Ends) -> u32 {
+    pub(super) fn nth(&self, index: u32, ends: RemainingRouters) -> u32 {
         let without_high = if index >= ends.low { index + 1 } else { index };
         let position = if without_high >= ends.high {
             without_high + 1
@@ -85,7 +85,7 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn all(places: &Places, here: u32, target: u32) -> Vec<u32> {
+    fn all(places: &IntermediateRouters, here: u32, target: u32) -> Vec<u32> {
         let ends = places.without(RouterId(here), RouterId(target));
         ends.map_or(Vec::new(), |ends| {
             (0..places.left(ends))
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn every_place_but_the_ends_comes_once() {
-        let everywhere = Places { some: None, count: 5 };
+        let everywhere = IntermediateRouters { some: None, count: 5 };
         assert_eq!(all(&everywhere, 0, 3), [1, 2, 4]);
         assert_eq!(all(&everywhere, 4, 3), [0, 1, 2]);
-        let somewhere = Places {
+        let somewhere = IntermediateRouters {
             some: Some(vec![1, 4, 6, 9]),
             count: 4,
         };
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn two_places_leave_none_between_them() {
-        let two = Places {
+        let two = IntermediateRouters {
             some: Some(vec![0, 3]),
             count: 2,
         };

@@ -17,7 +17,7 @@ use workload::{Operation, Program, TraceError};
 use crate::Error;
 use crate::collect::{HostSampler, HostSamples, HostSeen, RailSeen};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
-use crate::lp::model::{Simulation, Undo};
+use crate::lp::model::{Failure, Simulation, Undo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::trace_record::{MessageKey, TraceRecord};
 use crate::lp::wiring::LinkEnd;
@@ -504,7 +504,7 @@ impl Host {
             self.count_message(job, bytes, due >= simulation.warmup, context);
             self.inject(simulation, due, message, context);
             due += gap;
-            if due > now && !self.sends_ahead::<C>(simulation, now, due) {
+            if due > now && !self.sends_ahead(simulation, now, due) {
                 break;
             }
         }
@@ -513,12 +513,9 @@ impl Host {
 
     /// Whether the next message of its only source may be made ahead of its time.
     #[inline]
-    fn sends_ahead<C: Context<Simulation>>(&self, simulation: &Simulation, now: Time, due: Time) -> bool {
-        !C::REVERSIBLE
-            && simulation.early_commit.covers(due)
-            && due - now < simulation.send_ahead_window
+    fn sends_ahead(&self, simulation: &Simulation, now: Time, due: Time) -> bool {
+        simulation.shortcuts.send_ahead.reaches(now, due)
             && self.sources.len() == 1
-            && self.more.is_none()
             && self.first.nic.is_clear()
     }
 
@@ -590,7 +587,7 @@ impl Host {
                 rank.keep_notes(simulation.timeline);
                 rank_slot.state = Some(rank);
             }
-            Err(error) => return context.fail(error.into()),
+            Err(error) => return context.fail(Error::from(error).into()),
         }
         if C::REVERSIBLE {
             context.undo(Undo::Host(HostUndo::Started { slot }));
@@ -625,7 +622,7 @@ impl Host {
         }
         if let Err(source) = done {
             let job = simulation.jobs[usize::from(job)].name.clone();
-            context.fail(Error::Replay { job, source });
+            context.fail(Error::Replay { job, source }.into());
         }
         let mut asked = None;
         for action in actions.drain(..) {
@@ -1225,7 +1222,7 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
 
     #[inline]
     fn sends_ahead(&self, start: Time) -> bool {
-        self.simulation.send_ahead_window > Time::ZERO && self.simulation.early_commit.covers(start)
+        self.simulation.shortcuts.send_ahead.covers(start)
     }
 
     #[inline]
@@ -1245,8 +1242,8 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
 
     #[inline]
     fn lacks_credits(&mut self) {
-        if self.simulation.credits.batch() > 0 {
-            self.context.fail(Error::ShortOfCredits);
+        if self.simulation.shortcuts.credit_batching.is_on() {
+            self.context.fail(Failure::CreditsRanShort);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The logical processes of a run: routers, hosts and the termination detector, with their events and counters.
 
 pub mod counts;
-pub mod early_commit;
 pub mod host;
 pub mod load_reports;
 pub mod model;

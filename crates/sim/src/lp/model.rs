@@ -10,12 +10,12 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::collect::{Plan, RouterSamplerUndo};
 use crate::lp::counts::JobCounts;
-use crate::lp::early_commit::EarlyCommit;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
-use crate::lp::shortcuts::credit_batching::{CreditBatchesUndo, Credits};
+use crate::lp::shortcuts::Shortcuts;
+use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::termination_detector::TerminationDetector;
 use crate::lp::wiring::{Identity, Numbering};
 use crate::setup::experiment::{Experiment, Network};
@@ -37,14 +37,17 @@ pub struct Simulation {
     pub timeline: bool,
     /// Whether NICs and routers tell which packets wait for whom.
     pub waits: bool,
-    /// How credits go back.
-    pub credits: Credits,
-    /// Up to when what is certain may be noted ahead of its time.
-    pub early_commit: EarlyCommit,
-    /// Least delay of any event between two processes.
-    pub lookahead: Time,
-    /// How far ahead of their time hosts make messages; zero: they do not.
-    pub send_ahead_window: Time,
+    /// The exact shortcuts of this run.
+    pub shortcuts: Shortcuts,
+}
+
+/// Why an LP ends a run.
+#[derive(Debug)]
+pub enum Failure {
+    /// There is no result.
+    Error(Error),
+    /// A packet lacks credits while they return in batches: the run begins anew without batches.
+    CreditsRanShort,
 }
 
 /// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
@@ -83,7 +86,7 @@ const _: () = assert!(size_of::<Undo>() <= 40);
 
 impl Simulation {
     /// The model of an experiment.
-    pub fn new(experiment: &Experiment, credits: Credits, early_commit: EarlyCommit) -> Simulation {
+    pub fn new(experiment: &Experiment, shortcuts: Shortcuts) -> Simulation {
         Simulation {
             network: experiment.network.clone(),
             jobs: experiment.jobs.clone(),
@@ -94,10 +97,7 @@ impl Simulation {
             plan: Plan::new(&experiment.collect, &experiment.network),
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
-            credits,
-            early_commit,
-            lookahead: early_commit.lookahead(&experiment.network, credits),
-            send_ahead_window: early_commit.send_ahead_window(&experiment.network),
+            shortcuts,
         }
     }
 
@@ -108,6 +108,12 @@ impl Simulation {
             JobKind::Traffic(_) => 0,
         };
         self.jobs.iter().map(ranks).sum()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Error(error)
     }
 }
 
@@ -133,14 +139,14 @@ impl Model for Simulation {
     type Lp = NetworkLp;
     type Record = Record;
     type Undo = Undo;
-    type Error = Error;
+    type Error = Failure;
 
     fn lps(&self) -> u32 {
         self.numbering.lps()
     }
 
     fn lookahead(&self) -> Time {
-        self.lookahead
+        self.shortcuts.lookahead
     }
 
     fn create(&self, lp: LpId) -> NetworkLp {

@@ -11,13 +11,12 @@ use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
 use routing::{At, Random};
 use topology::{Peer, Port, RouterId};
 
-use crate::Error;
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::lp::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
-use crate::lp::model::{self, Simulation, Undo};
+use crate::lp::model::{self, Failure, Simulation, Undo};
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::shortcuts::credit_batching::{CreditBatches, Credits};
+use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
@@ -102,7 +101,7 @@ impl RouterLp {
             wait_tracker: simulation
                 .waits
                 .then(|| Box::new(RouterWaitTracker::new(network.model, ports.len(), vcs))),
-            credit_batches: CreditBatches::new(simulation.credits, ports.len(), vcs),
+            credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
         }
     }
@@ -123,9 +122,10 @@ impl RouterLp {
         match event {
             NetEvent::CreditReturned { port, vc, .. } => self.switch.prefetch_credit(*port, *vc),
             NetEvent::PacketArrived { port, vc, packet } if self.link_ends.len() > FEW_PORTS => {
-                match simulation.credits {
-                    Credits::EACH => des::prefetch(&self.link_ends[usize::from(*port)]),
-                    _ => self.credit_batches.prefetch_port(*port),
+                if simulation.shortcuts.credit_batching.is_on() {
+                    self.credit_batches.prefetch_port(*port);
+                } else {
+                    des::prefetch(&self.link_ends[usize::from(*port)]);
                 }
                 let at = At {
                     router: self.switch.id(),
@@ -387,9 +387,10 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
+        // Known when it is compiled: executors that undo commit nothing early.
         if !C::REVERSIBLE && link_end.to_host && packet.standalone {
             let arrival = self.context.now() + delay;
-            if self.simulation.early_commit.covers(arrival) {
+            if self.simulation.shortcuts.early_commit.covers(arrival) {
                 return self.count_delivered(arrival, &packet);
             }
         }
@@ -421,29 +422,32 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
 
     #[inline]
     fn return_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        let credits = self.simulation.credits;
-        if credits == Credits::EACH {
-            return self.send_credit(port, vc, bytes, after);
+        let batching = self.simulation.shortcuts.credit_batching;
+        if !batching.is_on() {
+            return self.send_credit(port, vc, bytes, after, Time::ZERO);
         }
-        let batch = self
-            .credit_batches
-            .add(credits, (port, vc), bytes, after, self.context);
-        if let Some((bytes, after)) = batch {
-            self.send_credit(port, vc, bytes, after);
+        let now = self.context.now();
+        let (step, batch) = self.credit_batches.add(batching, (port, vc), bytes, now + after);
+        if C::REVERSIBLE {
+            self.context.undo(Undo::CreditBatches(step));
+        }
+        if let Some((bytes, tail)) = batch {
+            // Only credits in batches can be due sooner, and these may come late.
+            let least = self.simulation.shortcuts.lookahead;
+            self.send_credit(port, vc, bytes, tail - now, least);
         }
     }
 
     #[inline]
-    fn send_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+    fn send_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time, least: Time) {
         let link_end = self.link_end(port);
         let event = NetEvent::CreditReturned {
             port: link_end.port,
             vc,
             bytes,
         };
-        // Only credits in batches can be due sooner, and these may come late.
-        let delay = (after + link_end.credit).max(self.simulation.lookahead);
-        self.context.send(link_end.lp, delay, event);
+        let delay = after + link_end.credit;
+        self.context.send(link_end.lp, delay.max(least), event);
     }
 }
 
@@ -542,8 +546,8 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
 
     #[inline]
     fn lacks_credits(&mut self) {
-        if self.0.simulation.credits.batch() > 0 {
-            self.0.context.fail(Error::ShortOfCredits);
+        if self.0.simulation.shortcuts.credit_batching.is_on() {
+            self.0.context.fail(Failure::CreditsRanShort);
         }
     }
 

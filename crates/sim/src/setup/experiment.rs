@@ -15,7 +15,6 @@ use workload::Interpreters;
 
 use crate::Error;
 use crate::collect::CollectSetting;
-use crate::lp::shortcuts::credit_batching::CreditSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::rails::Rails;
 
@@ -60,6 +59,20 @@ pub struct LinkSetting {
     pub rate: Rate,
     /// Time a bit takes through the cable.
     pub latency: Time,
+}
+
+/// How the experiment asks for credits to return, `[run] credits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreditSetting {
+    /// In batches, where that changes no result.
+    Auto,
+    /// Each by itself.
+    Each,
+}
+
+impl CreditSetting {
+    /// Names in experiments, in the order of the variants.
+    pub const NAMES: [&str; 2] = ["auto", "each"];
 }
 
 /// A network with its speeds.
@@ -483,11 +496,6 @@ impl Network {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
-    }
-
-    /// Least delay of a packet on its way to a router: there is a pipeline behind the cable.
-    pub fn lookahead_of_packets(&self) -> Time {
-        self.lookahead() + self.router_delay
     }
 }
 

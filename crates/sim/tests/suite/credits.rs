@@ -1,4 +1,4 @@
-//! Credits that go back in batches: nobody can tell, and where somebody could, the run begins anew.
+//! Credit batching changes no result; where it could, the run begins anew.
 
 use des::{Executor, Time};
 use proptest::prelude::*;
@@ -68,6 +68,22 @@ fn batches_change_nothing_but_the_number_of_events() {
     }
 }
 
+/// All processes agree that the first attempt is valid.
+#[test]
+fn several_processes_keep_the_first_attempt() {
+    let mut experiment = on(DRAGONFLY, MINIMAL, UNIFORM, "64 KiB");
+    for (executor, processes) in [
+        (Executor::Conservative, 2),
+        (Executor::Conservative, 3),
+        (Executor::Optimistic, 2),
+    ] {
+        experiment.run.executor = executor;
+        let result = run_together(&experiment, processes);
+        let what = format!("{} in {processes} processes", executor.name());
+        assert_eq!(result.summary.run.credits, "batches", "{what}");
+    }
+}
+
 /// Everybody sends to one host: buffers fill up at once.
 #[test]
 fn a_run_that_finds_too_little_room_begins_anew() {
@@ -91,6 +107,7 @@ fn a_run_that_finds_too_little_room_begins_anew() {
     assert_eq!(result.summary.digest, reference.summary.digest);
     assert_eq!(result.summary.collect, reference.summary.collect);
     let together = run_together(&experiment, 3);
+    assert_eq!(together.summary.run.credits, "each");
     assert_same(&reference, &together, "three processes");
 }
 

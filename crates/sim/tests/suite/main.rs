@@ -11,7 +11,7 @@ mod corpus;
 mod credits;
 mod critical_path;
 mod deadlock;
-mod horizon;
+mod early_commit;
 mod jobs;
 mod mpi_semantics;
 mod mutated_input;

@@ -29,7 +29,7 @@ use config::{Error, Section};
 use crate::host_ports::HostPorts;
 use crate::size::count;
 use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, Tree};
-use ports::Step;
+use ports::LevelConnection;
 
 pub(crate) const KIND: Kind = Kind {
     name: "fat-tree",
@@ -39,7 +39,7 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(FatTree::read(section)?)),
 };
 
-/// More than a tree of 32-bit numbers needs.
+/// A tree with 32-bit router numbers needs fewer levels.
 const MOST_LEVELS: usize = 8;
 
 #[derive(Debug)]
@@ -48,14 +48,14 @@ struct FatTree {
     routers: u32,
     host_ports: HostPorts,
     levels: Vec<Level>,
-    /// Ports of every router, wired or not, if all have equally many.
+    /// Ports of every router, wired or not, if all routers have the same number.
     radix: Option<u16>,
 }
 
 /// The routers of one level.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// Number of the first one.
+    /// Number of the first router.
     first: u32,
     /// Number of subtrees.
     subtrees: u32,
@@ -69,14 +69,14 @@ struct Level {
     spread: Divisor,
     /// Parallel cables to the level below, p; 1 at level 0.
     cables: Divisor,
-    /// By what a host's number is divided to pick one of the cables.
+    /// A host's number divided by this picks one of the cables.
     span: Divisor,
     down: u32,
-    /// 0 at the top.
+    /// Number of upward ports; 0 at the top.
     up: u32,
 }
 
-/// A router.
+/// The position of a router.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     level: usize,
@@ -101,7 +101,7 @@ impl FatTree {
         };
         let mut levels = vec![bottom];
         let (mut routers, mut leaves, mut tops, mut uplinks) = (u64::from(plan.leaves), 1u32, 1u32, 1u32);
-        for Step {
+        for LevelConnection {
             below,
             spread,
             cables,
@@ -113,7 +113,7 @@ impl FatTree {
             count(section, plan.key, "routers of a level", &[subtrees, tops])?;
             let lower = levels.last_mut().expect("there are leaves");
             lower.up = spread * cables;
-            // Past 32 bits every host number divided by it is 0, as it is by the greatest number.
+            // Every host number divided by a divisor above 32 bits is 0, as it is by the greatest number.
             let span = uplinks.saturating_mul(*spread);
             uplinks = uplinks.saturating_mul(spread * cables);
             levels.push(Level {
@@ -163,7 +163,7 @@ impl FatTree {
         RouterId(first + place.subtree * tops.get() + place.top)
     }
 
-    /// The router below at a downward port, and its upward port; none if its subtree is not built.
+    /// The router below at a downward port, and its upward port. `None` if its subtree is not built.
     fn below(&self, place: Place, port: u32) -> Option<(Place, u32)> {
         let level = self.levels[place.level];
         let (cable, child) = level.below.divide(port);
@@ -191,7 +191,7 @@ impl FatTree {
         (above, cable * level.below.get() + child)
     }
 
-    /// Names of the levels for people, where they have names.
+    /// Names of the levels, where levels have names.
     fn level_name(&self, level: usize) -> Option<&'static str> {
         ["leaf", "spine", "core"]
             .get(level)
@@ -242,10 +242,10 @@ impl Topology for FatTree {
         self.host_ports.attachment(host)
     }
 
-    /// A link up replaces the place of a subtree in the next larger one by a choice of the tops above, and a
-    /// link down the reverse. So a way has to touch the lowest level at which both lie below each other's
-    /// tops, and the highest one at which they are tops above the same top; it goes to the one first, then
-    /// to the other, whichever order is shorter.
+    /// An upward link replaces the position of a subtree in the next larger one by a choice of the tops above. A
+    /// downward link does the reverse. So a path has to touch the lowest level at which both routers lie below each
+    /// other's tops, and the highest level at which they are tops above the same top. It visits both in the order
+    /// that is shorter.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (from, to) = (self.place(from), self.place(to));
         let (mut high, mut low) = (from.level.max(to.level), from.level.min(to.level));
@@ -290,7 +290,7 @@ impl Topology for FatTree {
         if level == 0 && !up {
             return HOST_LINK;
         }
-        // Ports behind the downward ones of a top are not wired: any class that exists.
+        // Ports behind the downward ones of a top are not wired; any existing class is correct.
         let class = level + usize::from(up);
         LinkClass(class.min(self.levels.len() - 1) as u8)
     }
@@ -382,13 +382,13 @@ impl Tree for FatTree {
     }
 
     fn up_ports(&self, router: RouterId) -> Range<u16> {
-        // Which router of its level it is does not matter, so nothing is divided here.
+        // The number of the router in its level has no effect, so this needs no division.
         let Level { down, up, .. } = self.levels[self.level_of(router)];
         down as u16..(down + up) as u16
     }
 
-    /// Of parallel cables the host's number picks one, in the same way as destination-mod-k routing picks
-    /// uplinks, so that hosts that it keeps apart on the way up stay apart on the way down.
+    /// The host's number picks one of the parallel cables, as destination-mod-k routing picks uplinks. So hosts that
+    /// are kept apart on the way up stay apart on the way down.
     fn down_port(&self, router: RouterId, host: HostId) -> Option<Port> {
         let (leaf, port) = self.host_ports.attachment(host);
         let index = self.level_of(router);
@@ -398,7 +398,7 @@ impl Tree for FatTree {
         let level = self.levels[index];
         let lower = self.levels[index - 1];
         let (subtree, child) = level.below.divide(lower.leaves.quotient(leaf.0));
-        // The only subtree of the top level is that of every router there.
+        // All routers of the top level share its only subtree.
         let own = match index + 1 == self.levels.len() {
             true => 0,
             false => level.tops.quotient(router.0 - level.first),

@@ -1,4 +1,4 @@
-//! The parameters of a fat tree: from a radix, or from the ports of every level, to the steps between levels.
+//! Parameters of a fat tree: from a radix, or from the ports of every level, to the connections between levels.
 
 use config::{Error, OneOrEach, Section};
 
@@ -44,25 +44,25 @@ pub(super) const PARAMETERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A tree, as far as its parameters say.
+/// A tree as described by its parameters.
 pub(super) struct Plan {
     pub(super) hosts_per_leaf: u32,
     pub(super) leaves: u32,
-    /// From each level to the next.
-    pub(super) steps: Vec<Step>,
-    /// Ports of every router, if all have equally many.
+    /// The connection from each level to the next.
+    pub(super) steps: Vec<LevelConnection>,
+    /// Ports of every router, if all routers have the same number.
     pub(super) radix: Option<u16>,
-    /// The parameter to blame if the tree is too large.
+    /// The parameter that an error names if the tree is too large.
     pub(super) key: &'static str,
 }
 
-/// From one level to the next.
-pub(super) struct Step {
-    /// m, subtrees that make one of the next level.
+/// The connection between two levels.
+pub(super) struct LevelConnection {
+    /// Number of subtrees that make one of the next level (m).
     pub(super) below: u32,
-    /// w, tops of the next level above each top.
+    /// Number of tops of the next level above each top (w).
     pub(super) spread: u32,
-    /// p, cables between two routers.
+    /// Number of cables between two routers (p).
     pub(super) cables: u32,
 }
 
@@ -136,7 +136,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
                 return Err(section.error(key, text));
             }
         }
-        all.push(Step {
+        all.push(LevelConnection {
             below: down[level + 1] / cables,
             spread: up[level] / cables,
             cables: *cables,
@@ -151,7 +151,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
         let text = format!("{leaves} leaves do not fit below the top; expected 1 to {most}");
         return Err(section.error("leaves", text));
     }
-    // What the other kind of tree asks for, so that it counts as known.
+    // These keys belong to the other kind of tree; reading them marks them as known.
     for key in ["radix", "levels", "hosts_per_leaf", "uplinks_per_leaf", "pods"] {
         section.optional::<u32>(key)?;
     }
@@ -165,8 +165,8 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
     })
 }
 
-/// Routers of one radix. With fewer pods or leaves than that, the fewest routers are built above them that
-/// carry all uplinks, with several cables in parallel.
+/// Builds a tree of routers of one radix. With fewer pods or leaves than the maximum it uses the fewest upper routers
+/// that carry all uplinks, with parallel cables.
 fn from_radix(section: &Section) -> Result<Plan, Error> {
     let radix = read_radix(section)?;
     let levels = section.or("levels", 3u32)?;
@@ -184,7 +184,7 @@ fn from_radix(section: &Section) -> Result<Plan, Error> {
             false => (radix / 2, radix / 2),
         };
         let cables = most_cables(uplinks, below, radix - own_uplinks);
-        steps.push(Step {
+        steps.push(LevelConnection {
             below,
             spread: uplinks / cables,
             cables,
@@ -278,7 +278,7 @@ fn read_breadth(section: &Section, levels: u32, radix: u32) -> Result<(u32, u32)
     for (key, number) in [("leaves", leaves), ("pods", pods)] {
         nonzero(section, key, number.unwrap_or(1))?;
     }
-    // Leaves of a subtree of the top level.
+    // Number of leaves of a subtree of the top level.
     let of_pod = (2..levels).try_fold(1u32, |leaves, _| leaves.checked_mul(radix / 2));
     let of_pod = of_pod.ok_or_else(|| section.error("levels", "the leaves are too many"))?;
     if levels == 2 && pods.is_some() {
@@ -323,8 +323,8 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
     }
 }
 
-/// The most parallel cables from each of `below` routers to each router above: they divide the uplinks
-/// evenly and fit its `ports` towards them.
+/// The largest number of parallel cables from each of `below` routers to each router above that divides the uplinks
+/// evenly and fits the `ports` of the upper router.
 fn most_cables(uplinks: u32, below: u32, ports: u32) -> u32 {
     (1..=ports / below)
         .rev()

@@ -1,18 +1,18 @@
-//! Links between routers as two flat lists; built from cables, which it gives ports.
+//! Links between routers as two flat lists, built from cables. Assigns ports to cables.
 
-/// Where a link leads.
+/// The end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) router: u32,
-    /// Port of that router.
+    /// Port at that router.
     pub(super) port: u16,
 }
 
-/// The links of all routers, those of each in the order of the routers they lead to.
+/// The links of all routers. Links of one router are in the order of their destinations.
 #[derive(Debug)]
 pub(super) struct Adjacency {
     ends: Vec<End>,
-    /// Where each router's begin in `ends`, and where the last one's end.
+    /// Index of the first link of each router in `ends`, and the end of the last.
     first: Vec<usize>,
 }
 
@@ -21,13 +21,13 @@ struct Bundle {
     from: u32,
     to: u32,
     count: u32,
-    /// The first one's place among the links of `from`.
+    /// Index of the first one among the links of `from`.
     offset: u32,
 }
 
 impl Adjacency {
-    /// `hosts`: of each router, which take its first ports. `cables`: two routers and a number each. All ports
-    /// of a router must fit 16 bits.
+    /// `hosts` gives the number of hosts of each router, which take its first ports. `cables` gives two routers and a
+    /// number of cables. The ports of a router must fit 16 bits.
     pub(super) fn new(hosts: &[u32], cables: &[([u32; 2], u32)]) -> Adjacency {
         let both = |([a, b], count): ([u32; 2], u32)| [(a, b, count), (b, a, count)];
         let mut links: Vec<(u32, u32, u32)> = cables.iter().copied().flat_map(both).collect();
@@ -78,7 +78,7 @@ impl Adjacency {
         self.first.len() as u32 - 1
     }
 
-    /// Links of all routers, each direction of a cable counted.
+    /// Number of links of all routers, with both directions of a cable.
     pub(super) fn count(&self) -> u64 {
         self.ends.len() as u64
     }

@@ -7,14 +7,14 @@
 
 use std::collections::HashSet;
 
-use super::plan::{Fault, Place, Plan, ROUTER, Role};
+use super::plan::{NetworkPlan, NodeRole, PlanError, Position, ROUTER};
 
-/// `ignore_latencies`: otherwise a latency is refused, because links of a topology have none.
-pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
-    let mut plan = Plan::default();
+/// `ignore_latencies` accepts latencies. Otherwise a latency is an error, because links of a topology have none.
+pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<NetworkPlan, PlanError> {
+    let mut plan = NetworkPlan::default();
     let mut seen = HashSet::new();
     for (index, line) in text.lines().enumerate() {
-        let place = Place::Line(index as u32 + 1);
+        let place = Position::Line(index as u32 + 1);
         let mut words = line.split_whitespace().peekable();
         let Some(first) = words.next() else {
             continue;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
                     "the latency {latency} cannot be kept: latencies are those of network.link and \
                      network.links; expected ignore_latencies = true, or a file without them"
                 );
-                return Err(Fault::new(place, message));
+                return Err(PlanError::new(place, message));
             }
             if seen.insert((head.min(other), head.max(other))) {
                 plan.link([head, other], 1, place)?;
@@ -39,20 +39,25 @@ pub(super) fn read(text: &str, ignore_latencies: bool) -> Result<Plan, Fault> {
     Ok(plan)
 }
 
-/// A router or node, which have numbers of their own each.
-fn end(plan: &mut Plan, kind: &str, number: Option<&str>, place: Place) -> Result<usize, Fault> {
+/// A router or a node. Each kind has numbers of its own.
+fn end(
+    plan: &mut NetworkPlan,
+    kind: &str,
+    number: Option<&str>,
+    place: Position,
+) -> Result<usize, PlanError> {
     let kind = kind.to_ascii_lowercase();
     if kind != "router" && kind != "node" {
         let message = format!("'{kind}' is unknown here; expected 'router' or 'node' and its number");
-        return Err(Fault::new(place, message));
+        return Err(PlanError::new(place, message));
     }
     let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) else {
         let found = number.map_or("the end of the line".into(), |word| format!("'{word}'"));
         let message = format!("{found} behind '{kind}'; expected a whole number");
-        return Err(Fault::new(place, message));
+        return Err(PlanError::new(place, message));
     };
     Ok(match kind.as_str() {
         "router" => plan.mention(&number.to_string(), ROUTER, place),
-        _ => plan.mention(&format!("node {number}"), Role::Host, place),
+        _ => plan.mention(&format!("node {number}"), NodeRole::Host, place),
     })
 }

@@ -1,13 +1,13 @@
-//! Which links lead closer to a router, without a table of distances.
+//! The links on shortest paths to a router, without a table of distances.
 //!
-//! The distances of two neighbours from any router differ by one at most, so distances modulo 3 tell which of
-//! the two is closer: two bits for each pair. They are found for 64 destinations at once, by one
-//! breadth-first search in which every router holds a bit for each (M. Then et al., "The more the merrier:
-//! efficient multi-source graph traversal", PVLDB 8(4), 2014), and only for destinations that are asked for.
+//! The distances of two neighbours from any router differ by at most one. So distances modulo 3 tell which of them is
+//! closer, with two bits per pair. One breadth-first search finds them for 64 destinations, with one bit per
+//! destination in every router (M. Then et al., "The more the merrier: efficient multi-source graph traversal", PVLDB
+//! 8(4), 2014). Searches run only for destinations that are queried.
 
 use super::adjacency::{Adjacency, End};
 
-/// Destinations of one search.
+/// Number of destinations of one search.
 pub(super) const BLOCK: u32 = u64::BITS;
 
 /// Distances modulo 3 of every router from the destinations of a block: the low and the high bits, one for each
@@ -19,7 +19,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Memory of a block in a network of so many routers.
+    /// Memory of a block in a network of this many routers, in bytes.
     pub(super) const fn bytes(routers: u64) -> u64 {
         routers * size_of::<[u64; 2]>() as u64
     }
@@ -33,7 +33,7 @@ impl Block {
     pub(super) fn search(adjacency: &Adjacency, number: u32) -> (Block, u32) {
         let (routers, first) = (adjacency.routers(), number * BLOCK);
         let mut planes = vec![[0; 2]; routers as usize].into_boxed_slice();
-        // Bits of the searches that have been at a router; that are there now; that come there next.
+        // Bits of the searches that have visited a router, that are at it now, and that reach it next.
         let mut seen = vec![0u64; routers as usize];
         let mut now = seen.clone();
         let mut next = seen.clone();
@@ -82,7 +82,7 @@ impl Block {
     }
 }
 
-/// The ways to one destination.
+/// The shortest paths to one destination.
 #[derive(Clone, Copy)]
 pub(super) struct Towards<'a> {
     pub(super) adjacency: &'a Adjacency,
@@ -91,7 +91,7 @@ pub(super) struct Towards<'a> {
 }
 
 impl<'a> Towards<'a> {
-    /// Links of a router that lead closer, each with its place among the links of the router; none at the
+    /// Links of a router on shortest paths, each with its index among the links of the router. Empty at the
     /// destination.
     #[inline]
     pub(super) fn closer(self, router: u32) -> impl Iterator<Item = (usize, End)> + use<'a> {
@@ -102,7 +102,7 @@ impl<'a> Towards<'a> {
         links.filter(move |(_, end)| self.block.residue(end.router, index) == wanted)
     }
 
-    /// The router behind the first link that leads closer.
+    /// The router behind the first link on a shortest path.
     fn step(self, router: u32) -> u32 {
         let (_, end) = self.closer(router).next().expect("all routers are connected");
         end.router

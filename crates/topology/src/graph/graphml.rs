@@ -8,40 +8,40 @@ use std::collections::BTreeMap;
 
 use roxmltree::{Document, Node};
 
-use super::plan::{Fault, Place, Plan, Role};
+use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 
-/// What a `key` declares, by its id.
+/// Declarations of `key` elements by id.
 #[derive(Clone, Copy)]
 struct Key<'a> {
     name: &'a str,
-    /// `node`, `edge`, `all`, ...
+    /// The `for` attribute: `node`, `edge`, `all`, ...
     domain: &'a str,
     default: Option<&'a str>,
 }
 
 type Keys<'a> = BTreeMap<&'a str, Key<'a>>;
 
-pub(super) fn read(text: &str) -> Result<Plan, Fault> {
-    let document =
-        Document::parse(text).map_err(|e| Fault::new(Place::Line(e.pos().row), format!("not XML: {e}")))?;
+pub(super) fn read(text: &str) -> Result<NetworkPlan, PlanError> {
+    let document = Document::parse(text)
+        .map_err(|e| PlanError::new(Position::Line(e.pos().row), format!("not XML: {e}")))?;
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
         let message = format!("<{}> is not GraphML; expected <graphml>", root.tag_name().name());
-        return Err(Fault::new(place(root), message));
+        return Err(PlanError::new(place(root), message));
     }
     let keys = keys(root)?;
     let mut graphs = elements(root, "graph");
     let graph = graphs
         .next()
-        .ok_or_else(|| Fault::new(place(root), "no <graph>; expected one"))?;
+        .ok_or_else(|| PlanError::new(place(root), "no <graph>; expected one"))?;
     if let Some(second) = graphs.next() {
-        return Err(Fault::new(place(second), "a second <graph>; expected one"));
+        return Err(PlanError::new(place(second), "a second <graph>; expected one"));
     }
     undirected(graph, "edgedefault", "directed")?;
-    let mut plan = Plan::default();
+    let mut plan = NetworkPlan::default();
     for node in elements(graph, "node") {
         if let Some(inner) = elements(node, "graph").next() {
-            return Err(Fault::new(
+            return Err(PlanError::new(
                 place(inner),
                 "a graph inside a node cannot be a network",
             ));
@@ -51,12 +51,12 @@ pub(super) fn read(text: &str) -> Result<Plan, Fault> {
             None => data(node, &keys, "type")?,
         };
         let hosts = number(node, &keys, "hosts")?;
-        let role = Role::of(kind, hosts, place(node))?;
+        let role = NodeRole::of(kind, hosts, place(node))?;
         plan.declare(attribute(node, "id")?.to_string(), role, place(node))?;
     }
     if let Some(hyperedge) = elements(graph, "hyperedge").next() {
         let message = "a hyperedge cannot be a cable; expected edges";
-        return Err(Fault::new(place(hyperedge), message));
+        return Err(PlanError::new(place(hyperedge), message));
     }
     for edge in elements(graph, "edge") {
         undirected(edge, "directed", "true")?;
@@ -67,27 +67,27 @@ pub(super) fn read(text: &str) -> Result<Plan, Fault> {
     Ok(plan)
 }
 
-fn place(node: Node<'_, '_>) -> Place {
-    Place::Offset(node.range().start)
+fn place(node: Node<'_, '_>) -> Position {
+    Position::Offset(node.range().start)
 }
 
-/// Children of that name, in whatever XML namespace.
+/// Children of that name in any XML namespace.
 fn elements<'a, 'd: 'a>(parent: Node<'a, 'd>, name: &'a str) -> impl Iterator<Item = Node<'a, 'd>> {
     let children = parent.children().filter(Node::is_element);
     children.filter(move |child| child.tag_name().name() == name)
 }
 
-fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Result<&'a str, Fault> {
+fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Result<&'a str, PlanError> {
     node.attribute(name).ok_or_else(|| {
         let message = format!("<{}> has no {name}; expected one", node.tag_name().name());
-        Fault::new(place(node), message)
+        PlanError::new(place(node), message)
     })
 }
 
-fn undirected(node: Node<'_, '_>, name: &str, directed: &str) -> Result<(), Fault> {
+fn undirected(node: Node<'_, '_>, name: &str, directed: &str) -> Result<(), PlanError> {
     if node.attribute(name) == Some(directed) {
         let message = format!("{name}=\"{directed}\"; expected undirected edges, which lead both ways");
-        return Err(Fault::new(place(node), message));
+        return Err(PlanError::new(place(node), message));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ fn text<'a>(node: Node<'a, '_>) -> &'a str {
     node.text().unwrap_or_default().trim()
 }
 
-fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, Fault> {
+fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, PlanError> {
     let mut keys = BTreeMap::new();
     for key in elements(root, "key") {
         let declared = Key {
@@ -106,14 +106,14 @@ fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, Fault> {
         };
         let id = attribute(key, "id")?;
         if keys.insert(id, declared).is_some() {
-            return Err(Fault::new(place(key), format!("a second key '{id}'")));
+            return Err(PlanError::new(place(key), format!("a second key '{id}'")));
         }
     }
     Ok(keys)
 }
 
-/// What a node or an edge says under a name: its own data, or the default that the key gives to all.
-fn data<'a>(node: Node<'a, 'a>, keys: &Keys<'a>, name: &str) -> Result<Option<&'a str>, Fault> {
+/// The value of a node or an edge under a name: its own data, or the default of the key.
+fn data<'a>(node: Node<'a, 'a>, keys: &Keys<'a>, name: &str) -> Result<Option<&'a str>, PlanError> {
     let of_this =
         |key: &&Key<'a>| key.name == name && (key.domain == "all" || key.domain == node.tag_name().name());
     for item in elements(node, "data") {
@@ -126,11 +126,11 @@ fn data<'a>(node: Node<'a, 'a>, keys: &Keys<'a>, name: &str) -> Result<Option<&'
     Ok(defaults.next())
 }
 
-fn number(node: Node<'_, '_>, keys: &Keys<'_>, name: &str) -> Result<Option<u32>, Fault> {
+fn number(node: Node<'_, '_>, keys: &Keys<'_>, name: &str) -> Result<Option<u32>, PlanError> {
     let Some(text) = data(node, keys, name)? else {
         return Ok(None);
     };
     let message = || format!("{name}: '{text}' is not a whole number");
-    let number = text.parse().map_err(|_| Fault::new(place(node), message()))?;
+    let number = text.parse().map_err(|_| PlanError::new(place(node), message()))?;
     Ok(Some(number))
 }

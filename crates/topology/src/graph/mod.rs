@@ -1,13 +1,12 @@
 //! Any network, from a file or a list of edges.
 //!
-//! The cables are stored. Which of them lead closer to a router is searched for (`distances`); what was found
-//! last is kept in memory that does not grow with the network (`searches`). Each format is a file of its own here
-//! that reads a text into a [`Plan`]; [`Network`] gives its routers, hosts and cables numbers and ports, and checks
-//! it. What the formats are: docs/formats/graph.md.
+//! The cables are stored. `distances` searches for the links on shortest paths, and `searches` keeps the last results
+//! in memory that does not grow with the network. Each format is one file here that reads a text into a [`NetworkPlan`].
+//! [`Network`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
 //!
-//! Router numbers: in the order of their names if these are whole numbers, else in that of the file. Hosts are
-//! counted through the routers. Ports of a router: its hosts, then its links in the order of the routers to
-//! which they lead.
+//! Routers are numbered in the order of their names if these are whole numbers, otherwise in the order of the file.
+//! Hosts are numbered router by router. A router's ports lead to its hosts, then to other routers in the order of
+//! their numbers.
 
 mod adjacency;
 mod anynet;
@@ -28,7 +27,7 @@ use serde_json::{Value as Json, json};
 use crate::Kind;
 use crate::size::positive;
 use network::Network;
-use plan::{Fault, Place, Plan, ROUTER};
+use plan::{NetworkPlan, PlanError, Position, ROUTER};
 
 pub(crate) const KIND: Kind = Kind {
     name: "graph",
@@ -59,11 +58,11 @@ pub(crate) const KIND: Kind = Kind {
     build: |section| Ok(Box::new(read(section)?)),
 };
 
-/// A format: its name, how its files end, and its reader, which may ignore latencies.
+/// A format: its name, its file endings, and its reader, which may ignore latencies.
 struct Format {
     name: &'static str,
     endings: &'static [&'static str],
-    read: fn(text: &str, ignore_latencies: bool) -> Result<Plan, Fault>,
+    read: fn(text: &str, ignore_latencies: bool) -> Result<NetworkPlan, PlanError>,
 }
 
 const FORMATS: &[Format] = &[
@@ -105,7 +104,7 @@ fn read(section: &Section) -> Result<Network, Error> {
             }
             let text = fs::read_to_string(&path)
                 .map_err(|e| section.error("file", format!("{name}: cannot be read: {e}")))?;
-            // A byte order mark would be part of the first name.
+            // A byte order mark would become part of the first name.
             let text = text.trim_start_matches('\u{feff}').to_string();
             let ignore_latencies = format.name == "anynet" && section.or("ignore_latencies", false)?;
             let plan = (format.read)(&text, ignore_latencies);
@@ -130,7 +129,7 @@ fn read(section: &Section) -> Result<Network, Error> {
             return Err(section.error("", message));
         }
     };
-    let fail = |fault: Fault| {
+    let fail = |fault: PlanError| {
         let message = fault.within(&text);
         section.error(key, format!("{name}{message}").trim_start_matches(": "))
     };
@@ -146,7 +145,7 @@ fn read(section: &Section) -> Result<Network, Error> {
     Network::new(plan, hosts_per_router).map_err(fail)
 }
 
-/// The format that is asked for, or else that of the file's ending.
+/// The requested format, or that of the file's ending.
 fn choose_format(section: &Section, path: &Path, format: Option<String>) -> Result<&'static Format, Error> {
     let names = || FORMATS.iter().map(|format| format.name);
     let ending = path.extension().and_then(|ending| ending.to_str());
@@ -170,7 +169,7 @@ fn choose_format(section: &Section, path: &Path, format: Option<String>) -> Resu
     found.ok_or_else(|| section.unknown_name("format", &name, names()))
 }
 
-/// An item of `edges`: two routers, by name or number, and how many cables there are between them.
+/// An item of `edges`: two routers, by name or number, and the number of cables between them.
 #[derive(Debug)]
 struct Edge {
     routers: [String; 2],
@@ -216,10 +215,10 @@ impl Parameter for Edge {
     }
 }
 
-fn listed(edges: Vec<Edge>) -> Result<Plan, Fault> {
-    let mut plan = Plan::default();
+fn listed(edges: Vec<Edge>) -> Result<NetworkPlan, PlanError> {
+    let mut plan = NetworkPlan::default();
     for (index, edge) in edges.iter().enumerate() {
-        let place = Place::Item("edges", index);
+        let place = Position::Item("edges", index);
         let ends = edge
             .routers
             .each_ref()
@@ -233,7 +232,7 @@ fn listed(edges: Vec<Edge>) -> Result<Plan, Fault> {
 mod tests {
     use super::*;
 
-    /// A network in every format, with hosts, parallel cables and unlinked names where the format has them.
+    /// One network in every format, with hosts, parallel cables and isolated names where the format supports them.
     const TEXTS: &[(&str, &str)] = &[
         (
             "anynet",
@@ -272,7 +271,7 @@ mod tests {
             .expect("a format")
     }
 
-    fn built(format: &Format, text: &str) -> Result<Network, Fault> {
+    fn built(format: &Format, text: &str) -> Result<Network, PlanError> {
         let plan = (format.read)(text, true)?;
         let hosts_per_router = (!plan.names_hosts()).then_some(1);
         Network::new(plan, hosts_per_router)
@@ -286,7 +285,7 @@ mod tests {
         assert_eq!(tested, names);
     }
 
-    /// Cut off anywhere, with any byte replaced, any line missing or twice: a network or an error, no panic.
+    /// Any truncation, replaced byte, missing or repeated line gives a network or an error, and never a panic.
     #[test]
     fn damaged_files_are_read_or_refused() {
         let (mut read, mut refused) = (0, 0);

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use super::adjacency::Adjacency;
 use super::distances::{BLOCK, Block, Towards};
-use super::plan::{Fault, Place, Plan, Role};
+use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 use super::searches::Searches;
 use crate::size::counted;
 use crate::{Graph, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology, pick};
 
-/// As many as cables can connect; what is kept of searches has room for one.
+/// The largest number of routers that cables can connect within the memory of one search block.
 pub(super) const MOST_ROUTERS: u64 = 1 << 24;
 const MOST_HOSTS: u64 = 1 << 24;
 const MOST_CABLES: u64 = 1 << 24;
@@ -19,37 +19,37 @@ const MOST_CABLES: u64 = 1 << 24;
 const ROUTER_LINK: LinkClass = LinkClass(1);
 
 pub(super) struct Network {
-    /// Of the routers.
+    /// Links between routers.
     names: Vec<String>,
     adjacency: Adjacency,
-    /// Number of the first host of each router, and behind the last of all.
+    /// Number of the first host of each router, and the number of all hosts at the end.
     first_host: Vec<u32>,
-    /// Of each host.
+    /// Router of each host.
     router: Vec<u32>,
     searches: Searches,
     diameter: OnceLock<u32>,
 }
 
-/// What the cables of a plan join.
+/// The cables of a plan by kind.
 struct Wiring {
-    /// Hosts of each router.
+    /// Number of hosts of each router.
     hosts: Vec<u32>,
-    /// Two routers and a number each.
+    /// Two routers and the number of cables between them.
     cables: Vec<([u32; 2], u32)>,
-    /// All ports of each router.
+    /// Number of all ports of each router.
     ports: Vec<u64>,
 }
 
 impl Wiring {
-    /// `order`: nodes that are routers. `hosts_per_router`: where the plan names no hosts.
-    fn new(plan: &Plan, order: &[usize], hosts_per_router: Option<u32>) -> Result<Wiring, Fault> {
+    /// `order` lists the nodes that are routers. `hosts_per_router` holds where the plan names no hosts.
+    fn new(plan: &NetworkPlan, order: &[usize], hosts_per_router: Option<u32>) -> Result<Wiring, PlanError> {
         let mut numbers = vec![0; plan.nodes.len()];
         let mut hosts = Vec::with_capacity(order.len());
         for (number, index) in order.iter().enumerate() {
             numbers[*index] = number as u32;
             let named = match plan.nodes[*index].role {
-                Role::Router { hosts } => hosts,
-                Role::Host => None,
+                NodeRole::Router { hosts } => hosts,
+                NodeRole::Host => None,
             };
             hosts.push(hosts_per_router.or(named).unwrap_or(0));
         }
@@ -62,8 +62,8 @@ impl Wiring {
         for cables in &plan.cables {
             let [a, b] = cables.ends;
             let [first, second] = [a, b].map(|index| &plan.nodes[index]);
-            let fail = |message| Err(Fault::new(cables.place, message));
-            let is_router = |role| matches!(role, Role::Router { .. });
+            let fail = |message| Err(PlanError::new(cables.place, message));
+            let is_router = |role| matches!(role, NodeRole::Router { .. });
             let (host, router) = match [first, second].map(|node| is_router(node.role)) {
                 [true, true] if a == b => {
                     return fail(format!("router '{}' is linked to itself", first.name));
@@ -92,15 +92,15 @@ impl Wiring {
                 return fail(format!("host '{name}' has {} cables; expected one", cables.count));
             }
             let number = numbers[router] as usize;
-            // A router has at most as many hosts as its ports, which are checked.
+            // The hosts of a router are at most its ports, which are checked.
             wiring.hosts[number] = wiring.hosts[number].saturating_add(1);
             wiring.ports[number] += 1;
         }
         let loose = plan.nodes.iter().zip(&plugged);
-        let mut loose = loose.filter(|(node, plugged)| node.role == Role::Host && plugged.is_none());
+        let mut loose = loose.filter(|(node, plugged)| node.role == NodeRole::Host && plugged.is_none());
         if let Some((host, _)) = loose.next() {
             let message = format!("host '{}' is on no router; expected a cable", host.name);
-            return Err(Fault::new(host.place, message));
+            return Err(PlanError::new(host.place, message));
         }
         Ok(wiring)
     }
@@ -112,8 +112,8 @@ impl Wiring {
         }
     }
 
-    /// Whether all of it fits.
-    fn check(&self, plan: &Plan, order: &[usize]) -> Result<(), Fault> {
+    /// Checks that all numbers fit their types.
+    fn check(&self, plan: &NetworkPlan, order: &[usize]) -> Result<(), PlanError> {
         let cables: u64 = self.cables.iter().map(|(_, count)| u64::from(*count)).sum();
         let hosts: u64 = self.hosts.iter().map(|hosts| u64::from(*hosts)).sum();
         if let Some((index, ports)) = order
@@ -127,31 +127,31 @@ impl Wiring {
                 node.name,
                 u16::MAX
             );
-            return Err(Fault::new(node.place, message));
+            return Err(PlanError::new(node.place, message));
         }
         at_most(MOST_CABLES, cables, "cables between routers")?;
         if hosts == 0 {
             let message = "no router has a host; expected at least one host";
-            return Err(Fault::new(Place::Whole, message));
+            return Err(PlanError::new(Position::Whole, message));
         }
         at_most(MOST_HOSTS, hosts, "hosts")
     }
 }
 
-fn at_most(most: u64, number: u64, what: &str) -> Result<(), Fault> {
+fn at_most(most: u64, number: u64, what: &str) -> Result<(), PlanError> {
     if number > most {
         let message = format!("{number} {what} are too many; expected at most {most}");
-        return Err(Fault::new(Place::Whole, message));
+        return Err(PlanError::new(Position::Whole, message));
     }
     Ok(())
 }
 
 impl Network {
-    /// Gives routers, hosts and cables of a plan their numbers and ports. `hosts_per_router`: where the plan
+    /// Assigns numbers and ports to the routers, hosts and cables of a plan. `hosts_per_router` holds where the plan
     /// names no hosts.
-    pub(super) fn new(plan: Plan, hosts_per_router: Option<u32>) -> Result<Network, Fault> {
+    pub(super) fn new(plan: NetworkPlan, hosts_per_router: Option<u32>) -> Result<Network, PlanError> {
         let order = plan.routers();
-        let fail = |message| Err(Fault::new(Place::Whole, message));
+        let fail = |message| Err(PlanError::new(Position::Whole, message));
         if order.is_empty() {
             return fail("no router; expected at least one".into());
         }
@@ -275,7 +275,7 @@ impl Topology for Network {
 }
 
 impl Graph for Network {
-    /// From searches from all routers, of which nothing else is kept.
+    /// Searches from all routers without keeping the results.
     fn diameter(&self) -> u32 {
         *self.diameter.get_or_init(|| {
             let blocks = 0..self.routers().div_ceil(BLOCK);
@@ -307,7 +307,7 @@ impl Graph for Network {
         });
     }
 
-    /// Nothing is known of what stands together.
+    /// A graph from a file declares no neighbourhoods.
     fn neighbourhood(&self) -> u32 {
         1
     }

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plan::{Fault, Place, Plan, Role};
+use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 
 #[derive(Deserialize)]
 struct Document {
@@ -34,7 +34,7 @@ struct Link {
     count: Option<u32>,
 }
 
-/// Nodes of networkx are anything: numbers, text, coordinates in a list.
+/// Node ids of networkx can be numbers, text or lists.
 fn name(id: Value) -> String {
     match id {
         Value::String(text) => text,
@@ -42,38 +42,38 @@ fn name(id: Value) -> String {
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Plan, Fault> {
+pub(super) fn read(text: &str) -> Result<NetworkPlan, PlanError> {
     let document: Document = serde_json::from_str(text)
-        .map_err(|e| Fault::new(Place::Whole, format!("not node-link JSON: {e}")))?;
+        .map_err(|e| PlanError::new(Position::Whole, format!("not node-link JSON: {e}")))?;
     if document.directed {
         let message = "the graph is directed; expected an undirected one, whose links lead both ways";
-        return Err(Fault::new(Place::Whole, message));
+        return Err(PlanError::new(Position::Whole, message));
     }
     let (list, links) = match (document.links, document.edges) {
         (Some(links), None) => ("links", links),
         (None, Some(edges)) => ("edges", edges),
         (None, None) => {
-            return Err(Fault::new(
-                Place::Whole,
+            return Err(PlanError::new(
+                Position::Whole,
                 "neither 'links' nor 'edges'; expected one of them",
             ));
         }
         (Some(_), Some(_)) => {
-            return Err(Fault::new(
-                Place::Whole,
+            return Err(PlanError::new(
+                Position::Whole,
                 "both 'links' and 'edges'; expected one of them",
             ));
         }
     };
-    let mut plan = Plan::default();
+    let mut plan = NetworkPlan::default();
     for (index, node) in document.nodes.into_iter().enumerate() {
-        let place = Place::Item("nodes", index);
+        let place = Position::Item("nodes", index);
         let kind = node.kind.or(node.kind_elsewhere);
-        let role = Role::of(kind.as_deref(), node.hosts, place)?;
+        let role = NodeRole::of(kind.as_deref(), node.hosts, place)?;
         plan.declare(name(node.id), role, place)?;
     }
     for (index, link) in links.into_iter().enumerate() {
-        let place = Place::Item(list, index);
+        let place = Position::Item(list, index);
         let a = plan.find(&name(link.source), place)?;
         let b = plan.find(&name(link.target), place)?;
         plan.link([a, b], link.count.unwrap_or(1), place)?;

@@ -1,99 +1,99 @@
-//! What a file or a list of edges says: routers, hosts and cables in its order, and where each of them stands.
-//! Knows no ports, and not which format it came from.
+//! The content of a file or a list of edges: routers, hosts and cables in file order, with their positions in the
+//! text. Independent of ports and of the file format.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use config::nearest;
 
-/// Where something stands.
+/// A position in a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// Line, counted from 1.
     Line(u32),
-    /// Byte of the text: its line is counted only for a message.
+    /// Byte offset in the text. Its line is computed only for a message.
     Offset(usize),
-    /// Item of a list, counted from 0: such files are often a single line.
+    /// Item of a list, counted from 0. Such files often have a single line.
     Item(&'static str, usize),
-    /// In the file as a whole.
+    /// The file as a whole.
     Whole,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Debug)]
-pub(super) struct Fault {
-    place: Place,
+pub(super) struct PlanError {
+    place: Position,
     message: String,
 }
 
-impl Fault {
-    pub(super) fn new(place: Place, message: impl Into<String>) -> Fault {
-        Fault {
+impl PlanError {
+    pub(super) fn new(place: Position, message: impl Into<String>) -> PlanError {
+        PlanError {
             place,
             message: message.into(),
         }
     }
 
-    /// The message with its place in `text`, to write behind the file's name.
+    /// The message with its position in `text`, to follow the file's name.
     pub(super) fn within(&self, text: &str) -> String {
         let message = &self.message;
         match self.place.with_line(text) {
-            Place::Whole => format!(": {message}"),
-            Place::Line(line) => format!(":{line}: {message}"),
+            Position::Whole => format!(": {message}"),
+            Position::Line(line) => format!(":{line}: {message}"),
             place => format!(": {place}: {message}"),
         }
     }
 }
 
-impl Place {
-    fn with_line(self, text: &str) -> Place {
+impl Position {
+    fn with_line(self, text: &str) -> Position {
         match self {
-            Place::Offset(offset) => {
+            Position::Offset(offset) => {
                 let before = text.bytes().take(offset);
-                Place::Line(1 + before.filter(|byte| *byte == b'\n').count() as u32)
+                Position::Line(1 + before.filter(|byte| *byte == b'\n').count() as u32)
             }
             place => place,
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Offset(offset) => write!(f, "byte {offset}"),
-            Place::Item(list, index) => write!(f, "{list}[{index}]"),
-            Place::Whole => Ok(()),
+            Position::Line(line) => write!(f, "line {line}"),
+            Position::Offset(offset) => write!(f, "byte {offset}"),
+            Position::Item(list, index) => write!(f, "{list}[{index}]"),
+            Position::Whole => Ok(()),
         }
     }
 }
 
-/// What a node of a file is.
+/// The role of a node of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// A router, with this number of hosts beside those that the file names, if it says so.
+pub(super) enum NodeRole {
+    /// A router, with its number of hosts beside those that the file names, if given.
     Router { hosts: Option<u32> },
     /// A host.
     Host,
 }
 
-/// A router of which the file says nothing more.
-pub(super) const ROUTER: Role = Role::Router { hosts: None };
+/// A router without further data.
+pub(super) const ROUTER: NodeRole = NodeRole::Router { hosts: None };
 
-impl Role {
+impl NodeRole {
     /// The role of a node with the attributes `kind` (or `type`) and `hosts`.
-    pub(super) fn of(kind: Option<&str>, hosts: Option<u32>, place: Place) -> Result<Role, Fault> {
+    pub(super) fn of(kind: Option<&str>, hosts: Option<u32>, place: Position) -> Result<NodeRole, PlanError> {
         const KINDS: [&str; 3] = ["host", "router", "switch"];
         match kind {
-            None | Some("router" | "switch") => Ok(Role::Router { hosts }),
-            Some("host") if hosts.is_none() => Ok(Role::Host),
-            Some("host") => Err(Fault::new(
+            None | Some("router" | "switch") => Ok(NodeRole::Router { hosts }),
+            Some("host") if hosts.is_none() => Ok(NodeRole::Host),
+            Some("host") => Err(PlanError::new(
                 place,
                 "a host has no hosts; expected them on a router",
             )),
             Some(other) => {
                 let message = format!("unknown kind of node '{other}'{}", nearest(other, KINDS));
-                Err(Fault::new(place, message))
+                Err(PlanError::new(place, message))
             }
         }
     }
@@ -102,8 +102,8 @@ impl Role {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) name: String,
-    pub(super) role: Role,
-    pub(super) place: Place,
+    pub(super) role: NodeRole,
+    pub(super) place: Position,
 }
 
 /// Cables between two nodes.
@@ -112,57 +112,57 @@ pub(super) struct Cables {
     /// Indices of nodes.
     pub(super) ends: [usize; 2],
     pub(super) count: u32,
-    pub(super) place: Place,
+    pub(super) place: Position,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Plan {
-    /// In the order in which the file names them first.
+pub(super) struct NetworkPlan {
+    /// Nodes in the order of their first occurrence.
     pub(super) nodes: Vec<Node>,
     pub(super) cables: Vec<Cables>,
-    /// To look names up; never iterated over.
+    /// Index of a node by name; never iterated over.
     by_name: HashMap<String, usize>,
 }
 
-impl Plan {
-    /// A node that the file lists, once.
-    pub(super) fn declare(&mut self, name: String, role: Role, place: Place) -> Result<(), Fault> {
+impl NetworkPlan {
+    /// Adds a node that the file lists once.
+    pub(super) fn declare(&mut self, name: String, role: NodeRole, place: Position) -> Result<(), PlanError> {
         if let Some(index) = self.by_name.get(&name) {
             let first = self.nodes[*index].place;
             let message = match first {
-                Place::Item(..) => format!("a second node '{name}'; the first is {first}"),
+                Position::Item(..) => format!("a second node '{name}'; the first is {first}"),
                 _ => format!("a second node '{name}'"),
             };
-            return Err(Fault::new(place, message));
+            return Err(PlanError::new(place, message));
         }
         self.add(name, role, place);
         Ok(())
     }
 
-    /// A node that the file may have named before.
-    pub(super) fn mention(&mut self, name: &str, role: Role, place: Place) -> usize {
+    /// Finds or adds a node.
+    pub(super) fn mention(&mut self, name: &str, role: NodeRole, place: Position) -> usize {
         match self.by_name.get(name) {
             Some(index) => *index,
             None => self.add(name.to_string(), role, place),
         }
     }
 
-    fn add(&mut self, name: String, role: Role, place: Place) -> usize {
+    fn add(&mut self, name: String, role: NodeRole, place: Position) -> usize {
         let index = self.nodes.len();
         self.by_name.insert(name.clone(), index);
         self.nodes.push(Node { name, role, place });
         index
     }
 
-    /// A node that the file must have listed.
-    pub(super) fn find(&self, name: &str, place: Place) -> Result<usize, Fault> {
+    /// Finds a node that the file must have listed.
+    pub(super) fn find(&self, name: &str, place: Position) -> Result<usize, PlanError> {
         let found = self.by_name.get(name).copied();
-        found.ok_or_else(|| Fault::new(place, format!("there is no node '{name}'")))
+        found.ok_or_else(|| PlanError::new(place, format!("there is no node '{name}'")))
     }
 
-    pub(super) fn link(&mut self, ends: [usize; 2], count: u32, place: Place) -> Result<(), Fault> {
+    pub(super) fn link(&mut self, ends: [usize; 2], count: u32, place: Position) -> Result<(), PlanError> {
         if count == 0 {
-            return Err(Fault::new(place, "0 cables; expected at least 1"));
+            return Err(PlanError::new(place, "0 cables; expected at least 1"));
         }
         self.cables.push(Cables { ends, count, place });
         Ok(())
@@ -173,12 +173,12 @@ impl Plan {
         self.nodes.iter().any(|node| node.role != ROUTER)
     }
 
-    /// The nodes that are routers in the order in which they get their numbers: that of their names if all
-    /// are whole numbers, else that of the file.
+    /// Indices of the routers in the order of their numbers: by name if all names are whole numbers, otherwise by
+    /// file order.
     pub(super) fn routers(&self) -> Vec<usize> {
-        let is_router = |index: &usize| matches!(self.nodes[*index].role, Role::Router { .. });
+        let is_router = |index: &usize| matches!(self.nodes[*index].role, NodeRole::Router { .. });
         let mut routers: Vec<usize> = (0..self.nodes.len()).filter(is_router).collect();
-        // "01" is a name, not a number: two of them could be the same.
+        // "01" is a name, not a number, since two names could otherwise be the same number.
         let number = |index: &usize| {
             let name = &self.nodes[*index].name;
             name.parse::<u64>().ok().filter(|n| n.to_string() == *name)

@@ -1,8 +1,8 @@
-//! What was found by the last searches, in memory that does not grow with the network.
+//! A cache of searches, in memory that does not grow with the network.
 //!
-//! A block of destinations has one slot where it can be, together with others if there are more blocks than
-//! slots. If another one is there, it is searched for again and takes its place. What a search finds depends on
-//! nothing but the network, so answers do not depend on what is kept, nor on which thread asks first.
+//! Each block of destinations has one slot, which it shares with others if there are more blocks than slots. A block
+//! replaces the previous one in its slot. The result of a search depends only on the network, so answers do not
+//! depend on the cache or on the order of threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,26 +12,26 @@ use super::adjacency::Adjacency;
 use super::distances::{BLOCK, Block, Towards};
 use super::network::MOST_ROUTERS;
 
-/// Memory of all blocks that are kept: all there are of 65,536 routers. Each thread can hold one more of which
-/// it has not finished the search or the use.
+/// Memory of all cached blocks, in bytes: all blocks of 65,536 routers fit. Each thread can hold one more block
+/// during a search or its use.
 const BUDGET: u64 = 1 << 30;
 
 const _: () = assert!(Block::bytes(MOST_ROUTERS) <= BUDGET);
 
 pub(super) struct Searches {
-    /// Block `n` is in slot `n` modulo their number.
+    /// Block `n` uses slot `n` modulo the number of slots.
     slots: Box<[Slot]>,
 }
 
 #[derive(Default)]
 struct Slot {
     kept: ArcSwapOption<Block>,
-    /// Held while searching, so that threads that want the same block do not all search for it.
+    /// Locked during a search, so that only one thread searches for a block.
     searching: Mutex<()>,
 }
 
 impl Searches {
-    /// In a network of so many routers.
+    /// A cache for a network of this many routers.
     pub(super) fn new(routers: u32) -> Searches {
         Searches::with_slots(slots(routers))
     }
@@ -42,7 +42,7 @@ impl Searches {
         }
     }
 
-    /// Asks something of the ways to a destination.
+    /// Calls `query` with the shortest paths to a destination.
     #[inline]
     pub(super) fn towards<R>(
         &self,
@@ -83,7 +83,7 @@ impl Slot {
     }
 }
 
-/// A slot for every block, if all fit.
+/// A cache with a slot for every block, if all blocks fit.
 fn slots(routers: u32) -> u32 {
     let blocks = u64::from(routers.div_ceil(BLOCK));
     let fit = BUDGET / Block::bytes(u64::from(routers.max(1)));
@@ -107,7 +107,7 @@ mod tests {
 
     fn case() -> impl Strategy<Value = Case> {
         (1u32..500).prop_flat_map(|routers| {
-            // A tree, and more cables.
+            // The network is a tree with additional cables.
             let tree = vec(any::<u32>(), routers as usize - 1);
             let more = vec(([0..routers, 0..routers], 1u32..4), 0..300);
             let asked = vec([0..routers, 0..routers], 1..40);
@@ -125,7 +125,7 @@ mod tests {
         })
     }
 
-    /// What can be asked for: distance, the links that lead closer, and whether there are several paths.
+    /// All queries: distance, links on shortest paths, and whether there are several paths.
     type Answer = (u32, Vec<usize>, bool);
 
     fn answer(searches: &Searches, adjacency: &Adjacency, [from, to]: [u32; 2]) -> Answer {
@@ -135,7 +135,7 @@ mod tests {
         })
     }
 
-    /// The same by a plain breadth-first search that counts paths, two or more as two.
+    /// The reference: a plain breadth-first search that counts paths, with two for several.
     fn plain(adjacency: &Adjacency, [from, to]: [u32; 2]) -> Answer {
         let mut found = vec![None; adjacency.routers() as usize];
         found[to as usize] = Some((0u32, 1u32));
@@ -174,7 +174,7 @@ mod tests {
             for (pair, expected) in asked.iter().zip(&expected) {
                 prop_assert_eq!(&answer(&searches, adjacency, *pair), expected);
             }
-            // Several threads at once, each beginning elsewhere.
+            // Several threads query at once, each from another start.
             let (searches, threads) = (Searches::with_slots(*slots), 4);
             let answers = std::thread::scope(|scope| {
                 let ask = |thread: usize| {
@@ -203,7 +203,7 @@ mod tests {
         Adjacency::new(&vec![1; routers as usize], &cables)
     }
 
-    /// The numbers of the blocks that are kept.
+    /// Numbers of the cached blocks.
     fn kept(searches: &Searches) -> Vec<Option<u32>> {
         let kept = searches.slots.iter().map(|slot| slot.kept.load());
         kept.map(|block| block.as_deref().map(|block| block.number))
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(ask(block), BLOCK * block.min(10 - block));
             assert_eq!(kept(&searches), then);
         }
-        // What a thread is using stays as it is while another block takes the place.
+        // A block in use stays unchanged while another block takes its slot.
         searches.towards(&adjacency, 0, |towards| {
             assert_eq!(ask(3), 3 * BLOCK);
             assert_eq!((towards.block.number, towards.distance(5)), (0, 5));
@@ -242,7 +242,7 @@ mod tests {
         let second: Vec<usize> = (0..adjacency.routers()).map(place).collect();
         assert_eq!(first, second);
         assert_eq!(kept(&searches), [0, 1, 2, 3, 4].map(Some));
-        // The same if threads want it at the same time: all are given the one that is kept.
+        // Threads that query at the same time share the cached block.
         let searches = Searches::new(adjacency.routers());
         let places = std::thread::scope(|scope| {
             let place =
@@ -262,7 +262,7 @@ mod tests {
             (1, 1),
             (BLOCK, 1),
             (BLOCK + 1, 2),
-            // The last that all fit.
+            // This is the largest network whose blocks all fit.
             (1 << 16, 1024),
             ((1 << 16) + 1, 1023),
             (1_000_000, 67),
@@ -276,7 +276,7 @@ mod tests {
                 "{routers}"
             );
         }
-        // And a block is as large as that.
+        // The block has the documented size.
         let block = Block::search(&ring(100), 0).0;
         assert_eq!(block.memory(), Block::bytes(100));
     }

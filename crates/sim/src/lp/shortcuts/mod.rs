@@ -1,3 +1,197 @@
-//! Exact shortcuts: they spare events and change no result.
+//! Exact shortcuts: they spare a run events and change no result.
+//!
+//! Which of them a run takes is decided here, once, from what the run observes and what its parts declare. Each
+//! shortcut is one file with its theorem, its preconditions, why it holds, and the test that holds it. All other code
+//! asks the [`Shortcuts`] of its run.
 
 pub mod credit_batching;
+pub mod early_commit;
+mod long_windows;
+pub mod send_ahead;
+
+use des::{Executor, Time};
+
+use crate::collect::Series;
+use crate::lp::shortcuts::credit_batching::CreditBatching;
+use crate::lp::shortcuts::early_commit::EarlyCommit;
+use crate::lp::shortcuts::send_ahead::SendAhead;
+use crate::setup::experiment::{CreditSetting, Experiment, Network};
+use crate::setup::job::Job;
+
+/// What a run observes while it goes on, and what it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// End of the run, if it is known.
+    pub until: Option<Time>,
+    /// Time series.
+    pub series: Series,
+    /// Timelines of ranks and messages.
+    pub timeline: bool,
+    /// Where packets wait.
+    pub waits: bool,
+    /// Whether the run goes from its start to its end: it writes no checkpoint and resumes from none.
+    pub whole: bool,
+    /// Whether a job has ranks, which act upon what arrives.
+    pub ranks: bool,
+    /// Whether the executor undoes events.
+    pub undoes: bool,
+    /// How credits are asked to go back.
+    pub credits: CreditSetting,
+}
+
+/// What the parts of a network declare.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared {
+    /// Whether routing decides without credits and loads.
+    pub oblivious: bool,
+    /// Whether routers report each packet that waits for credits, and ask nothing else of credits.
+    pub reports_credit_waits: bool,
+    /// Whether buffers are divided into slots of the largest packet.
+    pub slots: bool,
+    /// Buffer of a VC, in bytes.
+    pub vc_buffer: u32,
+    /// Largest packet, in bytes.
+    pub packet: u32,
+    /// NIC ports of a host.
+    pub rails: u32,
+    /// Latency of the shortest link.
+    pub shortest_link: Time,
+    /// Pipeline of a router.
+    pub router_delay: Time,
+}
+
+/// The shortcuts of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Shortcuts {
+    /// Credits return in batches.
+    pub credit_batching: CreditBatching,
+    /// Deliveries are counted before they happen.
+    pub early_commit: EarlyCommit,
+    /// Hosts send before a message is due.
+    pub send_ahead: SendAhead,
+    /// Least delay of any event between two LPs before the end of the run.
+    pub lookahead: Time,
+}
+
+impl Observed {
+    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none.
+    pub fn new(experiment: &Experiment, whole: bool) -> Observed {
+        let (run, collect) = (&experiment.run, &experiment.collect);
+        Observed {
+            until: run.until,
+            series: collect.series,
+            timeline: collect.timeline,
+            waits: collect.waits,
+            whole,
+            ranks: !experiment.jobs.iter().all(Job::is_traffic),
+            undoes: matches!(run.executor, Executor::Optimistic | Executor::ReverseCheck),
+            credits: run.credits,
+        }
+    }
+}
+
+impl Declared {
+    /// What the parts of a network declare.
+    pub fn new(network: &Network) -> Declared {
+        Declared {
+            oblivious: network.routing.oblivious().is_some(),
+            reports_credit_waits: network.model.reports_credit_waits(),
+            slots: network.slot() > 0,
+            vc_buffer: network.buffer_of_vc(network.routing.vcs()),
+            packet: network.packet,
+            rails: network.rails.count(),
+            shortest_link: network.lookahead(),
+            router_delay: network.router_delay,
+        }
+    }
+}
+
+impl Shortcuts {
+    /// All shortcuts whose preconditions hold.
+    pub fn choose(observed: &Observed, declared: &Declared) -> Shortcuts {
+        Shortcuts {
+            credit_batching: credit_batching::applies(observed, declared).unwrap_or(CreditBatching::OFF),
+            early_commit: early_commit::applies(observed, declared).unwrap_or(EarlyCommit::OFF),
+            send_ahead: send_ahead::applies(observed, declared).unwrap_or(SendAhead::OFF),
+            lookahead: long_windows::applies(observed, declared).unwrap_or(declared.shortest_link),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change, and the shortcuts that remain.
+    type Case<T> = (fn(&mut T), &'static str);
+
+    /// Names of the shortcuts that a run takes.
+    fn taken(observed: &Observed, declared: &Declared) -> String {
+        let shortcuts = Shortcuts::choose(observed, declared);
+        let taken = [
+            ("batches", shortcuts.credit_batching.is_on()),
+            ("early", shortcuts.early_commit.covers(Time(99))),
+            ("ahead", shortcuts.send_ahead.reaches(Time(0), Time(99))),
+            ("windows", shortcuts.lookahead == Time(30)),
+        ];
+        let names: Vec<&str> = taken
+            .iter()
+            .filter(|(_, is)| *is)
+            .map(|(name, _)| *name)
+            .collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn each_precondition_is_needed() {
+        let observed = Observed {
+            until: Some(Time(100)),
+            series: Series::Off,
+            timeline: false,
+            waits: false,
+            whole: true,
+            ranks: false,
+            undoes: false,
+            credits: CreditSetting::Auto,
+        };
+        let declared = Declared {
+            oblivious: true,
+            reports_credit_waits: true,
+            slots: false,
+            vc_buffer: 160,
+            packet: 10,
+            rails: 1,
+            shortest_link: Time(10),
+            router_delay: Time(20),
+        };
+        assert_eq!(taken(&observed, &declared), "batches early ahead windows");
+        let seen: [Case<Observed>; 9] = [
+            (|o| o.until = None, ""),
+            (|o| o.series = Series::Classes, "batches"),
+            (|o| o.series = Series::Links, ""),
+            (|o| o.timeline = true, "batches"),
+            (|o| o.waits = true, "batches"),
+            (|o| o.whole = false, ""),
+            (|o| o.ranks = true, ""),
+            (|o| o.undoes = true, "batches"),
+            (|o| o.credits = CreditSetting::Each, "early ahead"),
+        ];
+        for (index, (change, left)) in seen.into_iter().enumerate() {
+            let mut observed = observed;
+            change(&mut observed);
+            assert_eq!(taken(&observed, &declared), left, "observed, {index}");
+        }
+        let parts: [Case<Declared>; 5] = [
+            (|d| d.oblivious = false, "early ahead"),
+            (|d| d.reports_credit_waits = false, "early ahead"),
+            (|d| d.slots = true, "early ahead"),
+            (|d| d.vc_buffer = 159, "early ahead"),
+            (|d| d.rails = 2, "batches early windows"),
+        ];
+        for (index, (change, left)) in parts.into_iter().enumerate() {
+            let mut declared = declared;
+            change(&mut declared);
+            assert_eq!(taken(&observed, &declared), left, "declared, {index}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! What is noted ahead of its event: nobody can tell.
+//! Early commit and sending ahead change no result, only the number of events.
 
 use des::{Executor, Time};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn on(network: &str, jobs: &[&str]) -> Experiment {
     experiment
 }
 
-/// One event after the other, each credit by itself, and each event in its time: so it is where bins are sampled.
+/// A run without shortcuts: one thread, each credit by itself, and time series, which observe hosts.
 fn in_its_time(experiment: &mut Experiment) -> RunResult {
     let before = experiment.run.clone();
     (experiment.run.executor, experiment.run.credits) = (Executor::Sequential, CreditSetting::Each);

@@ -1,0 +1,53 @@
+//! Early commit: a router counts a delivery when it schedules it.
+//!
+//! # Theorem
+//! A packet that counts by itself (it belongs to no message that waits for it) and that a router sends to a host is
+//! delivered when its tail arrives. If that is before the end of the run, the router may count the delivery with that
+//! time when it sends the packet, and spare the event at the host.
+//!
+//! # Preconditions
+//! - The end of the run is known.
+//! - All jobs are synthetic traffic: ranks act upon what arrives.
+//! - Nothing observes a host before the end: no time series, no timeline, no waits, no checkpoint.
+//! - The executor undoes no events: counts made early are not undone.
+//!
+//! # Proof
+//! The router reserves the link when it sends the packet, and nothing can change the reservation. A host accepts all
+//! packets at once and returns no credit, so the arrival has no effect but the counts. Counts are sums, maxima and
+//! histograms, and do not depend on the order in which they are made. A packet that arrives at the end of the run or
+//! later is sent as an event, so the audit finds it in flight.
+//!
+//! # Test
+//! `crates/sim/tests/suite/early_commit.rs` compares runs with and without it, at all loads, for ends at any
+//! picosecond, on all executors.
+
+use des::Time;
+
+use super::{Declared, Observed};
+use crate::collect::Series;
+
+/// Deliveries before this time are counted early.
+#[derive(Clone, Copy, Debug)]
+pub struct EarlyCommit(Time);
+
+impl EarlyCommit {
+    /// No delivery is counted early.
+    pub const OFF: EarlyCommit = EarlyCommit(Time::ZERO);
+
+    /// Whether a delivery at `time` is counted early.
+    #[inline(always)]
+    pub fn covers(self, time: Time) -> bool {
+        time < self.0
+    }
+}
+
+/// The shortcut, if its preconditions hold.
+pub fn applies(observed: &Observed, _: &Declared) -> Option<EarlyCommit> {
+    let unobserved = observed.series == Series::Off
+        && !observed.timeline
+        && !observed.waits
+        && observed.whole
+        && !observed.ranks
+        && !observed.undoes;
+    observed.until.filter(|_| unobserved).map(EarlyCommit)
+}
