@@ -39,6 +39,12 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
+def saved_files(page: Path) -> dict[str, str]:
+    """The TOML blocks that a page tells the reader to save, by file name."""
+    saved = r"^Save this as `([\w.-]+)`:\n\n```toml\n(.*?)^```$"
+    return dict(re.findall(saved, page.read_text(), re.MULTILINE | re.DOTALL))
+
+
 def pages_with(language: str, word: str = "") -> list[Any]:
     """Pages that have such a block with such a word in it."""
     return [
@@ -180,8 +186,11 @@ def looks(command: str, folder: Path, environment: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("page", pages_with("sh", "fabricsim "))
 def test_commands_in_the_docs_run(page: Path, workshop: Path, reads_otf2: bool) -> None:
+    """The commands of a page run from top to bottom, on the files that the page has the reader save."""
     if not reads_otf2:
         pytest.skip("this build reads no OTF2")
+    for file, text in saved_files(page).items():
+        (workshop / file).write_text(text)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for block in blocks(page, "sh"):
         commands = [line for line in block.splitlines() if line.startswith("fabricsim ")]
@@ -193,6 +202,16 @@ def test_commands_in_the_docs_run(page: Path, workshop: Path, reads_otf2: bool) 
                 ["bash", "-c", command], cwd=workshop, env=environment, capture_output=True, text=True
             )
             assert done.returncode == 0, f"{name(page)}: {command}\n{done.stderr}"
+
+
+def test_the_quickstart_runs_the_file_that_it_saves() -> None:
+    page = ROOT / "docs/quickstart.md"
+    commands = "".join(blocks(page, "sh"))
+    files = saved_files(page)
+    assert files
+    for file in files:
+        assert f"fabricsim check {file}\n" in commands
+        assert f"fabricsim run {file} " in commands
 
 
 @pytest.mark.parametrize("page", pages_with("python"))

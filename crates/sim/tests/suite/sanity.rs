@@ -1,6 +1,6 @@
-//! What anyone who has run applications on large machines expects of a simulator, in the manner of the studies for
-//! the Exascale Computing Project: networks of 1,024 hosts, one rank on each, motifs. Bounds are wide; the reasons
-//! for them and the values that were measured stand in `docs/testing.md`. `--nocapture` prints those of this run.
+//! Expectations from applications on large machines, in the manner of the studies for the Exascale Computing
+//! Project: motifs on networks of 1,024 hosts with one rank each. Bounds are wide. `studies/applications` has their
+//! reasons and the measured values; `--nocapture` prints those of this run.
 //!
 //! At the end, what needs no bound: repetitions, and jobs that share nothing, exactly.
 
