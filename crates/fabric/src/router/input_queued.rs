@@ -669,7 +669,7 @@ impl RouterModel for Router {
     };
     const HAS_SLOTS: bool = false;
     // A credit that arrives together with a timer lets its output choose before the others.
-    const ALLOWS_CREDIT_BATCHES: bool = false;
+    const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = Parameters;
     type Undo = Undo;

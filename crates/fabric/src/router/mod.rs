@@ -130,8 +130,9 @@ pub trait RouterModel: Sized {
     /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
     /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
     const HAS_SLOTS: bool;
-    /// Whether the time at which credits arrive has no effect before the first [`RouterOutputs::lacks_credits`].
-    const ALLOWS_CREDIT_BATCHES: bool;
+    /// Whether it reports each packet that waits for credits ([`RouterOutputs::lacks_credits`]), and credits have no
+    /// other effect: the time at which they arrive has none before the first such report.
+    const REPORTS_CREDIT_WAITS: bool;
 
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
@@ -422,10 +423,10 @@ macro_rules! router_models {
                 }
             }
 
-            /// See [`RouterModel::ALLOWS_CREDIT_BATCHES`].
-            pub fn allows_credit_batches(&self) -> bool {
+            /// See [`RouterModel::REPORTS_CREDIT_WAITS`].
+            pub fn reports_credit_waits(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::ALLOWS_CREDIT_BATCHES,)*
+                    $(RouterParameters::$name(_) => $module::Router::REPORTS_CREDIT_WAITS,)*
                 }
             }
 

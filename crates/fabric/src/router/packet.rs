@@ -45,7 +45,7 @@ use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
 pub enum Undo {
-    /// A packet was routed to an output, whose load grew.
+    /// A packet was routed to an output, whose load grew; it was not sent at once.
     Arrived {
         /// Output port.
         output: u16,
@@ -91,6 +91,19 @@ pub enum Undo {
         /// Until when the link had been reserved.
         busy_until: Time,
         /// Since when it had idled for lack of credits.
+        idle_since: Time,
+    },
+    /// A packet was routed to an output and sent at once. Fields as above.
+    ArrivedAndSent {
+        /// Output port.
+        output: u16,
+        /// VC of the credits.
+        vc: u8,
+        /// Bytes of the packet.
+        bytes: u32,
+        /// Until when the link had been reserved.
+        busy_until: Time,
+        /// Since when it had idled.
         idle_since: Time,
     },
     /// The first packet of an output began to wait for credits.
@@ -148,6 +161,10 @@ pub struct RoutedPacket {
     /// What it needs there.
     pub claim: BufferClaim,
 }
+
+/// Whether the undo step of a packet's arrival has been noted; otherwise that of its departure includes it.
+#[derive(Clone, Copy)]
+struct IsNoted(bool);
 
 /// A routed packet without padding, so that an event with it fits a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -335,20 +352,27 @@ impl Router {
         let room = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
         *load = load.wrapping_add(u64::from(room));
-        out.note(|| Undo::Arrived {
-            output: routed.output,
-            room,
-        });
         if routed.claim == BufferClaim::Reserved {
             self.reserve(now, routed, out);
             return;
         }
-        self.leave(now, routed, out);
+        self.leave(now, routed, IsNoted(false), out);
+    }
+
+    #[inline]
+    fn note_arrival<O: RouterOutputs<Router>>(&self, routed: &RoutedPacket, is_noted: IsNoted, out: &mut O) {
+        if !is_noted.0 {
+            out.note(|| Undo::Arrived {
+                output: routed.output,
+                room: routed.packet.bytes.max(self.slot),
+            });
+        }
     }
 
     /// Takes the credits that routing has chosen for a packet. If there are none, it waits like all others.
     #[inline(never)]
     fn reserve<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+        self.note_arrival(routed, IsNoted(false), out);
         let mut routed = *routed;
         let (output, vc) = (routed.output, routed.output_vc);
         let vc_index = self.vc_index(output, vc);
@@ -359,29 +383,42 @@ impl Router {
             self.credits[vc_index] -= room;
             out.note(|| Undo::Reserved { output, vc, room });
         }
-        self.leave(now, &routed, out);
+        self.leave(now, &routed, IsNoted(true), out);
     }
 
     #[inline(always)]
-    fn leave<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn leave<O: RouterOutputs<Router>>(
+        &mut self,
+        now: Time,
+        routed: &RoutedPacket,
+        is_noted: IsNoted,
+        out: &mut O,
+    ) {
         if !self.one_rate {
             let bytes = routed.packet.bytes;
             let slow = self.outputs[usize::from(routed.input)].rate.serialization(bytes);
             let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
+                self.note_arrival(routed, is_noted, out);
                 out.timer((*routed).into(), slow - fast);
                 return;
             }
         }
-        self.ready(now, routed, out);
+        self.ready(now, routed, is_noted, out);
     }
 
     /// A packet may leave as soon as it has credits.
     #[inline(always)]
-    fn ready<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn ready<O: RouterOutputs<Router>>(
+        &mut self,
+        now: Time,
+        routed: &RoutedPacket,
+        is_noted: IsNoted,
+        out: &mut O,
+    ) {
         let vc_index = self.vc_index(routed.output, routed.output_vc);
         if self.outputs[usize::from(routed.output)].to_host {
-            self.send(now, routed, out);
+            self.send(now, routed, is_noted, out);
             return;
         }
         let credits = &mut self.credits[vc_index];
@@ -389,9 +426,10 @@ impl Router {
         let first = self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
         if routed.claim == BufferClaim::Credit && first && *credits >= room {
             *credits -= room;
-            self.send(now, routed, out);
+            self.send(now, routed, is_noted, out);
             return;
         }
+        self.note_arrival(routed, is_noted, out);
         self.ready_otherwise(now, vc_index, routed, out);
     }
 
@@ -419,7 +457,7 @@ impl Router {
                 return;
             }
         }
-        self.send(now, routed, out);
+        self.send(now, routed, IsNoted(true), out);
     }
 
     /// A packet waits for credits.
@@ -509,7 +547,7 @@ impl Router {
             let observation = PacketObservation::HasCredits(routed.vc_queue());
             out.observe(routed.packet, (output, vc), observation);
         }
-        let span = self.reserve_link(now, output, vc, bytes, out);
+        let span = self.reserve_link(now, (output, vc), bytes, IsNoted(true), out);
         // After the reservation: while the packet waited, the link idled because of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
         let Some(routed) = self.pool.front(self.queues[queue]) else {
@@ -532,9 +570,16 @@ impl Router {
 
     /// Sends a packet that has its credits.
     #[inline(always)]
-    fn send<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn send<O: RouterOutputs<Router>>(
+        &mut self,
+        now: Time,
+        routed: &RoutedPacket,
+        is_noted: IsNoted,
+        out: &mut O,
+    ) {
         let bytes = routed.packet.bytes;
-        let span = self.reserve_link(now, routed.output, routed.output_vc, bytes, out);
+        let output = (routed.output, routed.output_vc);
+        let span = self.reserve_link(now, output, bytes, is_noted, out);
         depart(routed, span, out);
         out.credit(routed.input, routed.input_vc, bytes, span[0] + span[1]);
     }
@@ -544,9 +589,9 @@ impl Router {
     fn reserve_link<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
-        port: u16,
-        vc: u8,
+        (port, vc): (u16, u8),
         bytes: u32,
+        is_noted: IsNoted,
         out: &mut O,
     ) -> [Time; 2] {
         let ports = self.outputs.len();
@@ -554,12 +599,22 @@ impl Router {
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let wait = start - now;
-        out.note(|| Undo::Sent {
-            output: port,
-            vc,
-            bytes,
-            busy_until: output.busy_until,
-            idle_since: output.idle_since,
+        let (busy_until, idle_since) = (output.busy_until, output.idle_since);
+        out.note(|| match is_noted.0 {
+            true => Undo::Sent {
+                output: port,
+                vc,
+                bytes,
+                busy_until,
+                idle_since,
+            },
+            false => Undo::ArrivedAndSent {
+                output: port,
+                vc,
+                bytes,
+                busy_until,
+                idle_since,
+            },
         });
         output.busy_until = start + serialization;
         output
@@ -576,6 +631,11 @@ impl Router {
             output.load = output.load.wrapping_sub(u64::from(bytes.max(self.slot)));
         }
         [wait, serialization]
+    }
+
+    fn undo_arrival(&mut self, output: u16, room: u32) {
+        let load = &mut self.outputs[usize::from(output)].load;
+        *load = load.wrapping_sub(u64::from(room));
     }
 
     fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
@@ -662,7 +722,7 @@ impl RouterModel for Router {
         parameters: &[],
     };
     const HAS_SLOTS: bool = true;
-    const ALLOWS_CREDIT_BATCHES: bool = true;
+    const REPORTS_CREDIT_WAITS: bool = true;
 
     type Parameters = ();
     type Undo = Undo;
@@ -762,7 +822,7 @@ impl RouterModel for Router {
         _: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        self.ready(now, &timer.into(), out);
+        self.ready(now, &timer.into(), IsNoted(true), out);
     }
 
     fn signal<O: RouterOutputs<Self>>(
@@ -778,10 +838,7 @@ impl RouterModel for Router {
 
     fn undo(&mut self, step: Undo) {
         match step {
-            Undo::Arrived { output, room } => {
-                let load = &mut self.outputs[usize::from(output)].load;
-                *load = load.wrapping_sub(u64::from(room));
-            }
+            Undo::Arrived { output, room } => self.undo_arrival(output, room),
             Undo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
             Undo::ReservationUsed { output, vc, room } => {
                 self.take_credits(self.vc_index(output, vc), room);
@@ -798,6 +855,16 @@ impl RouterModel for Router {
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
+            Undo::ArrivedAndSent {
+                output,
+                vc,
+                bytes,
+                busy_until,
+                idle_since,
+            } => {
+                self.undo_send(output, vc, bytes, busy_until, idle_since);
+                self.undo_arrival(output, bytes.max(self.slot));
+            }
             Undo::Stalled { output, idle_since } => {
                 self.outputs[usize::from(output)].idle_since = idle_since;
             }

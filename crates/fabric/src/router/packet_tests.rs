@@ -263,7 +263,7 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
         match *op {
             Op::Arrive(routed) => self.0.enter(now, &routed, out),
-            Op::Ready(routed) => self.0.ready(now, &routed, out),
+            Op::Ready(routed) => self.0.ready(now, &routed, IsNoted(true), out),
             Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
         }
     }

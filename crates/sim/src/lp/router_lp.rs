@@ -123,9 +123,10 @@ impl RouterLp {
         match event {
             NetEvent::CreditReturned { port, vc, .. } => self.switch.prefetch_credit(*port, *vc),
             NetEvent::PacketArrived { port, vc, packet } if self.link_ends.len() > FEW_PORTS => {
-                match simulation.shortcuts.credit_batching.is_on() {
-                    false => des::prefetch(&self.link_ends[usize::from(*port)]),
-                    true => self.credit_batches.prefetch_port(*port),
+                if simulation.shortcuts.credit_batching.is_on() {
+                    self.credit_batches.prefetch_port(*port);
+                } else {
+                    des::prefetch(&self.link_ends[usize::from(*port)]);
                 }
                 let at = At {
                     router: self.switch.id(),

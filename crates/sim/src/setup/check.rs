@@ -114,7 +114,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let vcs = u64::from(experiment.network.routing.vcs());
     let network = &experiment.network;
-    let batches = u64::from(network.model.allows_credit_batches()) * vcs * CreditBatches::BYTES_PER_VC;
+    let batches = u64::from(network.model.reports_credit_waits()) * vcs * CreditBatches::BYTES_PER_VC;
     let port = |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);

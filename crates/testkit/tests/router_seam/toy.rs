@@ -106,7 +106,7 @@ impl<T: Toy> RouterModel for ToyRouter<T> {
         parameters: &[],
     };
     const HAS_SLOTS: bool = false;
-    const ALLOWS_CREDIT_BATCHES: bool = false;
+    const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = ();
     type Undo = Box<T::State>;

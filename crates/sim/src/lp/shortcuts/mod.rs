@@ -96,7 +96,7 @@ impl Declared {
     pub fn new(network: &Network) -> Declared {
         Declared {
             oblivious: network.routing.oblivious().is_some(),
-            reports_credit_waits: network.model.allows_credit_batches(),
+            reports_credit_waits: network.model.reports_credit_waits(),
             slots: network.slot() > 0,
             vc_buffer: network.buffer_of_vc(network.routing.vcs()),
             packet: network.packet,
