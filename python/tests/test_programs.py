@@ -523,7 +523,7 @@ def test_rules_on_computations_reach_the_regions_of_programs(tmp_path: Path) -> 
     with pytest.raises(ExperimentError, match="unknown name 'sovle'; did you mean 'solve'") as caught:
         computed(asked, {"regions": {"sovle": 0.5}})
     assert caught.value.key == "job.0.compute.regions.sovle"
-    with pytest.raises(ExperimentError, match="does not tell parts of its code apart"):
+    with pytest.raises(ExperimentError, match="distinguishes no regions of its code"):
         computed(given(ring), {"regions": {"solve": 0.5}})
     text = """
     regions = ["assemble", "solve"]

@@ -1,14 +1,14 @@
-//! The one error type of user input: what is wrong, where, and what was expected.
+//! The error type of user input: the defect, its location, and what was expected.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a setting was written.
+/// Location of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// File name as the user gave it, or a description such as `--set`.
     pub file: Arc<str>,
-    /// Line, counted from 1; 0 where lines make no sense (`--set`, a Python dict).
+    /// Line, from 1; 0 if there are no lines (`--set`, a Python dict).
     pub line: u32,
 }
 
@@ -22,19 +22,19 @@ impl fmt::Display for Location {
     }
 }
 
-/// An error in what the user asked for.
+/// An error in user input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where the offending setting stands, if it stands anywhere.
+    /// Location of the setting, if it has one.
     pub location: Option<Location>,
-    /// Full key, for example `network.topology.groups`; empty where no key is at fault.
+    /// Full key, for example `network.topology.groups`; empty if the error concerns no key.
     pub key: String,
     /// What is wrong and what was expected.
     pub message: String,
 }
 
 impl Error {
-    /// An error that no single key is at fault for.
+    /// An error that concerns no single key.
     pub fn general(message: impl Into<String>) -> Self {
         Error {
             location: None,
@@ -60,7 +60,7 @@ impl std::error::Error for Error {}
 
 /// `, did you mean 'x'?` for the name of `known` nearest to `name`, or a list of all of them.
 ///
-/// Distance is Damerau-Levenshtein; beyond a third of the name's length no guess is made.
+/// The distance is Damerau-Levenshtein. No name is suggested beyond a third of the name's length.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let folded = name.replace('_', "-").to_lowercase();

@@ -1,9 +1,8 @@
-//! Parameter tables with locations: what every configurable part reads its settings from.
+//! Parameter tables with locations, from which configurable parts read their settings.
 //!
-//! A [`Section`] is one table of an experiment file. A part asks it for keys; the section remembers
-//! what was asked, so that [`Section::finish`] can refuse a key that nobody knows (naming the nearest
-//! valid one) and can give back every setting with its default filled in. All errors name file, line
-//! and key.
+//! A [`Section`] is one table of an experiment file. Parts ask it for keys, and it records them.
+//! [`Section::finish`] then refuses unknown keys (naming the nearest valid one) and returns every setting with
+//! its default filled in. All errors name file, line and key.
 //!
 //! This crate knows no key, no network and no simulation.
 

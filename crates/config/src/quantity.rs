@@ -1,7 +1,7 @@
-//! Quantities with units, exact: a decimal number times a unit, kept as an integer.
+//! Exact quantities with units: a decimal number times a unit, as an integer.
 //!
-//! No unit library of the registry keeps picoseconds exactly and tells bits from bytes and powers of
-//! ten from powers of two, which is all that is needed here.
+//! No unit library in the registry keeps picoseconds exactly and distinguishes bits from bytes and powers of
+//! ten from powers of two.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct Bytes {
     pub bytes: u64,
 }
 
-/// Unit names with their factor, largest first within a family: printing picks the first that divides.
+/// Unit names with their factor, largest first within a family. Printing uses the first that divides.
 type Units = &'static [(&'static str, u128)];
 
 const TIME: Units = &[
@@ -37,7 +37,7 @@ const TIME: Units = &[
     ("ps", 1),
 ];
 
-/// In bits per second; the byte units come last, so that printing prefers bits.
+/// Units in bits per second. Byte units come last, so that printing prefers bits.
 const RATE: Units = &[
     ("Tbps", 1_000_000_000_000),
     ("Gbps", 1_000_000_000),

@@ -16,7 +16,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use ::otf2::Writer;
+use ::otf2::ArchiveWriter;
 
 use crate::Error;
 use crate::folder::Folder;
@@ -46,7 +46,7 @@ fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>,
     folder.require("timeline")?;
     let mut survey = Survey::new(folder)?;
     let creator = concat!("FabricSim ", env!("CARGO_PKG_VERSION"));
-    let writer = Writer::create(out, creator, "a simulated run", survey.locations.len() as u64);
+    let writer = ArchiveWriter::create(out, creator, "a simulated run", survey.locations.len() as u64);
     let mut writer = writer.map_err(|why| match ::otf2::is_available() {
         true => refused(why),
         false => Error::NoLibrary(why),

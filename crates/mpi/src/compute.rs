@@ -1,30 +1,29 @@
-//! How long the computations of a program take, compared with the recording.
+//! Scaling of recorded computation.
 
 use config::{Duration, Error, Section};
 use des::Time;
 use workload::Region;
 
-/// How long computations take: those outside of all regions, and those of each region, which has a rule of
-/// its own or that of the rest.
+/// How long computations take: one rule for each region of the code, and one for the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComputeRule {
-    otherwise: Span,
-    /// By region; those beyond the last follow the rule of the rest.
-    regions: Vec<Span>,
+    otherwise: RegionTime,
+    /// Rules by region. Regions beyond the last follow `otherwise`.
+    regions: Vec<RegionTime>,
 }
 
 /// How long one computation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Span {
-    /// As recorded, times a factor.
+enum RegionTime {
+    /// The recorded time times a factor.
     Scaled(ComputeScale),
-    /// Always the same.
+    /// A fixed time.
     Each(Time),
 }
 
-impl Default for Span {
-    fn default() -> Span {
-        Span::Scaled(ComputeScale::default())
+impl Default for RegionTime {
+    fn default() -> RegionTime {
+        RegionTime::Scaled(ComputeScale::default())
     }
 }
 
@@ -43,32 +42,34 @@ impl ComputeRule {
         ),
     ];
 
-    /// All computations are free: communication only.
+    /// Rule by which computations take no time.
     pub fn off() -> ComputeRule {
-        ComputeRule::uniform(Span::Each(Time::ZERO))
+        ComputeRule::uniform(RegionTime::Each(Time::ZERO))
     }
 
-    /// All computations take their recorded time times a factor; see [`ComputeScale::new`].
+    /// Rule by which computations take their recorded time times a factor; see [`ComputeScale::new`].
     ///
     /// # Errors
     /// As [`ComputeScale::new`].
     pub fn scaled(factor: f64) -> Result<ComputeRule, String> {
-        Ok(ComputeRule::uniform(Span::Scaled(ComputeScale::new(factor)?)))
+        Ok(ComputeRule::uniform(RegionTime::Scaled(ComputeScale::new(
+            factor,
+        )?)))
     }
 
-    /// All computations take this time.
+    /// Rule by which every computation takes this time.
     pub fn each(time: Time) -> ComputeRule {
-        ComputeRule::uniform(Span::Each(time))
+        ComputeRule::uniform(RegionTime::Each(time))
     }
 
-    fn uniform(otherwise: Span) -> ComputeRule {
+    fn uniform(otherwise: RegionTime) -> ComputeRule {
         ComputeRule {
             otherwise,
             regions: Vec::new(),
         }
     }
 
-    /// What `compute` of a job asks for: `"off"`, or a table. `regions` are those of its workload.
+    /// Reads `compute` of a job: `"off"`, or a table. `regions` are the regions of its workload.
     ///
     /// # Errors
     /// Another text, both `scale` and `each`, a factor out of range, or a region that the workload does not have.
@@ -87,7 +88,7 @@ impl ComputeRule {
         let each: Option<Duration> = table.optional("each")?;
         let mut rule = match each {
             Some(_) if table.has("scale") => {
-                return Err(table.error("each", "stands with scale; expected one of the two"));
+                return Err(table.error("each", "conflicts with scale; expected one of the two"));
             }
             Some(each) => ComputeRule::each(Time(each.ps)),
             None => {
@@ -98,10 +99,10 @@ impl ComputeRule {
         let by_region = table.section("regions")?;
         for name in by_region.keys() {
             if regions.is_empty() {
-                let message = "this workload does not tell parts of its code apart; expected no regions";
+                let message = "this workload distinguishes no regions of its code; expected no regions";
                 return Err(by_region.error(&name, message));
             }
-            // The same part of the code may have several numbers.
+            // A region name may have several numbers.
             let numbers: Vec<usize> = (0..regions.len()).filter(|at| regions[*at] == name).collect();
             let Some(last) = numbers.last() else {
                 return Err(by_region.unknown_name(&name, &name, regions.iter().map(String::as_str)));
@@ -115,30 +116,30 @@ impl ComputeRule {
         Ok(rule)
     }
 
-    /// How long a computation takes that was recorded with this time in this region.
+    /// The time of a computation with this recorded time in this region.
     pub fn apply(&self, recorded: Time, region: Option<Region>) -> Time {
         let of = region.and_then(|region| self.regions.get(region as usize));
         match of.unwrap_or(&self.otherwise) {
-            Span::Scaled(scale) => scale.apply(recorded),
-            Span::Each(time) => *time,
+            RegionTime::Scaled(scale) => scale.apply(recorded),
+            RegionTime::Each(time) => *time,
         }
     }
 }
 
 /// A factor, or a time.
-fn read_span(section: &Section, name: &str) -> Result<Span, Error> {
+fn read_span(section: &Section, name: &str) -> Result<RegionTime, Error> {
     if let Ok(factor) = section.required(name) {
         let scale = ComputeScale::new(factor).map_err(|message| section.error(name, message))?;
-        return Ok(Span::Scaled(scale));
+        return Ok(RegionTime::Scaled(scale));
     }
     let each: Duration = section
         .required(name)
         .map_err(|e| section.error(name, e.message + "; or a factor such as 0.25"))?;
-    Ok(Span::Each(Time(each.ps)))
+    Ok(RegionTime::Each(Time(each.ps)))
 }
 
-/// A factor on computation, in fixed point with 40 fractional bits, so that scaled times are the
-/// same on every machine.
+/// A factor on computation in fixed point with 40 fractional bits, so that scaled times are the same on every
+/// machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ComputeScale {
     fixed: u64,
@@ -161,7 +162,7 @@ impl ComputeScale {
     /// The factor, rounded to a multiple of 2^-40. Zero makes computation free.
     ///
     /// # Errors
-    /// Not a number from 0 to [`ComputeScale::MAX`], or so small that nothing but zero is left.
+    /// The factor is not a number from 0 to [`ComputeScale::MAX`], or it rounds to zero without being zero.
     pub fn new(factor: f64) -> Result<ComputeScale, String> {
         let range = format!(
             "expected 0 (computation is free) or 1e-12 to {}",
@@ -170,7 +171,8 @@ impl ComputeScale {
         if !(0.0..=ComputeScale::MAX).contains(&factor) {
             return Err(format!("{factor} is out of range; {range}"));
         }
-        // A product with a power of two is exact, and the cast truncates: no library, one answer.
+        // A product with a power of two is exact, and the cast truncates, so every machine gets the same
+        // result.
         let fixed = (factor * (1u64 << FRACTION_BITS) as f64 + 0.5) as u64;
         if fixed == 0 && factor > 0.0 {
             return Err(format!("{factor} is finer than this simulator resolves; {range}"));
@@ -178,7 +180,7 @@ impl ComputeScale {
         Ok(ComputeScale { fixed })
     }
 
-    /// The scaled time, rounded to the nearest picosecond; the end of time if it does not fit.
+    /// The scaled time, rounded to the nearest picosecond and saturated.
     pub fn apply(self, time: Time) -> Time {
         let product = u128::from(time.ps()) * u128::from(self.fixed);
         let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
@@ -249,7 +251,7 @@ mod tests {
             ),
             (
                 "compute = { scale = 2.0, each = \"1 us\" }",
-                "compute.each: stands with scale",
+                "compute.each: conflicts with scale",
             ),
             ("compute = { each = 10 }", "compute.each: 10 has no unit"),
             ("compute = { factor = 2.0 }", "unknown key 'factor'"),
@@ -273,7 +275,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            message.contains("does not tell parts of its code apart"),
+            message.contains("distinguishes no regions of its code"),
             "{message}"
         );
     }

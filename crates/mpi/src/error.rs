@@ -53,8 +53,8 @@ pub enum ReplayError {
     },
     /// More collectives of one communicator under way than can be told apart.
     #[error(
-        "rank {rank}: {call}: {limit} collectives of communicator {communicator} are under way, more than this \
-         simulator tells apart; wait for some of them first"
+        "rank {rank}: {call}: {limit} collectives of communicator {communicator} are in progress, more than the \
+         simulator distinguishes; wait for some of them first"
     )]
     TooManyCollectives {
         /// Rank.

@@ -1,39 +1,43 @@
-//! What all ranks of one application share.
+//! State that all ranks of one application share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::message::WINDOW_CONTEXT;
-use crate::{ReplayError, Settings};
+use crate::{MpiSettings, ReplayError};
 
-/// What all ranks of one application share; read only.
+/// State that all ranks of one application share, read-only.
 #[derive(Debug)]
-pub struct Job {
+pub struct MpiJob {
     /// Number of ranks.
     pub ranks: u32,
     /// Ranks of the job in each communicator, in the communicator's order.
     pub communicators: Arc<[Vec<u32>]>,
     /// Protocol parameters.
-    pub settings: Settings,
-    /// Rank in the communicator of each member, per communicator.
+    pub settings: MpiSettings,
+    /// Rank in the communicator of each member, by communicator.
     positions: Vec<Positions>,
 }
 
-/// From a rank of the job to its rank in one communicator.
+/// Map from a rank of the job to its rank in one communicator.
 #[derive(Debug)]
 enum Positions {
-    /// Both count alike, as in the world; takes no memory.
+    /// The ranks are equal, as in `MPI_COMM_WORLD`.
     Identity,
     Table(BTreeMap<u32, u32>),
 }
 
-impl Job {
-    /// A job of so many ranks. `communicators` as in [`workload::Workload::communicators`].
+impl MpiJob {
+    /// Creates a job of `ranks` ranks. `communicators` as in [`workload::Workload::communicators`].
     ///
     /// # Errors
-    /// [`ReplayError::Job`]: a member that is no rank of the job, a member twice, no rank at all, or
-    /// more communicators than fit 30 bits.
-    pub fn new(ranks: u32, communicators: Arc<[Vec<u32>]>, settings: Settings) -> Result<Job, ReplayError> {
+    /// [`ReplayError::Job`]: a member is not a rank of the job or occurs twice, there is no rank, or there are
+    /// 2^30 communicators or more.
+    pub fn new(
+        ranks: u32,
+        communicators: Arc<[Vec<u32>]>,
+        settings: MpiSettings,
+    ) -> Result<MpiJob, ReplayError> {
         if ranks == 0 {
             return Err(ReplayError::Job("a job needs at least one rank".into()));
         }
@@ -45,7 +49,7 @@ impl Job {
             .enumerate()
             .map(|(index, members)| positions(ranks, index, members))
             .collect::<Result<_, _>>()?;
-        Ok(Job {
+        Ok(MpiJob {
             ranks,
             communicators,
             settings,
@@ -53,12 +57,12 @@ impl Job {
         })
     }
 
-    /// Members of a communicator, or nothing if the job does not have it.
+    /// Members of a communicator; `None` if the job does not have it.
     pub fn members(&self, communicator: u32) -> Option<&[u32]> {
         self.communicators.get(communicator as usize).map(Vec::as_slice)
     }
 
-    /// Rank in the communicator of a rank of the job; none if it is not a member.
+    /// Rank in the communicator of a rank of the job; `None` if it is not a member.
     pub fn rank_in(&self, communicator: u32, rank: u32) -> Option<u32> {
         match self.positions.get(communicator as usize)? {
             Positions::Identity => (rank < self.members(communicator)?.len() as u32).then_some(rank),
@@ -96,9 +100,9 @@ fn positions(ranks: u32, index: usize, members: &[u32]) -> Result<Positions, Rep
 mod tests {
     use super::*;
 
-    fn job(ranks: u32, communicators: &[&[u32]]) -> Result<Job, ReplayError> {
+    fn job(ranks: u32, communicators: &[&[u32]]) -> Result<MpiJob, ReplayError> {
         let communicators: Vec<Vec<u32>> = communicators.iter().map(|c| c.to_vec()).collect();
-        Job::new(ranks, communicators.into(), Settings::default())
+        MpiJob::new(ranks, communicators.into(), MpiSettings::default())
     }
 
     #[test]

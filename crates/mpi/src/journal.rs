@@ -1,7 +1,7 @@
-//! What the calls of a rank change, so that its owner can take them back (reverse computation).
+//! Undo of what calls of a rank change (reverse computation).
 //!
-//! Each part of a rank changes only by methods that also note how to take the change back, and has the
-//! inverse of all of them in one `undo` beside them. Notes own what they put back; nothing else is kept.
+//! Each part of a rank changes only by methods that also note the inverse change. The `undo` of the part
+//! applies the inverse. A note owns all that it needs.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -10,33 +10,33 @@ use std::ops::Deref;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::note::Told;
-use crate::rank::{Activity, Rank, State};
-use crate::{background, matching, ongoing, ordering, program, requests, statistics};
+use crate::rank::{CpuActivity, CpuState, Rank};
+use crate::tracing::TracedUntil;
+use crate::{blocking_collective, matching, nonblocking_collective, ordering, program, requests, statistics};
 
-/// All that calls of a rank have changed, for [`Rank::undo`].
+/// Changes by calls of a rank, for [`Rank::undo`].
 #[derive(Debug)]
-pub struct Changes(Box<[Change]>);
+pub struct Changes(Box<[RankChange]>);
 
-/// The parts of a rank: name and type of a part's changes, and its field in [`Rank`].
+/// The parts of a rank: name and type of a part's change, and its field in [`Rank`].
 macro_rules! parts {
     ($($part:ident($change:ty): $field:ident,)*) => {
-        /// How to take back one change of one part.
+        /// The inverse of one change of one part.
         #[derive(Debug)]
-        pub(crate) enum Change {
+        pub(crate) enum RankChange {
             $($part($change),)*
         }
 
-        $(impl From<$change> for Change {
-            fn from(change: $change) -> Change {
-                Change::$part(change)
+        $(impl From<$change> for RankChange {
+            fn from(change: $change) -> RankChange {
+                RankChange::$part(change)
             }
         })*
 
         impl Rank {
-            fn take_back(&mut self, change: Change) {
+            fn undo_change(&mut self, change: RankChange) {
                 match change {
-                    $(Change::$part(change) => self.$field.undo(change),)*
+                    $(RankChange::$part(change) => self.$field.undo(change),)*
                 }
             }
         }
@@ -44,36 +44,36 @@ macro_rules! parts {
 }
 
 parts! {
-    State(State): state,
-    Activity(Activity): activity,
+    CpuState(CpuState): state,
+    CpuActivity(CpuActivity): activity,
     Since(Time): since,
-    Told(Told): told,
-    Program(program::Taken): program,
-    Ordering(ordering::Change): ordering,
-    Matching(matching::Change): matching,
-    Requests(requests::Change): requests,
-    Open(Entry<u64>): open,
-    AwaitingData(Entry<(u32, u32)>): awaiting_data,
-    Sequence(Entry<u32>): sequences,
-    Collective(ongoing::Change): collective,
-    Background(background::Change): background,
-    Stats(statistics::Change): stats,
+    TracedUntil(TracedUntil): traced_until,
+    Program(program::TakenOperation): program,
+    MessageOrder(ordering::OrderChange): ordering,
+    Matching(matching::MatchingChange): matching,
+    Requests(requests::RequestChange): requests,
+    Open(HandleChange<u64>): open,
+    AwaitingData(HandleChange<(u32, u32)>): awaiting_data,
+    Sequence(HandleChange<u32>): sequences,
+    Collective(blocking_collective::BlockingCollectiveChange): collective,
+    NonBlockingCollectives(nonblocking_collective::NonBlockingChange): nonblocking,
+    Stats(statistics::StatisticsChange): stats,
 }
 
-// A call notes some ten of them, and those of all calls that may yet be undone are kept.
-const _: () = assert!(size_of::<Change>() <= 56);
+// A call notes about ten changes, and the notes of all uncommitted calls are kept.
+const _: () = assert!(size_of::<RankChange>() <= 56);
 
-/// What has changed since it was last asked, in this order.
+/// Changes since they were last taken, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Journal {
+pub(crate) struct RankJournal {
     kept: bool,
-    changes: Vec<Change>,
+    changes: Vec<RankChange>,
 }
 
-impl Journal {
-    /// Notes a change; does nothing, and computes nothing, where changes are not kept.
+impl RankJournal {
+    /// Notes a change. Evaluates nothing where changes are not kept.
     #[inline]
-    pub fn note<C: Into<Change>>(&mut self, change: impl FnOnce() -> C) {
+    pub fn note<C: Into<RankChange>>(&mut self, change: impl FnOnce() -> C) {
         if self.kept {
             self.changes.push(change().into());
         }
@@ -81,39 +81,39 @@ impl Journal {
 }
 
 impl Rank {
-    /// Whether calls note what they change, for [`Rank::take_changes`]; at first not.
+    /// Sets whether calls note what they change, for [`Rank::take_changes`]. The default is false.
     pub fn keep_changes(&mut self, keep: bool) {
         self.journal.kept = keep;
     }
 
-    /// What all calls since the last take have changed, also calls that ended with an error; none if
-    /// nothing has, or if changes are not kept.
+    /// Changes by all calls since the last take, also by calls that failed. `None` if there are none or changes
+    /// are not kept.
     pub fn take_changes(&mut self) -> Option<Changes> {
         let changes = mem::take(&mut self.journal.changes);
         (!changes.is_empty()).then(|| Changes(changes.into_boxed_slice()))
     }
 
-    /// Brings the rank exactly back to where it was before these changes, the last ones that were taken
-    /// and not undone. Changes that have not been taken yet are undone before them.
+    /// Restores the state before these changes, which must be the last ones taken and not undone. Changes that
+    /// have not been taken are undone first.
     pub fn undo(&mut self, changes: Changes) {
         let later = mem::take(&mut self.journal.changes);
         let all = changes.0.into_iter().chain(later);
-        all.rev().for_each(|change| self.take_back(change));
+        all.rev().for_each(|change| self.undo_change(change));
     }
 }
 
 /// A value that is replaced as a whole.
 #[derive(Debug)]
-pub(crate) struct Value<T>(T);
+pub(crate) struct Journaled<T>(T);
 
-impl<T> Value<T> {
-    pub fn new(value: T) -> Value<T> {
-        Value(value)
+impl<T> Journaled<T> {
+    pub fn new(value: T) -> Journaled<T> {
+        Journaled(value)
     }
 }
 
-impl<T: Into<Change>> Value<T> {
-    pub fn set(&mut self, value: T, journal: &mut Journal) {
+impl<T: Into<RankChange>> Journaled<T> {
+    pub fn set(&mut self, value: T, journal: &mut RankJournal) {
         let old = mem::replace(&mut self.0, value);
         journal.note(|| old);
     }
@@ -123,7 +123,7 @@ impl<T: Into<Change>> Value<T> {
     }
 }
 
-impl<T> Deref for Value<T> {
+impl<T> Deref for Journaled<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -131,26 +131,26 @@ impl<T> Deref for Value<T> {
     }
 }
 
-/// Request handles, or other numbers, by a key.
+/// A journaled map from a key to a request handle or another number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Handles<K: Ord>(BTreeMap<K, u32>);
+pub(crate) struct HandleMap<K: Ord>(BTreeMap<K, u32>);
 
-/// What a key led to before.
+/// The previous value of a key.
 #[derive(Debug)]
-pub(crate) struct Entry<K> {
+pub(crate) struct HandleChange<K> {
     key: K,
     old: Option<u32>,
 }
 
-impl<K: Ord> Default for Handles<K> {
-    fn default() -> Handles<K> {
-        Handles(BTreeMap::new())
+impl<K: Ord> Default for HandleMap<K> {
+    fn default() -> HandleMap<K> {
+        HandleMap(BTreeMap::new())
     }
 }
 
-impl<K: Ord + Copy> Handles<K>
+impl<K: Ord + Copy> HandleMap<K>
 where
-    Entry<K>: Into<Change>,
+    HandleChange<K>: Into<RankChange>,
 {
     pub fn contains(&self, key: K) -> bool {
         self.0.contains_key(&key)
@@ -160,18 +160,18 @@ where
         self.0.get(&key).copied()
     }
 
-    pub fn insert(&mut self, key: K, handle: u32, journal: &mut Journal) {
+    pub fn insert(&mut self, key: K, handle: u32, journal: &mut RankJournal) {
         let old = self.0.insert(key, handle);
-        journal.note(|| Entry { key, old });
+        journal.note(|| HandleChange { key, old });
     }
 
-    pub fn remove(&mut self, key: K, journal: &mut Journal) -> Option<u32> {
+    pub fn remove(&mut self, key: K, journal: &mut RankJournal) -> Option<u32> {
         let old = self.0.remove(&key)?;
-        journal.note(|| Entry { key, old: Some(old) });
+        journal.note(|| HandleChange { key, old: Some(old) });
         Some(old)
     }
 
-    fn undo(&mut self, Entry { key, old }: Entry<K>) {
+    fn undo(&mut self, HandleChange { key, old }: HandleChange<K>) {
         match old {
             Some(handle) => self.0.insert(key, handle),
             None => self.0.remove(&key),

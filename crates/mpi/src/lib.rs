@@ -1,17 +1,17 @@
 //! MPI semantics as a plain state machine per rank: operations in, messages out.
 //!
-//! A [`Rank`] reads a [`workload::Program`] and answers with [`Action`]s: send this message, call me
-//! again at this time, finished. Its owner tells it what [arrived](Rank::arrived) and what has
-//! [left the NIC](Rank::injected). It sees nothing of packets, hosts or the kernel, and no other rank.
+//! A [`Rank`] reads a [`workload::Program`] and answers with [`Action`]s: send this message, call me again at
+//! this time, finished. Its owner reports which messages [arrived](Rank::arrived) and [left the
+//! NIC](Rank::injected). A rank knows nothing of packets, hosts, the kernel or other ranks.
 //!
-//! Under an optimistic executor a rank is also brought what never happens in the end. It notes what it
-//! [changes](Rank::keep_changes) and takes it [back](Rank::undo) exactly, answers nonsense with an error,
-//! and can be [saved](Rank::state) and [restored](Rank::restore).
+//! An optimistic executor may deliver messages that are cancelled later. A rank notes what it
+//! [changes](Rank::keep_changes), [undoes](Rank::undo) it exactly, and answers contradictory input with an
+//! error. Its state can be [saved](Rank::state) and [restored](Rank::restore).
 //!
-//! Source of the protocol model: the eager and rendezvous protocols of MPICH and Open MPI; overheads
-//! as in LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
+//! Source: the eager and rendezvous protocols of MPICH and Open MPI; overheads as in LogGP (Alexandrov,
+//! Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
-mod background;
+mod blocking_collective;
 mod collectives;
 mod compute;
 mod error;
@@ -19,9 +19,8 @@ mod job;
 mod journal;
 mod matching;
 mod message;
-mod note;
+mod nonblocking_collective;
 mod one_sided;
-mod ongoing;
 mod operations;
 mod ordering;
 mod presets;
@@ -32,18 +31,20 @@ mod requests;
 mod settings;
 mod state;
 mod statistics;
+mod tracing;
 
 pub use collectives::{
-    ALGORITHMS, Algorithm, Algorithms, CollectiveCall, Round, Rule, Share, TABLES, Table, Variant,
+    ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
+    Round, SelectionRule, SelectionTable, TABLES,
 };
 pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;
-pub use job::Job;
+pub use job::MpiJob;
 pub use journal::Changes;
-pub use message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST, WINDOW_CONTEXT};
-pub use note::{Doing, Note};
+pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
 pub use presets::{PRESETS, Preset};
 pub use rank::{Action, Rank};
-pub use settings::Settings;
+pub use settings::MpiSettings;
 pub use state::RankState;
 pub use statistics::{CallTime, RankStats};
+pub use tracing::{TraceEvent, TracedActivity};

@@ -1,27 +1,27 @@
-//! Matching of messages with receives: the two queues of every MPI library.
+//! Matching of messages with receives: posted receives and unexpected messages.
 //!
-//! Source: MPI 4.1, section 3.5 "Semantics of Point-to-Point Communication": a message goes to the
-//! first receive that was posted and fits, a receive takes the first message that came and fits.
+//! Source: MPI 4.1, section 3.5 "Semantics of Point-to-Point Communication": a message matches the first posted
+//! receive that fits, a receive matches the first message that arrived and fits.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
-/// The messages that a receive or probe asks for.
+/// The messages that a receive or probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pattern {
+pub(crate) struct MatchPattern {
     /// Communicator with its context bits.
     pub context: u32,
-    /// Rank of the job; none: any.
+    /// Rank of the job; `None` for `MPI_ANY_SOURCE`.
     pub from: Option<u32>,
-    /// None: any.
+    /// `None` for `MPI_ANY_TAG`.
     pub tag: Option<u32>,
 }
 
-impl Pattern {
+impl MatchPattern {
     pub fn fits(&self, message: &Message) -> bool {
         self.context == message.communicator
             && self.from.is_none_or(|from| from == message.from)
@@ -29,117 +29,122 @@ impl Pattern {
     }
 }
 
-/// A receive.
+/// A posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Posted {
-    pub pattern: Pattern,
-    /// Size of the buffer.
+pub(crate) struct PostedReceive {
+    pub pattern: MatchPattern,
+    /// Size of the buffer in bytes.
     pub capacity: u64,
-    /// The receiver's handle.
+    /// Request handle of the receiver.
     pub handle: u32,
 }
 
-/// A message that came before its receive.
+/// A message that arrived before its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Unexpected {
+pub(crate) struct UnexpectedMessage {
     pub message: Message,
-    /// Posted receives that were looked at when it came.
+    /// Posted receives that were compared with it on arrival.
     pub looked_at: u32,
 }
 
-/// How a search in a queue ended.
+/// Result of a search in a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Search<T> {
+pub(crate) struct QueueSearch<T> {
     pub found: Option<T>,
-    /// Entries that were looked at, the one that was found included.
+    /// Entries that were compared, including the match.
     pub looked_at: u32,
 }
 
-/// The queue of posted receives and the queue of unexpected messages, each in its order.
+/// The queue of posted receives and the queue of unexpected messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Matching {
-    posted: VecDeque<Posted>,
-    unexpected: VecDeque<Unexpected>,
+pub(crate) struct MatchingQueues {
+    posted: VecDeque<PostedReceive>,
+    unexpected: VecDeque<UnexpectedMessage>,
 }
 
-/// What happened to one of the queues.
+/// A change of one of the queues.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum MatchingChange {
     PostedQueued,
-    PostedTaken(u32, Posted),
+    PostedTaken(u32, PostedReceive),
     UnexpectedQueued,
-    UnexpectedTaken(u32, Unexpected),
+    UnexpectedTaken(u32, UnexpectedMessage),
 }
 
-impl Matching {
-    /// Posts a receive: returns the message it takes, or queues it.
-    pub fn post(&mut self, receive: Posted, journal: &mut Journal) -> Search<Unexpected> {
+impl MatchingQueues {
+    /// Posts a receive. It takes a matching message or is queued.
+    pub fn post(
+        &mut self,
+        receive: PostedReceive,
+        journal: &mut RankJournal,
+    ) -> QueueSearch<UnexpectedMessage> {
         let search = self.probe(&receive.pattern);
         let taken = search
             .found
             .and_then(|index| self.unexpected.remove(index as usize));
         match (search.found, taken) {
-            (Some(index), Some(taken)) => journal.note(|| Change::UnexpectedTaken(index, taken)),
+            (Some(index), Some(taken)) => journal.note(|| MatchingChange::UnexpectedTaken(index, taken)),
             _ => {
                 self.posted.push_back(receive);
-                journal.note(|| Change::PostedQueued);
+                journal.note(|| MatchingChange::PostedQueued);
             }
         }
-        Search {
+        QueueSearch {
             found: taken,
             looked_at: search.looked_at,
         }
     }
 
-    /// Looks for a message and leaves it; gives its place.
-    pub fn probe(&self, pattern: &Pattern) -> Search<u32> {
+    /// Searches for a message without taking it. Returns its index.
+    pub fn probe(&self, pattern: &MatchPattern) -> QueueSearch<u32> {
         let mut messages = self.unexpected.iter();
-        Search::new(
+        QueueSearch::new(
             messages.position(|it| pattern.fits(&it.message)),
             self.unexpected.len(),
         )
     }
 
-    /// Brings an envelope: returns the receive that takes it, or queues it.
-    pub fn bring(&mut self, message: Message, journal: &mut Journal) -> Search<Posted> {
+    /// Delivers an envelope. A matching receive takes it, or it is queued.
+    pub fn deliver(&mut self, message: Message, journal: &mut RankJournal) -> QueueSearch<PostedReceive> {
         let mut receives = self.posted.iter();
         let place = receives.position(|receive| receive.pattern.fits(&message));
-        let search = Search::new(place, self.posted.len());
+        let search = QueueSearch::new(place, self.posted.len());
         let looked_at = search.looked_at;
         let found = search.found.and_then(|index| self.posted.remove(index as usize));
         match (search.found, found) {
-            (Some(index), Some(receive)) => journal.note(|| Change::PostedTaken(index, receive)),
+            (Some(index), Some(receive)) => journal.note(|| MatchingChange::PostedTaken(index, receive)),
             _ => {
-                self.unexpected.push_back(Unexpected { message, looked_at });
-                journal.note(|| Change::UnexpectedQueued);
+                self.unexpected
+                    .push_back(UnexpectedMessage { message, looked_at });
+                journal.note(|| MatchingChange::UnexpectedQueued);
             }
         }
-        Search { found, looked_at }
+        QueueSearch { found, looked_at }
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: MatchingChange) {
         match change {
-            Change::PostedQueued => {
+            MatchingChange::PostedQueued => {
                 self.posted.pop_back();
             }
-            Change::PostedTaken(index, receive) => self.posted.insert(index as usize, receive),
-            Change::UnexpectedQueued => {
+            MatchingChange::PostedTaken(index, receive) => self.posted.insert(index as usize, receive),
+            MatchingChange::UnexpectedQueued => {
                 self.unexpected.pop_back();
             }
-            Change::UnexpectedTaken(index, taken) => self.unexpected.insert(index as usize, taken),
+            MatchingChange::UnexpectedTaken(index, taken) => self.unexpected.insert(index as usize, taken),
         }
     }
 
-    /// Number of messages that no receive has asked for.
+    /// Number of unexpected messages.
     pub fn unexpected(&self) -> usize {
         self.unexpected.len()
     }
 }
 
-impl Search<u32> {
-    /// A search that ended at this place, or went through all of so many entries.
-    fn new(place: Option<usize>, entries: usize) -> Search<u32> {
-        Search {
+impl QueueSearch<u32> {
+    /// A search that ended at this index, or compared all entries.
+    fn new(place: Option<usize>, entries: usize) -> QueueSearch<u32> {
+        QueueSearch {
             found: place.map(|place| place as u32),
             looked_at: place.map_or(entries, |place| place + 1) as u32,
         }
@@ -149,7 +154,7 @@ impl Search<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{COLLECTIVE_CONTEXT, Kind, WINDOW_CONTEXT};
+    use crate::{COLLECTIVE_CONTEXT, MessageKind, WINDOW_CONTEXT};
 
     fn message(from: u32, tag: u32, communicator: u32, sequence: u32) -> Message {
         Message {
@@ -160,13 +165,13 @@ mod tests {
             bytes: 0,
             sequence,
             request: 0,
-            kind: Kind::Eager,
+            kind: MessageKind::Eager,
         }
     }
 
-    fn receive(from: Option<u32>, tag: Option<u32>, context: u32, handle: u32) -> Posted {
-        Posted {
-            pattern: Pattern { context, from, tag },
+    fn receive(from: Option<u32>, tag: Option<u32>, context: u32, handle: u32) -> PostedReceive {
+        PostedReceive {
+            pattern: MatchPattern { context, from, tag },
             capacity: 0,
             handle,
         }
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_message_takes_the_first_receive_that_fits() {
-        let (mut queues, journal) = (Matching::default(), &mut Journal::default());
+        let (mut queues, journal) = (MatchingQueues::default(), &mut RankJournal::default());
         for (handle, (from, tag)) in [
             (Some(2), Some(7)),
             (Some(1), Some(8)),
@@ -187,21 +192,21 @@ mod tests {
             let search = queues.post(receive(from, tag, 0, handle as u32), journal);
             assert_eq!((search.found, search.looked_at), (None, 0));
         }
-        let mut bring = |sequence| {
-            let search = queues.bring(message(1, 7, 0, sequence), journal);
+        let mut deliver = |sequence| {
+            let search = queues.deliver(message(1, 7, 0, sequence), journal);
             (search.found.map(|receive| receive.handle), search.looked_at)
         };
-        assert_eq!(bring(0), (Some(2), 3));
-        assert_eq!(bring(1), (Some(3), 3));
-        assert_eq!(bring(2), (None, 2));
+        assert_eq!(deliver(0), (Some(2), 3));
+        assert_eq!(deliver(1), (Some(3), 3));
+        assert_eq!(deliver(2), (None, 2));
         assert_eq!(queues.unexpected(), 1);
     }
 
     #[test]
     fn a_receive_takes_the_first_message_that_fits() {
-        let (mut queues, journal) = (Matching::default(), &mut Journal::default());
+        let (mut queues, journal) = (MatchingQueues::default(), &mut RankJournal::default());
         for (sequence, (from, tag)) in [(1, 5), (2, 7), (1, 7), (1, 7)].into_iter().enumerate() {
-            let search = queues.bring(message(from, tag, 0, sequence as u32), journal);
+            let search = queues.deliver(message(from, tag, 0, sequence as u32), journal);
             assert_eq!((search.found, search.looked_at), (None, 0));
         }
         let mut take = |from, tag| {
@@ -220,10 +225,10 @@ mod tests {
 
     #[test]
     fn contexts_do_not_mix() {
-        let (mut queues, journal) = (Matching::default(), &mut Journal::default());
+        let (mut queues, journal) = (MatchingQueues::default(), &mut RankJournal::default());
         assert_eq!(queues.post(receive(None, None, 0, 0), journal).found, None);
         for context in [COLLECTIVE_CONTEXT, COLLECTIVE_CONTEXT | WINDOW_CONTEXT, 1] {
-            assert_eq!(queues.bring(message(1, 0, context, 0), journal).found, None);
+            assert_eq!(queues.deliver(message(1, 0, context, 0), journal).found, None);
         }
         let search = queues.post(receive(Some(1), Some(0), COLLECTIVE_CONTEXT, 1), journal);
         assert!(search.found.is_some());

@@ -1,52 +1,51 @@
-//! What travels between two ranks.
+//! Messages between ranks.
 
 use serde::{Deserialize, Serialize};
 
-use crate::Settings;
+use crate::MpiSettings;
 
-/// Top bit of [`Message::communicator`]: set for traffic of collectives, which thereby never matches
-/// a receive of the program (the separate context of the MPI standard, section "Communicators").
+/// Top bit of [`Message::communicator`]: set for messages of collectives, which therefore never match a receive
+/// of the program (the separate context of the MPI standard, section "Communicators").
 pub const COLLECTIVE_CONTEXT: u32 = 1 << 31;
 
-/// Second bit of [`Message::communicator`]: set for one-sided communication and its fences, which thereby
-/// mix with no other messages of the communicator, as a window of MPI has a context of its own.
+/// Second bit of [`Message::communicator`]: set for one-sided communication and its fences. As in MPI, a window
+/// has a context of its own.
 pub const WINDOW_CONTEXT: u32 = 1 << 30;
 
-/// The communicator of a context: without the bits that say what it is used for.
+/// The communicator of a context, without the context bits.
 pub(crate) fn communicator_of(context: u32) -> u32 {
     context & !(COLLECTIVE_CONTEXT | WINDOW_CONTEXT)
 }
 
-/// [`Message::request`] of an eager message, whose sender does not wait for anything.
+/// [`Message::request`] of an eager message.
 pub const NO_REQUEST: u32 = u32::MAX;
 
-/// The part that a message plays in its protocol.
+/// The role of a message in its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
-pub enum Kind {
+pub enum MessageKind {
     /// Envelope and payload at once.
     Eager,
     /// Envelope of a rendezvous; the payload waits at the sender.
     RequestToSend,
-    /// The receiver has a buffer; answers a [`Kind::RequestToSend`].
+    /// Answers a [`MessageKind::RequestToSend`] once the receiver has a buffer.
     ClearToSend,
-    /// The payload of a rendezvous; answers a [`Kind::ClearToSend`].
+    /// The payload of a rendezvous, after a [`MessageKind::ClearToSend`].
     Data,
-    /// Payload for the memory of the receiver.
+    /// Payload that is written into the receiver's memory.
     Put,
-    /// The payload is in memory; answers a [`Kind::Put`].
+    /// Acknowledges a [`MessageKind::Put`].
     PutDone,
-    /// Asks for payload out of the memory of the receiver.
+    /// Requests payload from the receiver's memory.
     Get,
-    /// The payload that was asked for; answers a [`Kind::Get`].
+    /// The payload that a [`MessageKind::Get`] requested.
     GetData,
 }
 
-/// A message between two ranks of one job: a plain value of 36 bytes, aligned to 4.
+/// A message between two ranks of one job, 36 bytes.
 ///
-/// `(from, to, kind, sequence)` is unique in a job, up to 2^32 sends between two ranks; but for one-sided
-/// communication, where `request` of the rank that puts or gets takes the place of `sequence` and is unique
-/// among those that are under way.
+/// `(from, to, kind, sequence)` is unique in a job for up to 2^32 sends between two ranks. For one-sided
+/// communication, `request` of the origin takes the place of `sequence` and is unique among those in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(C, packed(4))]
 pub struct Message {
@@ -57,48 +56,50 @@ pub struct Message {
     /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives, with
     /// [`WINDOW_CONTEXT`] for one-sided communication, with both for fences.
     pub communicator: u32,
-    /// Tag of the program; for traffic of collectives which collective, its number among those of its context,
-    /// and the round.
+    /// Tag of the program. For collectives it encodes the collective, its number in its context, and the round.
     pub tag: u32,
     /// Payload of the MPI message in bytes, also in the control messages about it.
     pub bytes: u64,
-    /// Position of the MPI message among all that its sender sends to its receiver, from 0. The four
-    /// kinds that carry one MPI message have the same. 0 for one-sided communication, which has no order.
+    /// Position of the MPI message among all messages from its sender to its receiver, from 0. The kinds that
+    /// belong to one MPI message share it. 0 for one-sided communication, which is not ordered.
     pub sequence: u32,
-    /// The sender's handle of a rendezvous, for [`Rank::injected`](crate::Rank::injected), or of a put or
-    /// get; [`NO_REQUEST`] for an eager message. The receiver hands it back in its answer.
+    /// The sender's request handle of a rendezvous, put or get, which the receiver's answer returns;
+    /// [`NO_REQUEST`] for an eager message.
     pub request: u32,
-    /// Share in the protocol.
-    pub kind: Kind,
+    /// Role in the protocol.
+    pub kind: MessageKind,
 }
 
 const _: () = assert!(size_of::<Message>() == 36 && align_of::<Message>() == 4);
 
 impl Message {
-    /// Bytes that the network carries: payload and header, or a control message; at least one byte.
-    pub fn wire_bytes(&self, settings: &Settings) -> u64 {
+    /// Bytes on the wire: payload and header, or a control message; at least one byte.
+    pub fn wire_bytes(&self, settings: &MpiSettings) -> u64 {
         let bytes = match self.kind {
-            Kind::Eager | Kind::Data | Kind::Put | Kind::GetData => {
+            MessageKind::Eager | MessageKind::Data | MessageKind::Put | MessageKind::GetData => {
                 self.bytes.saturating_add(settings.header_bytes)
             }
-            Kind::RequestToSend | Kind::ClearToSend | Kind::PutDone | Kind::Get => settings.control_bytes,
+            MessageKind::RequestToSend
+            | MessageKind::ClearToSend
+            | MessageKind::PutDone
+            | MessageKind::Get => settings.control_bytes,
         };
         bytes.max(1)
     }
 
-    /// Whether the sender must be told when the last byte has left its NIC: the data of a rendezvous,
-    /// since only then may the program reuse the buffer.
+    /// Whether [`Rank::injected`](crate::Rank::injected) must report the last byte: the program may reuse the
+    /// buffer of a rendezvous only then.
     pub fn reports_injection(&self) -> bool {
-        self.kind == Kind::Data
+        self.kind == MessageKind::Data
     }
 
-    /// Whether it belongs to a collective or fence, and not to a call that moves data by itself.
+    /// Whether it belongs to a collective or fence.
     pub(crate) fn is_of_collective(&self) -> bool {
         self.communicator & COLLECTIVE_CONTEXT != 0
     }
 
-    /// The next message of the same protocol, in the opposite direction.
-    pub(crate) fn reply(self, kind: Kind) -> Message {
+    /// The answer to this message.
+    pub(crate) fn reply(self, kind: MessageKind) -> Message {
         Message {
             from: self.to,
             to: self.from,
@@ -114,10 +115,10 @@ mod tests {
 
     #[test]
     fn payload_has_a_header_and_control_its_own_size() {
-        let settings = Settings {
+        let settings = MpiSettings {
             header_bytes: 10,
             control_bytes: 7,
-            ..Settings::default()
+            ..MpiSettings::default()
         };
         let mut message = Message {
             from: 1,
@@ -127,30 +128,30 @@ mod tests {
             bytes: 100,
             sequence: 5,
             request: 9,
-            kind: Kind::Eager,
+            kind: MessageKind::Eager,
         };
         for (kind, wire, reports) in [
-            (Kind::Eager, 110, false),
-            (Kind::RequestToSend, 7, false),
-            (Kind::ClearToSend, 7, false),
-            (Kind::Data, 110, true),
-            (Kind::Put, 110, false),
-            (Kind::PutDone, 7, false),
-            (Kind::Get, 7, false),
-            (Kind::GetData, 110, false),
+            (MessageKind::Eager, 110, false),
+            (MessageKind::RequestToSend, 7, false),
+            (MessageKind::ClearToSend, 7, false),
+            (MessageKind::Data, 110, true),
+            (MessageKind::Put, 110, false),
+            (MessageKind::PutDone, 7, false),
+            (MessageKind::Get, 7, false),
+            (MessageKind::GetData, 110, false),
         ] {
             message.kind = kind;
             assert_eq!(message.wire_bytes(&settings), wire);
             assert_eq!(message.reports_injection(), reports);
         }
-        let bare = Settings {
+        let bare = MpiSettings {
             header_bytes: 0,
             ..settings
         };
         assert_eq!(Message { bytes: 0, ..message }.wire_bytes(&bare), 1);
-        let clear = message.reply(Kind::ClearToSend);
+        let clear = message.reply(MessageKind::ClearToSend);
         assert_eq!(({ clear.from }, { clear.to }, { clear.sequence }), (2, 1, 5));
-        message.kind = Kind::Data;
-        assert_eq!(clear.reply(Kind::Data), message);
+        message.kind = MessageKind::Data;
+        assert_eq!(clear.reply(MessageKind::Data), message);
     }
 }

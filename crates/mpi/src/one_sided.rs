@@ -1,30 +1,30 @@
 //! One-sided communication: put, get, and the fence that ends them.
 //!
 //! Source: MPI 4.1, chapter 12 "One-Sided Communications", synchronisation by `MPI_Win_fence`. The protocol is
-//! that of NICs that read and write the memory of other hosts: the CPU of the target has no part in it.
+//! that of NICs with remote memory access: the CPU of the target takes no part.
 
 use des::Time;
 use workload::{Call, Collective};
 
-use crate::message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST, WINDOW_CONTEXT};
-use crate::operations::Step;
-use crate::rank::{Action, Departure, Origin, Rank};
-use crate::requests::{Direction, Owner};
-use crate::statistics::Traffic;
+use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
+use crate::operations::CpuStep;
+use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
+use crate::requests::{Owner, RequestKind};
+use crate::statistics::CountedMessage;
 use crate::{CollectiveCall, ReplayError};
 
 impl Rank {
-    /// Pays the overhead of a put or get ([`Origin::Put`], [`Origin::Get`]) and then lets it go.
+    /// Pays the overhead of a put or get ([`SendOrigin::Put`], [`SendOrigin::Get`]), then issues it.
     pub(crate) fn begin_one_sided(
         &mut self,
-        origin: Origin,
+        origin: SendOrigin,
         (peer, communicator, bytes): (u32, u32, u64),
         call: Call,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
-        let departure = Departure {
+        let departure = OutgoingSend {
             to: self.peer(call, communicator, peer)?,
             context: communicator | WINDOW_CONTEXT,
             tag: 0,
@@ -35,13 +35,13 @@ impl Rank {
         self.begin_send(departure, now, out)
     }
 
-    /// Lets a put or get go. Nobody waits for it until the fence.
-    pub(crate) fn reach_out(&mut self, leaving: &Departure, out: &mut Vec<Action>) {
-        let subject = leaving.subject();
-        let request = self.requests.open(subject, Owner::Nobody, &mut self.journal);
-        let kind = match subject.direction {
-            Direction::Get => Kind::Get,
-            _ => Kind::Put,
+    /// Issues a put or get. Only the fence waits for it.
+    pub(crate) fn issue_one_sided(&mut self, leaving: &OutgoingSend, out: &mut Vec<Action>) {
+        let info = leaving.info();
+        let request = self.requests.open(info, Owner::Nobody, &mut self.journal);
+        let kind = match info.kind {
+            RequestKind::Get => MessageKind::Get,
+            _ => MessageKind::Put,
         };
         out.push(Action::Send(Message {
             from: self.rank,
@@ -53,45 +53,50 @@ impl Rank {
             request,
             kind,
         }));
-        if kind == Kind::Put {
+        if kind == MessageKind::Put {
             self.stats.count_sent(payload(leaving.bytes), &mut self.journal);
         }
     }
 
-    /// The memory of this rank is written or read.
-    pub(crate) fn serve(&mut self, message: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+    /// Executes a put or get on the memory of this rank.
+    pub(crate) fn serve_one_sided(
+        &mut self,
+        message: Message,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
         if message.request == NO_REQUEST {
-            return Err(self.broken(format!("nobody asked for {message:?}")));
+            return Err(self.contract_error(format!("it received the unrequested {message:?}")));
         }
-        let (moved, answer) = (payload(message.bytes), message.kind == Kind::Put);
+        let (moved, answer) = (payload(message.bytes), message.kind == MessageKind::Put);
         if answer {
             self.stats.count_received(moved, &mut self.journal);
-            out.push(Action::Send(message.reply(Kind::PutDone)));
+            out.push(Action::Send(message.reply(MessageKind::PutDone)));
         } else {
             self.stats.count_sent(moved, &mut self.journal);
-            out.push(Action::Send(message.reply(Kind::GetData)));
+            out.push(Action::Send(message.reply(MessageKind::GetData)));
         }
         Ok(())
     }
 
-    /// The answer to a put or get is here.
-    pub(crate) fn take_answer(
+    /// Accepts the answer to a put or get.
+    pub(crate) fn accept_reply(
         &mut self,
         answer: Message,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        let direction = match answer.kind {
-            Kind::GetData => Direction::Get,
-            _ => Direction::Put,
+        let kind = match answer.kind {
+            MessageKind::GetData => RequestKind::Get,
+            _ => RequestKind::Put,
         };
-        let asked = self.requests.get(answer.request).is_some_and(|request| {
-            request.subject.direction == direction && request.subject.peer == Some(answer.from)
-        });
+        let asked = self
+            .requests
+            .get(answer.request)
+            .is_some_and(|request| request.info.kind == kind && request.info.peer == Some(answer.from));
         if !asked {
-            return Err(self.broken(format!("it did not ask for {answer:?}")));
+            return Err(self.contract_error(format!("it did not ask for {answer:?}")));
         }
-        if direction == Direction::Get {
+        if kind == RequestKind::Get {
             self.stats
                 .count_received(payload(answer.bytes), &mut self.journal);
         }
@@ -105,31 +110,26 @@ impl Rank {
         call: Call,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
         let rank = self.member(call, communicator)?;
-        let share = CollectiveCall {
-            rank,
-            ranks: self.size_of(communicator),
-            root: 0,
-            bytes: 0,
-        };
+        let own_call = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
         let window = communicator | WINDOW_CONTEXT;
-        let part = self.next_part(
+        let schedule = self.next_schedule(
             Collective::Barrier,
             window | COLLECTIVE_CONTEXT,
-            share,
+            own_call,
             None,
             call,
         )?;
-        // The barrier's first receives are posted now, which costs nothing; its first send follows the wait.
-        self.begin_collective(part, now, out)?;
+        // The barrier posts its first receives now, which costs nothing. Its first send follows the wait.
+        self.begin_collective(schedule, now, out)?;
         let own: Vec<u32> = self
             .requests
             .iter()
             .filter(|(_, request)| {
-                let subject = &request.subject;
-                matches!(subject.direction, Direction::Put | Direction::Get) && subject.context == window
+                let info = &request.info;
+                matches!(info.kind, RequestKind::Put | RequestKind::Get) && info.context == window
             })
             .map(|(handle, _)| handle)
             .collect();
@@ -137,13 +137,13 @@ impl Rank {
         for handle in own {
             self.wait_for(handle)?;
         }
-        self.settle(now, out)
+        self.finish_wait(now, out)
     }
 }
 
-/// One-sided data count as point-to-point messages, in the direction in which they move.
-fn payload(bytes: u64) -> Traffic {
-    Traffic {
+/// One-sided data counts as point-to-point messages, in the direction of the data.
+fn payload(bytes: u64) -> CountedMessage {
+    CountedMessage {
         of_collective: false,
         bytes,
     }

@@ -1,115 +1,120 @@
-//! What the operations of a program do to a rank: the side of the CPU.
+//! Execution of a program's operations on the CPU of a rank.
 //!
-//! A rank goes on until an operation takes time. What takes none (an overhead of zero, a receive whose
-//! message is there) is done inline, without a round trip through the owner.
+//! A rank continues until an operation takes time. Operations without time (an overhead of zero, a receive
+//! whose message has arrived) are executed inline, without a call of the owner.
 
 use des::Time;
 use workload::{Call, Operation};
 
-use crate::matching::{Pattern, Posted};
-use crate::message::{COLLECTIVE_CONTEXT, Kind, Message, NO_REQUEST};
-use crate::note::{Doing, Note, index_of};
-use crate::rank::{Action, Activity, Departure, Origin, Rank, State};
-use crate::requests::{Direction, Owner, Request, Subject};
-use crate::statistics::Traffic;
+use crate::matching::{MatchPattern, PostedReceive};
+use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
+use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
+use crate::requests::{Owner, Request, RequestInfo, RequestKind};
+use crate::statistics::CountedMessage;
+use crate::tracing::{TraceEvent, TracedActivity, index_of};
 use crate::{CollectiveCall, ReplayError};
 
-/// Whether the CPU is free for the next step.
+/// Whether the CPU continues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Step {
-    GoesOn,
-    /// The state says until when.
-    Stops,
+pub(crate) enum CpuStep {
+    Continue,
+    /// The CPU suspends; the state tells until when.
+    Suspend,
 }
 
 impl Rank {
-    /// Carries out operations until one takes time or the program ends.
+    /// Executes operations until one takes time or the program ends.
     pub(crate) fn advance(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         loop {
-            let step = if self.collective.is_under_way() {
+            let step = if self.collective.in_progress() {
                 self.collective_step(now, out)?
             } else {
                 self.next_operation(now, out)?
             };
-            if step == Step::Stops {
+            if step == CpuStep::Suspend {
                 return Ok(());
             }
         }
     }
 
-    /// Goes on after a span that kept the CPU busy.
-    pub(crate) fn go_on(
+    /// Continues after a busy CPU span.
+    pub(crate) fn resume_after(
         &mut self,
-        departure: Option<Departure>,
+        departure: Option<OutgoingSend>,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         if let Some(departure) = departure
-            && self.depart(departure, now, out)? == Step::Stops
+            && self.depart(departure, now, out)? == CpuStep::Suspend
         {
             return Ok(());
         }
         self.advance(now, out)
     }
 
-    fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
         self.close_activity(now, out);
         match self.program.next(&mut self.journal)? {
             Some(operation) => self.begin(operation, now, out),
             None => {
-                self.state.set(State::Finished, &mut self.journal);
+                self.state.set(CpuState::Finished, &mut self.journal);
                 self.stats.finish(now, &mut self.journal);
                 out.push(Action::Finished);
-                Ok(Step::Stops)
+                Ok(CpuStep::Suspend)
             }
         }
     }
 
-    /// Accounts for the time of the activity that ends now.
+    /// Adds the time of the activity that ends now.
     fn close_activity(&mut self, now: Time, out: &mut Vec<Action>) {
         let since = *self.since;
         let span = now.saturating_sub(since);
         match *self.activity {
-            Activity::None => {}
-            Activity::Compute(region) => {
+            CpuActivity::None => {}
+            CpuActivity::Compute(region) => {
                 self.stats.count_compute(span, &mut self.journal);
                 if span > Time::ZERO {
-                    self.tell_rest(Doing::Compute(region), now, out);
+                    self.trace_rest(TracedActivity::Compute(region), now, out);
                 }
             }
-            Activity::Call { call, calls } => {
+            CpuActivity::Call { call, calls } => {
                 self.stats.count_call(call, calls, span, &mut self.journal);
-                // Of a call that ended with a wait all has been told.
-                let told = span > Time::ZERO && self.told() == now;
+                // A call that ended with a wait has been traced.
+                let told = span > Time::ZERO && self.traced_until() == now;
                 if !told && (span > Time::ZERO || calls > 0) {
-                    self.tell_rest(Doing::Call(call), now, out);
+                    self.trace_rest(TracedActivity::Call(call), now, out);
                 }
             }
         }
-        self.activity.set(Activity::None, &mut self.journal);
+        self.activity.set(CpuActivity::None, &mut self.journal);
         self.since.set(now, &mut self.journal);
     }
 
-    /// Tells of what it did since it told the last time.
-    fn tell_rest(&self, what: Doing, now: Time, out: &mut Vec<Action>) {
-        let did = || Note::Did {
+    /// Reports the untraced rest of an activity.
+    fn trace_rest(&self, what: TracedActivity, now: Time, out: &mut Vec<Action>) {
+        let did = || TraceEvent::Activity {
             what,
-            since: self.told(),
+            since: self.traced_until(),
             until: now,
             blocked: false,
         };
-        self.tell(did, out);
+        self.trace(did, out);
     }
 
     pub(crate) fn enter(&mut self, call: Call, calls: u64) {
         self.activity
-            .set(Activity::Call { call, calls }, &mut self.journal);
+            .set(CpuActivity::Call { call, calls }, &mut self.journal);
     }
 
-    fn begin(&mut self, operation: Operation, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    fn begin(
+        &mut self,
+        operation: Operation,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
         match operation {
             Operation::Compute { ps, region } => {
-                self.activity.set(Activity::Compute(region), &mut self.journal);
+                self.activity.set(CpuActivity::Compute(region), &mut self.journal);
                 let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
                 self.occupy(now, span, None, out)
             }
@@ -124,11 +129,11 @@ impl Rank {
                 self.enter(call, 1);
                 let to = self.peer(call, context, to)?;
                 let origin = match request {
-                    None => Origin::Blocking,
-                    Some(request) => Origin::NonBlocking(self.unused(call, request)?),
+                    None => SendOrigin::Blocking,
+                    Some(request) => SendOrigin::NonBlocking(self.check_unused(call, request)?),
                 };
                 self.begin_send(
-                    Departure {
+                    OutgoingSend {
                         to,
                         context,
                         tag,
@@ -151,23 +156,23 @@ impl Rank {
                 self.enter(call, u64::from(call != Call::Sendrecv));
                 self.member(call, context)?;
                 let peer = from.map(|from| self.peer(call, context, from)).transpose()?;
-                let subject = Subject {
-                    direction: Direction::Receive,
+                let info = RequestInfo {
+                    kind: RequestKind::Receive,
                     peer,
                     tag,
                     context,
                     call,
                 };
-                self.begin_receive(subject, bytes, request, now, out)
+                self.begin_receive(info, bytes, request, now, out)
             }
             Operation::Wait { requests, call } => {
                 self.enter(call, u64::from(call != Call::Sendrecv));
                 self.begin_waiting(now);
                 for request in &requests {
-                    let handle = self.surrender(call, *request)?;
+                    let handle = self.take_request(call, *request)?;
                     self.wait_for(handle)?;
                 }
-                self.settle(now, out)
+                self.finish_wait(now, out)
             }
             Operation::Probe {
                 from,
@@ -178,7 +183,7 @@ impl Rank {
                 self.enter(call, 1);
                 self.member(call, context)?;
                 let from = from.map(|from| self.peer(call, context, from)).transpose()?;
-                self.begin_probe(Pattern { context, from, tag }, now, out)
+                self.begin_probe(MatchPattern { context, from, tag }, now, out)
             }
             Operation::Collective {
                 collective,
@@ -192,18 +197,20 @@ impl Rank {
                 self.enter(call, 1);
                 let rank = self.member(call, communicator)?;
                 self.peer(call, communicator, root)?;
-                let share = CollectiveCall {
-                    rank,
-                    ranks: self.size_of(communicator),
-                    root,
-                    bytes,
-                };
-                let request = request.map(|request| self.unused(call, request)).transpose()?;
-                let part =
-                    self.next_part(collective, communicator | COLLECTIVE_CONTEXT, share, counts, call)?;
+                let own_call = CollectiveCall::new(rank, self.size_of(communicator), root, bytes);
+                let request = request
+                    .map(|request| self.check_unused(call, request))
+                    .transpose()?;
+                let schedule = self.next_schedule(
+                    collective,
+                    communicator | COLLECTIVE_CONTEXT,
+                    own_call,
+                    counts,
+                    call,
+                )?;
                 match request {
-                    None => self.begin_collective(part, now, out),
-                    Some(request) => self.begin_in_background(part, request, now, out),
+                    None => self.begin_collective(schedule, now, out),
+                    Some(request) => self.begin_nonblocking(schedule, request, now, out),
                 }
             }
             Operation::Put {
@@ -211,133 +218,137 @@ impl Rank {
                 communicator,
                 bytes,
                 call,
-            } => self.begin_one_sided(Origin::Put, (to, communicator, bytes), call, now, out),
+            } => self.begin_one_sided(SendOrigin::Put, (to, communicator, bytes), call, now, out),
             Operation::Get {
                 from,
                 communicator,
                 bytes,
                 call,
-            } => self.begin_one_sided(Origin::Get, (from, communicator, bytes), call, now, out),
+            } => self.begin_one_sided(SendOrigin::Get, (from, communicator, bytes), call, now, out),
             Operation::Fence { communicator, call } => self.begin_fence(communicator, call, now, out),
         }
     }
 
     fn begin_receive(
         &mut self,
-        subject: Subject,
+        info: RequestInfo,
         capacity: u64,
         request: Option<u64>,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         let request = request
-            .map(|request| self.unused(subject.call, request))
+            .map(|request| self.check_unused(info.call, request))
             .transpose()?;
-        let handle = self.post(subject, capacity, now, out)?;
+        let handle = self.post(info, capacity, now, out)?;
         if let Some(request) = request {
             self.open.insert(request, handle, &mut self.journal);
-            return Ok(Step::GoesOn);
+            return Ok(CpuStep::Continue);
         }
         self.begin_waiting(now);
         self.wait_for(handle)?;
-        self.settle(now, out)
+        self.finish_wait(now, out)
     }
 
-    /// Looks for a message, and waits for it if it is not here.
+    /// Probes for a message and waits until one arrives.
     fn begin_probe(
         &mut self,
-        pattern: Pattern,
+        pattern: MatchPattern,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         let search = self.matching.probe(&pattern);
-        let busy_until = self.after(now, self.looking_at(search.looked_at))?;
+        let busy_until = self.add_time(now, self.search_cost(search.looked_at))?;
         if search.found.is_some() {
             self.wait(0, busy_until);
-            return self.settle(now, out);
+            return self.finish_wait(now, out);
         }
-        let probing = State::Probing { pattern, busy_until };
+        let probing = CpuState::Probing { pattern, busy_until };
         self.state.set(probing, &mut self.journal);
-        Ok(Step::Stops)
+        Ok(CpuStep::Suspend)
     }
 
-    /// Keeps the CPU busy for a span, after which `departure` leaves.
+    /// Keeps the CPU busy for a span, then issues `departure`.
     fn occupy(
         &mut self,
         now: Time,
         span: Time,
-        departure: Option<Departure>,
+        departure: Option<OutgoingSend>,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         if span == Time::ZERO {
             return match departure {
                 Some(departure) => self.depart(departure, now, out),
-                None => Ok(Step::GoesOn),
+                None => Ok(CpuStep::Continue),
             };
         }
-        let until = self.after(now, span)?;
+        let until = self.add_time(now, span)?;
         self.state
-            .set(State::Busy { until, departure }, &mut self.journal);
+            .set(CpuState::Busy { until, departure }, &mut self.journal);
         out.push(Action::ResumeAt(until));
-        Ok(Step::Stops)
+        Ok(CpuStep::Suspend)
     }
 
-    /// Pays the send overhead and then lets the message go.
+    /// Pays the send overhead, then issues the send.
     pub(crate) fn begin_send(
         &mut self,
-        departure: Departure,
+        departure: OutgoingSend,
         now: Time,
         out: &mut Vec<Action>,
-    ) -> Result<Step, ReplayError> {
+    ) -> Result<CpuStep, ReplayError> {
         self.occupy(now, self.job.settings.send_overhead, Some(departure), out)
     }
 
-    /// Lets the message go, and goes on as its sender does.
-    fn depart(&mut self, leaving: Departure, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
+    /// Issues a send, then continues according to its origin.
+    fn depart(
+        &mut self,
+        leaving: OutgoingSend,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
         let origin = leaving.origin;
         let at = now.saturating_sub(self.job.settings.send_overhead);
-        if matches!(origin, Origin::Put | Origin::Get) {
+        if matches!(origin, SendOrigin::Put | SendOrigin::Get) {
             let algorithm = None;
-            self.tell(|| Note::Asked { at, algorithm }, out);
-            self.reach_out(&leaving, out);
-            return Ok(Step::GoesOn);
+            self.trace(|| TraceEvent::SendIssued { at, algorithm }, out);
+            self.issue_one_sided(&leaving, out);
+            return Ok(CpuStep::Continue);
         }
         let algorithm = || match origin {
-            Origin::Collective => self.collective.algorithm().and_then(index_of),
+            SendOrigin::Collective => self.collective.algorithm().and_then(index_of),
             _ => None,
         };
-        self.tell(
-            || Note::Asked {
+        self.trace(
+            || TraceEvent::SendIssued {
                 at,
                 algorithm: algorithm(),
             },
             out,
         );
-        let pending = self.let_go(&leaving, out);
+        let pending = self.issue(&leaving, out);
         match (origin, pending) {
-            (Origin::Blocking, Some(handle)) => {
+            (SendOrigin::Blocking, Some(handle)) => {
                 self.begin_waiting(now);
                 self.wait_for(handle)?;
-                return self.settle(now, out);
+                return self.finish_wait(now, out);
             }
-            (Origin::NonBlocking(number), pending) => {
+            (SendOrigin::NonBlocking(number), pending) => {
                 let complete = Request {
                     complete: true,
-                    ..Request::new(leaving.subject(), Owner::Program)
+                    ..Request::new(leaving.info(), Owner::Program)
                 };
                 let handle = pending.unwrap_or_else(|| self.requests.add(complete, &mut self.journal));
                 self.open.insert(number, handle, &mut self.journal);
             }
-            (Origin::Collective, Some(handle)) => self.collective.await_also(handle, &mut self.journal),
+            (SendOrigin::Collective, Some(handle)) => self.collective.add_pending(handle, &mut self.journal),
             _ => {}
         }
-        Ok(Step::GoesOn)
+        Ok(CpuStep::Continue)
     }
 
-    /// Lets the message go: all of it, or the request to send it. Gives the request if the send is not
-    /// complete with that.
-    pub(crate) fn let_go(&mut self, leaving: &Departure, out: &mut Vec<Action>) -> Option<u32> {
-        let Departure {
+    /// Issues a message, or the request to send it. Returns the request if the send is not complete yet.
+    pub(crate) fn issue(&mut self, leaving: &OutgoingSend, out: &mut Vec<Action>) -> Option<u32> {
+        let OutgoingSend {
             to,
             context,
             tag,
@@ -349,11 +360,11 @@ impl Rank {
         let copied = leaving.is_buffered() || !leaving.is_synchronous() && bytes <= settings.copy_threshold;
         let (kind, request) = if rendezvous {
             let owner = if copied { Owner::Nobody } else { Owner::Program };
-            let subject = leaving.subject();
-            let handle = self.requests.open(subject, owner, &mut self.journal);
-            (Kind::RequestToSend, handle)
+            let info = leaving.info();
+            let handle = self.requests.open(info, owner, &mut self.journal);
+            (MessageKind::RequestToSend, handle)
         } else {
-            (Kind::Eager, NO_REQUEST)
+            (MessageKind::Eager, NO_REQUEST)
         };
         let sequence = self.ordering.number(to, &mut self.journal);
         let from = self.rank;
@@ -370,52 +381,52 @@ impl Rank {
         out.push(Action::Send(message));
         let of_collective = message.is_of_collective();
         self.stats
-            .count_sent(Traffic { of_collective, bytes }, &mut self.journal);
-        // A copied or eager send is complete for the sender, whatever the network does.
+            .count_sent(CountedMessage { of_collective, bytes }, &mut self.journal);
+        // A copied or eager send is complete for the sender.
         (rendezvous && !copied).then_some(request)
     }
 
-    /// Posts a receive, which may take an unexpected message at once. Costs the CPU nothing.
+    /// Posts a receive, which may take an unexpected message. It costs no CPU time.
     pub(crate) fn post(
         &mut self,
-        subject: Subject,
+        info: RequestInfo,
         capacity: u64,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
         let receive = Request {
             cost: self.job.settings.receive_overhead,
-            ..Request::new(subject, Owner::Program)
+            ..Request::new(info, Owner::Program)
         };
         let handle = self.requests.add(receive, &mut self.journal);
-        let Subject {
+        let RequestInfo {
             peer: from,
             tag,
             context,
             ..
-        } = subject;
-        let pattern = Pattern { context, from, tag };
-        let posted = Posted {
+        } = info;
+        let pattern = MatchPattern { context, from, tag };
+        let posted = PostedReceive {
             pattern,
             capacity,
             handle,
         };
         let search = self.matching.post(posted, &mut self.journal);
-        self.charge(handle, self.looking_at(search.looked_at));
+        self.charge(handle, self.search_cost(search.looked_at));
         if let Some(unexpected) = search.found {
-            self.charge(handle, self.looking_at(unexpected.looked_at));
-            self.take(posted, unexpected.message, now, out)?;
+            self.charge(handle, self.search_cost(unexpected.looked_at));
+            self.accept(posted, unexpected.message, now, out)?;
         }
         Ok(handle)
     }
 
-    /// CPU time of looking at so many entries of a queue.
-    pub(crate) fn looking_at(&self, entries: u32) -> Time {
+    /// CPU time of comparing with so many queue entries.
+    pub(crate) fn search_cost(&self, entries: u32) -> Time {
         let each = self.job.settings.matching_overhead.ps();
         Time(each.saturating_mul(entries.into()))
     }
 
-    /// Adds to the CPU time that the completion of a request costs.
+    /// Adds CPU time to the completion of a request.
     pub(crate) fn charge(&mut self, handle: u32, span: Time) {
         if span > Time::ZERO {
             let add =
@@ -424,7 +435,7 @@ impl Rank {
         }
     }
 
-    /// Begins a wait, for nothing so far.
+    /// Starts a wait for no requests yet.
     pub(crate) fn begin_waiting(&mut self, now: Time) {
         let (outstanding, busy_until) = (0, now);
         self.wait(outstanding, busy_until);
@@ -432,24 +443,24 @@ impl Rank {
 
     /// Waits for so many requests.
     pub(crate) fn wait(&mut self, outstanding: u32, busy_until: Time) {
-        let waiting = State::Waiting {
+        let waiting = CpuState::Waiting {
             outstanding,
             busy_until,
         };
         self.state.set(waiting, &mut self.journal);
     }
 
-    /// Adds a request to the wait that has begun, or pays its overhead if it is complete.
+    /// Adds a request to the wait, or pays its overhead if it is complete.
     pub(crate) fn wait_for(&mut self, handle: u32) -> Result<(), ReplayError> {
         let (
-            State::Waiting {
+            CpuState::Waiting {
                 outstanding,
                 busy_until,
             },
             Some(request),
         ) = (*self.state, self.requests.get(handle))
         else {
-            return Err(self.broken(format!("request handle {handle} is gone")));
+            return Err(self.contract_error(format!("request handle {handle} is gone")));
         };
         if !request.complete {
             let block = |request: &mut Request| request.owner = Owner::Blocked;
@@ -458,31 +469,31 @@ impl Rank {
             return Ok(());
         }
         if request.cost > Time::ZERO {
-            let busy_until = self.after(busy_until, request.cost)?;
+            let busy_until = self.add_time(busy_until, request.cost)?;
             self.wait(outstanding, busy_until);
         }
         self.requests.close(handle, &mut self.journal);
         Ok(())
     }
 
-    /// Ends the wait if nothing is outstanding any more.
-    pub(crate) fn settle(&mut self, now: Time, out: &mut Vec<Action>) -> Result<Step, ReplayError> {
-        let State::Waiting {
+    /// Ends the wait if no request is outstanding.
+    pub(crate) fn finish_wait(&mut self, now: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
+        let CpuState::Waiting {
             outstanding: 0,
             busy_until,
         } = *self.state
         else {
-            return Ok(Step::Stops);
+            return Ok(CpuStep::Suspend);
         };
-        self.state.set(State::Running, &mut self.journal);
+        self.state.set(CpuState::Running, &mut self.journal);
         self.occupy(now, busy_until.saturating_sub(now), None, out)
     }
 
-    /// Goes on if what has just happened ends a wait.
-    pub(crate) fn wake(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        match self.settle(now, out)? {
-            Step::GoesOn => self.advance(now, out),
-            Step::Stops => Ok(()),
+    /// Continues if the wait has ended.
+    pub(crate) fn resume_if_complete(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+        match self.finish_wait(now, out)? {
+            CpuStep::Continue => self.advance(now, out),
+            CpuStep::Suspend => Ok(()),
         }
     }
 
@@ -528,8 +539,8 @@ impl Rank {
             })
     }
 
-    /// The handle of a request that the program now waits for.
-    fn surrender(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
+    /// Removes and returns the handle of the program's request.
+    fn take_request(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
         let unknown = ReplayError::UnknownRequest {
             rank: self.rank,
             call: call.name(),
@@ -538,8 +549,8 @@ impl Rank {
         self.open.remove(request, &mut self.journal).ok_or(unknown)
     }
 
-    /// The request, if it is free to be opened.
-    fn unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
+    /// Returns the request number if it is not in use.
+    fn check_unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
         if self.open.contains(request) {
             return Err(ReplayError::RequestInUse {
                 rank: self.rank,
@@ -551,7 +562,7 @@ impl Rank {
     }
 
     /// The time a span after `time`.
-    pub(crate) fn after(&self, time: Time, span: Time) -> Result<Time, ReplayError> {
+    pub(crate) fn add_time(&self, time: Time, span: Time) -> Result<Time, ReplayError> {
         let overflow = ReplayError::TimeOverflow {
             rank: self.rank,
             now: time,

@@ -1,4 +1,4 @@
-//! The order of messages between two ranks, which a network may break and MPI does not.
+//! The order of messages between two ranks, which MPI guarantees and a network may break.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
-/// What a rank knows of its order with one peer.
+/// Sequence numbers between a rank and one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Peer {
-    /// Sequence of the next message to it.
+pub(crate) struct PeerSequences {
+    /// Number of the next message to the peer.
     next_out: u32,
-    /// Sequence of the next message from it.
+    /// Number of the next message from the peer.
     next_in: u32,
 }
 
-/// Numbers outgoing envelopes and holds early incoming ones until their predecessors are here.
+/// Numbers outgoing envelopes and holds early ones until their predecessors arrive.
 #[derive(Debug, Default)]
-pub(crate) struct Ordering {
-    peers: FxHashMap<u32, Peer>,
-    /// By sender and sequence.
+pub(crate) struct MessageOrder {
+    peers: FxHashMap<u32, PeerSequences>,
+    /// Early envelopes by sender and sequence number.
     early: BTreeMap<(u32, u32), Message>,
 }
 
-/// An [`Ordering`] in one form, whatever the order in its memory.
+/// A [`MessageOrder`] in canonical form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct OrderingState {
-    peers: BTreeMap<u32, Peer>,
+pub(crate) struct MessageOrderState {
+    peers: BTreeMap<u32, PeerSequences>,
     early: BTreeMap<(u32, u32), Message>,
 }
 
-/// What an entry was before.
+/// A change of [`MessageOrder`].
 #[derive(Debug)]
-pub(crate) enum Change {
-    Peer { peer: u32, old: Peer },
+pub(crate) enum OrderChange {
+    Peer { peer: u32, old: PeerSequences },
     Early { key: (u32, u32), old: Option<Message> },
 }
 
-impl Ordering {
+impl MessageOrder {
     /// The number of the next message to `to`.
-    pub fn number(&mut self, to: u32, journal: &mut Journal) -> u32 {
+    pub fn number(&mut self, to: u32, journal: &mut RankJournal) -> u32 {
         let peer = self.peers.entry(to).or_default();
         let old = *peer;
         peer.next_out = old.next_out.wrapping_add(1);
-        journal.note(|| Change::Peer { peer: to, old });
+        journal.note(|| OrderChange::Peer { peer: to, old });
         old.next_out
     }
 
-    /// Takes an envelope that has arrived: true if it is its turn, otherwise it is held.
-    pub fn admit(&mut self, message: Message, journal: &mut Journal) -> bool {
+    /// Accepts an arrived envelope. Returns true if it is next in order; otherwise it is held.
+    pub fn admit(&mut self, message: Message, journal: &mut RankJournal) -> bool {
         let peer = self.peers.entry(message.from).or_default();
         let old = *peer;
         if old.next_in == message.sequence {
             peer.next_in = old.next_in.wrapping_add(1);
             let peer = message.from;
-            journal.note(|| Change::Peer { peer, old });
+            journal.note(|| OrderChange::Peer { peer, old });
             return true;
         }
-        // Only while speculating is there one with the same number already.
+        // A second message of the same number occurs only in speculation.
         let key = (message.from, message.sequence);
         let old = self.early.insert(key, message);
-        journal.note(|| Change::Early { key, old });
+        journal.note(|| OrderChange::Early { key, old });
         false
     }
 
-    /// A held envelope from this sender whose turn has come.
-    pub fn release(&mut self, from: u32, journal: &mut Journal) -> Option<Message> {
+    /// Releases a held envelope from this sender that is next in order.
+    pub fn release(&mut self, from: u32, journal: &mut RankJournal) -> Option<Message> {
         if self.early.is_empty() {
             return None;
         }
@@ -76,37 +76,37 @@ impl Ordering {
         let message = self.early.remove(&key)?;
         peer.next_in = old.next_in.wrapping_add(1);
         let (early, peer) = (Some(message), from);
-        journal.note(|| Change::Early { key, old: early });
-        journal.note(|| Change::Peer { peer, old });
+        journal.note(|| OrderChange::Early { key, old: early });
+        journal.note(|| OrderChange::Peer { peer, old });
         Some(message)
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: OrderChange) {
         match change {
-            Change::Peer { peer, old } if old == Peer::default() => {
+            OrderChange::Peer { peer, old } if old == PeerSequences::default() => {
                 self.peers.remove(&peer);
             }
-            Change::Peer { peer, old } => {
+            OrderChange::Peer { peer, old } => {
                 self.peers.insert(peer, old);
             }
-            Change::Early { key, old: Some(old) } => {
+            OrderChange::Early { key, old: Some(old) } => {
                 self.early.insert(key, old);
             }
-            Change::Early { key, old: None } => {
+            OrderChange::Early { key, old: None } => {
                 self.early.remove(&key);
             }
         }
     }
 
     /// Number of envelopes that wait for a predecessor.
-    pub fn held(&self) -> usize {
+    pub fn early_count(&self) -> usize {
         self.early.len()
     }
 
-    /// What it knows; of a peer that it has exchanged nothing with there is nothing to know.
-    pub fn state(&self) -> OrderingState {
-        let known = |(_, peer): &(&u32, &Peer)| **peer != Peer::default();
-        OrderingState {
+    /// The canonical state. A peer without messages is left out.
+    pub fn state(&self) -> MessageOrderState {
+        let known = |(_, peer): &(&u32, &PeerSequences)| **peer != PeerSequences::default();
+        MessageOrderState {
             peers: self
                 .peers
                 .iter()
@@ -118,9 +118,9 @@ impl Ordering {
     }
 }
 
-impl From<OrderingState> for Ordering {
-    fn from(state: OrderingState) -> Ordering {
-        Ordering {
+impl From<MessageOrderState> for MessageOrder {
+    fn from(state: MessageOrderState) -> MessageOrder {
+        MessageOrder {
             peers: state.peers.into_iter().collect(),
             early: state.early,
         }
@@ -130,7 +130,7 @@ impl From<OrderingState> for Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::MessageKind;
 
     fn message(from: u32, sequence: u32) -> Message {
         Message {
@@ -141,13 +141,13 @@ mod tests {
             bytes: 0,
             sequence,
             request: 0,
-            kind: Kind::Eager,
+            kind: MessageKind::Eager,
         }
     }
 
     #[test]
     fn early_messages_wait_for_their_predecessors() {
-        let (mut order, journal) = (Ordering::default(), &mut Journal::default());
+        let (mut order, journal) = (MessageOrder::default(), &mut RankJournal::default());
         assert!(!order.admit(message(1, 2), journal));
         assert!(!order.admit(message(1, 1), journal));
         assert!(
@@ -159,12 +159,12 @@ mod tests {
         assert_eq!(order.release(1, journal), Some(message(1, 1)));
         assert_eq!(order.release(1, journal), Some(message(1, 2)));
         assert!(order.release(1, journal).is_none());
-        assert_eq!(order.held(), 0);
+        assert_eq!(order.early_count(), 0);
     }
 
     #[test]
     fn numbers_count_per_receiver() {
-        let (mut order, journal) = (Ordering::default(), &mut Journal::default());
+        let (mut order, journal) = (MessageOrder::default(), &mut RankJournal::default());
         assert_eq!([4, 4, 5].map(|to| order.number(to, journal)), [0, 1, 0]);
     }
 }

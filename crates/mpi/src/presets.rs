@@ -1,11 +1,11 @@
-//! Thresholds of MPI libraries, and of other simulators' models of them, by name.
+//! Thresholds of MPI libraries, and of other simulators' models, by name.
 //!
-//! A preset gives the defaults of some keys of `[mpi]`; keys that are given override it. Only what a public source
-//! says is here: no preset has overheads, which depend on the machine and are to be measured.
+//! A preset gives the defaults of some keys of `[mpi]`; given keys override it. Values come from public sources
+//! only. Presets have no overheads, which depend on the machine.
 
 use config::{Error, Section};
 
-use crate::Settings;
+use crate::MpiSettings;
 
 /// One named set of thresholds.
 #[derive(Debug)]
@@ -14,15 +14,15 @@ pub struct Preset {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where the numbers stand.
+    /// Source of the numbers.
     pub source: &'static str,
-    /// [`Settings::eager_threshold`] in bytes.
+    /// [`MpiSettings::eager_threshold`] in bytes.
     pub eager_threshold: u64,
-    /// [`Settings::copy_threshold`] in bytes.
+    /// [`MpiSettings::copy_threshold`] in bytes.
     pub copy_threshold: u64,
 }
 
-/// All presets; the first has the settings without a name, and is the default.
+/// All presets. The first one is the default.
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "none",
@@ -92,11 +92,11 @@ pub static PRESETS: &[Preset] = &[
 
 impl Preset {
     /// The settings of the preset.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> MpiSettings {
+        MpiSettings {
             eager_threshold: self.eager_threshold,
             copy_threshold: self.copy_threshold,
-            ..Settings::default()
+            ..MpiSettings::default()
         }
     }
 }
@@ -104,7 +104,7 @@ impl Preset {
 /// Reads the key `preset`.
 ///
 /// # Errors
-/// A name that is not known.
+/// The name is unknown.
 pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
     let name: String = section.or("preset", PRESETS[0].name.to_string())?;
     let found = PRESETS.iter().find(|preset| preset.name == name);
@@ -115,8 +115,8 @@ pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
 mod tests {
     use super::*;
 
-    fn settings(text: &str) -> Settings {
-        Settings::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap()
+    fn settings(text: &str) -> MpiSettings {
+        MpiSettings::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap()
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn without_a_name_nothing_changes() {
-        assert_eq!(settings(""), Settings::default());
-        assert_eq!(PRESETS[0].settings(), Settings::default());
+        assert_eq!(settings(""), MpiSettings::default());
+        assert_eq!(PRESETS[0].settings(), MpiSettings::default());
     }
 }

@@ -1,59 +1,59 @@
-//! Where a rank is in its program.
+//! The position of a rank in its program.
 
 use std::fmt;
 
 use workload::{Operation, Program, TraceError};
 
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
-/// What a program answers; small, since an error is the exception.
+/// An answer of a program. Boxed errors keep it small.
 type Answer = Result<Option<Operation>, Box<TraceError>>;
 
-/// A program, and what rollback has given back of it.
-pub(crate) struct Cursor {
+/// A program and the operations that rollback has put back.
+pub(crate) struct ProgramCursor {
     program: Box<dyn Program>,
     /// Answers to be given again, the next one last.
     put_back: Vec<Answer>,
-    /// Operations that have been taken and not put back.
+    /// Number of operations taken and not put back.
     position: u64,
 }
 
-/// An answer that the program gave.
+/// An answer that was taken.
 #[derive(Debug)]
-pub(crate) struct Taken(Answer);
+pub(crate) struct TakenOperation(Answer);
 
-impl Cursor {
-    /// The beginning of a program.
-    pub fn new(program: Box<dyn Program>) -> Cursor {
-        Cursor {
+impl ProgramCursor {
+    /// The start of a program.
+    pub fn new(program: Box<dyn Program>) -> ProgramCursor {
+        ProgramCursor {
             program,
             put_back: Vec::new(),
             position: 0,
         }
     }
 
-    /// The next operation; none at the end.
-    pub fn next(&mut self, journal: &mut Journal) -> Result<Option<Operation>, TraceError> {
+    /// The next operation; `None` at the end.
+    pub fn next(&mut self, journal: &mut RankJournal) -> Result<Option<Operation>, TraceError> {
         let answer = match self.put_back.pop() {
             Some(answer) => answer,
             None => self.program.next().map_err(Box::new),
         };
         self.position += u64::from(matches!(answer, Ok(Some(_))));
-        journal.note(|| Taken(answer.clone()));
+        journal.note(|| TakenOperation(answer.clone()));
         answer.map_err(|error| *error)
     }
 
-    pub fn undo(&mut self, Taken(answer): Taken) {
+    pub fn undo(&mut self, TakenOperation(answer): TakenOperation) {
         self.position -= u64::from(matches!(answer, Ok(Some(_))));
         self.put_back.push(answer);
     }
 
-    /// Operations that the rank has taken.
+    /// Number of operations taken.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Takes so many operations that the rank has had before; false if the program ends earlier.
+    /// Takes `operations` operations. Returns false if the program ends earlier.
     pub fn skip(&mut self, operations: u64) -> Result<bool, TraceError> {
         for _ in 0..operations {
             if self.program.next()?.is_none() {
@@ -65,9 +65,9 @@ impl Cursor {
     }
 }
 
-impl fmt::Debug for Cursor {
+impl fmt::Debug for ProgramCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursor")
+        f.debug_struct("ProgramCursor")
             .field("put_back", &self.put_back)
             .field("position", &self.position)
             .finish_non_exhaustive()

@@ -1,76 +1,76 @@
-//! What messages do to a rank: the side of the network.
+//! Progress of the protocol: the effect of messages on a rank.
 //!
-//! The protocol makes progress whatever the CPU does: matching, clear-to-send and data cost no CPU
-//! time and wait for no call. CPU time of a received message is paid in the call that waits for it.
+//! Matching, clear-to-send and data need no CPU time and no call. The call that waits for a message pays the
+//! CPU time of its receive.
 
 use des::Time;
 
 use crate::ReplayError;
-use crate::matching::Posted;
-use crate::message::{Kind, Message, communicator_of};
-use crate::note::Note;
-use crate::rank::{Action, Rank, State};
-use crate::requests::{Direction, Owner, Request};
-use crate::statistics::Traffic;
+use crate::matching::PostedReceive;
+use crate::message::{Message, MessageKind, communicator_of};
+use crate::rank::{Action, CpuState, Rank};
+use crate::requests::{Owner, Request, RequestKind};
+use crate::statistics::CountedMessage;
+use crate::tracing::TraceEvent;
 
 impl Rank {
-    pub(crate) fn take_arrival(
+    pub(crate) fn accept_arrival(
         &mut self,
         now: Time,
         message: Message,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         if message.to != self.rank || message.from >= self.job.ranks {
-            return Err(self.broken(format!("it was brought {message:?}")));
+            return Err(self.contract_error(format!("it was brought {message:?}")));
         }
         match message.kind {
-            Kind::Eager | Kind::RequestToSend => {
+            MessageKind::Eager | MessageKind::RequestToSend => {
                 let mut next = self.ordering.admit(message, &mut self.journal).then_some(message);
                 while let Some(envelope) = next {
-                    self.bring(envelope, now, out)?;
+                    self.deliver(envelope, now, out)?;
                     next = self.ordering.release(message.from, &mut self.journal);
                 }
                 Ok(())
             }
-            Kind::ClearToSend => self.send_data(message, out),
-            Kind::Data => {
+            MessageKind::ClearToSend => self.send_data(message, out),
+            MessageKind::Data => {
                 let key = (message.from, message.sequence);
                 match self.awaiting_data.remove(key, &mut self.journal) {
                     Some(handle) => self.complete_receive(handle, &message, now, out),
-                    None => Err(self.broken(format!("nothing awaits {message:?}"))),
+                    None => Err(self.contract_error(format!("nothing awaits {message:?}"))),
                 }
             }
-            Kind::Put | Kind::Get => self.serve(message, out),
-            Kind::PutDone | Kind::GetData => self.take_answer(message, now, out),
+            MessageKind::Put | MessageKind::Get => self.serve_one_sided(message, out),
+            MessageKind::PutDone | MessageKind::GetData => self.accept_reply(message, now, out),
         }
     }
 
-    /// Brings an envelope, whose turn it is, to the receive that it matches, or to the probe.
-    fn bring(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        let search = self.matching.bring(envelope, &mut self.journal);
+    /// Delivers an envelope that is next in order to a matching receive or probe.
+    fn deliver(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
+        let search = self.matching.deliver(envelope, &mut self.journal);
         if let Some(receive) = search.found {
-            self.charge(receive.handle, self.looking_at(search.looked_at));
-            return self.take(receive, envelope, now, out);
+            self.charge(receive.handle, self.search_cost(search.looked_at));
+            return self.accept(receive, envelope, now, out);
         }
-        let State::Probing { pattern, busy_until } = *self.state else {
+        let CpuState::Probing { pattern, busy_until } = *self.state else {
             return Ok(());
         };
-        self.tell_blocked(busy_until, now, out);
-        // A probe that waits looks at each message that comes.
-        let busy_until = self.after(busy_until.max(now), self.looking_at(1))?;
+        self.trace_blocked(busy_until, now, out);
+        // A waiting probe compares each arriving message.
+        let busy_until = self.add_time(busy_until.max(now), self.search_cost(1))?;
         if pattern.fits(&envelope) {
             self.wait(0, busy_until);
         } else {
-            let probing = State::Probing { pattern, busy_until };
+            let probing = CpuState::Probing { pattern, busy_until };
             self.state.set(probing, &mut self.journal);
         }
         Ok(())
     }
 
-    /// A receive takes the envelope that it matches.
-    pub(crate) fn take(
+    /// A receive accepts the envelope that it matches.
+    pub(crate) fn accept(
         &mut self,
-        receive: Posted,
+        receive: PostedReceive,
         envelope: Message,
         now: Time,
         out: &mut Vec<Action>,
@@ -78,45 +78,45 @@ impl Rank {
         if envelope.bytes > receive.capacity {
             return Err(self.truncation(&receive, &envelope));
         }
-        self.tell(|| Note::Matched(envelope), out);
-        if envelope.kind == Kind::Eager {
+        self.trace(|| TraceEvent::ReceiveMatched(envelope), out);
+        if envelope.kind == MessageKind::Eager {
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
         let key = (envelope.from, envelope.sequence);
         self.awaiting_data.insert(key, receive.handle, &mut self.journal);
         self.mark_matched(receive.handle);
-        out.push(Action::Send(envelope.reply(Kind::ClearToSend)));
+        out.push(Action::Send(envelope.reply(MessageKind::ClearToSend)));
         Ok(())
     }
 
-    /// The receiver is ready: the data of the rendezvous leaves.
+    /// The receiver is ready: sends the data of the rendezvous.
     fn send_data(&mut self, clear: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let asked = self.requests.get(clear.request).is_some_and(|request| {
-            let subject = &request.subject;
-            subject.direction == Direction::Send
-                && subject.peer == Some(clear.from)
+            let info = &request.info;
+            info.kind == RequestKind::Send
+                && info.peer == Some(clear.from)
                 && !request.matched
                 && !request.complete
         });
         if !asked {
-            return Err(self.broken(format!("it did not ask for {clear:?}")));
+            return Err(self.contract_error(format!("it did not ask for {clear:?}")));
         }
         self.mark_matched(clear.request);
-        out.push(Action::Send(clear.reply(Kind::Data)));
+        out.push(Action::Send(clear.reply(MessageKind::Data)));
         Ok(())
     }
 
-    pub(crate) fn take_injection(
+    pub(crate) fn accept_injection(
         &mut self,
         now: Time,
         handle: u32,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         let under_way = self.requests.get(handle).is_some_and(|request| {
-            request.subject.direction == Direction::Send && request.matched && !request.complete
+            request.info.kind == RequestKind::Send && request.matched && !request.complete
         });
         if !under_way {
-            return Err(self.broken(format!("no data of request handle {handle} was under way")));
+            return Err(self.contract_error(format!("no data of request handle {handle} was in flight")));
         }
         self.complete(handle, now, out)
     }
@@ -128,7 +128,7 @@ impl Rank {
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        let received = Traffic {
+        let received = CountedMessage {
             of_collective: message.is_of_collective(),
             bytes: message.bytes,
         };
@@ -136,7 +136,7 @@ impl Rank {
         self.complete(handle, now, out)
     }
 
-    /// A request is over; a rank that is blocked on it pays what it costs now.
+    /// Completes a request. A rank that is blocked on it pays its CPU time now.
     pub(crate) fn complete(
         &mut self,
         handle: u32,
@@ -144,7 +144,7 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         let Some(request) = self.requests.get(handle) else {
-            return Err(self.broken(format!("request handle {handle} is gone")));
+            return Err(self.contract_error(format!("request handle {handle} is gone")));
         };
         let cost = request.cost;
         match request.owner {
@@ -155,20 +155,20 @@ impl Rank {
             Owner::Nobody => self.requests.close(handle, &mut self.journal),
             Owner::Collective(collective) => {
                 self.requests.close(handle, &mut self.journal);
-                self.complete_in_background(collective, cost, now, out)?;
+                self.complete_nonblocking(collective, cost, now, out)?;
             }
             Owner::Blocked => {
                 self.requests.close(handle, &mut self.journal);
-                let State::Waiting {
+                let CpuState::Waiting {
                     outstanding: outstanding @ 1..,
                     busy_until,
                 } = *self.state
                 else {
-                    return Err(self.broken("it is blocked and does not wait"));
+                    return Err(self.contract_error("it is blocked and does not wait"));
                 };
-                self.tell_blocked(busy_until, now, out);
-                // Arrivals while the CPU still works on an earlier one queue up behind it.
-                let busy_until = self.after(busy_until.max(now), cost)?;
+                self.trace_blocked(busy_until, now, out);
+                // Arrivals queue up while the CPU works on an earlier one.
+                let busy_until = self.add_time(busy_until.max(now), cost)?;
                 self.wait(outstanding - 1, busy_until);
             }
         }
@@ -180,11 +180,11 @@ impl Rank {
         self.requests.alter(handle, matched, &mut self.journal);
     }
 
-    fn truncation(&self, receive: &Posted, envelope: &Message) -> ReplayError {
+    fn truncation(&self, receive: &PostedReceive, envelope: &Message) -> ReplayError {
         let call = self
             .requests
             .get(receive.handle)
-            .map_or("MPI_Recv", |r| r.subject.call.name());
+            .map_or("MPI_Recv", |r| r.info.call.name());
         let communicator = communicator_of(envelope.communicator);
         ReplayError::Truncation {
             rank: self.rank,

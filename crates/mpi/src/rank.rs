@@ -1,7 +1,7 @@
-//! One MPI process: its state, what its owner may call, and what it reports.
+//! One MPI process: its state, the calls of its owner, and its reports.
 //!
-//! What operations do stands in `operations`, for collectives in `ongoing` and `background`, for one-sided
-//! communication in `one_sided`; what messages do stands in `progress`. The state changes only there, through its parts; `journal` takes it back.
+//! `operations`, `blocking_collective`, `nonblocking_collective` and `one_sided` execute operations, `progress`
+//! handles messages. The state changes only there; `journal` undoes it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,79 +10,79 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Program, Region};
 
-use crate::background::Background;
+use crate::blocking_collective::BlockingCollective;
 use crate::collectives::round_of;
-use crate::journal::{Handles, Journal, Value};
-use crate::matching::{Matching, Pattern};
+use crate::journal::{HandleMap, Journaled, RankJournal};
+use crate::matching::{MatchPattern, MatchingQueues};
 use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
-use crate::note::Told;
-use crate::ongoing::Ongoing;
-use crate::ordering::Ordering;
-use crate::program::Cursor;
-use crate::requests::{Direction, Owner, Request, Requests, Subject};
+use crate::nonblocking_collective::NonBlockingCollectives;
+use crate::ordering::MessageOrder;
+use crate::program::ProgramCursor;
+use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
-use crate::{Job, Note, RankStats, ReplayError, WINDOW_CONTEXT};
+use crate::tracing::TracedUntil;
+use crate::{MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
 
-/// What a rank wants of its owner.
+/// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Carry this message to rank [`Message::to`] of the job (possibly this rank itself), call
-    /// [`Rank::arrived`] there when all of it is there, and, if [`Message::reports_injection`], call
-    /// [`Rank::injected`] here when its last byte has left.
+    /// Deliver this message to rank [`Message::to`] of the job (possibly this rank), call [`Rank::arrived`]
+    /// there when it is complete, and, if [`Message::reports_injection`], call [`Rank::injected`] here when its
+    /// last byte has left.
     Send(Message),
-    /// Call [`Rank::resume`] at this time, which is later than now. At most one is outstanding.
+    /// Call [`Rank::resume`] at this later time. At most one is outstanding.
     ResumeAt(Time),
-    /// The program has ended. Messages may still arrive and must still be brought.
+    /// The program has ended. Messages may still arrive.
     Finished,
-    /// To be known, not to be done; only after [`Rank::keep_notes`].
-    Note(Note),
+    /// A trace event, only after [`Rank::set_tracing`].
+    Trace(TraceEvent),
 }
 
-/// What the CPU of a rank does.
+/// State of a rank's CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum State {
-    /// Not started.
+pub(crate) enum CpuState {
+    /// The program has not started.
     New,
-    /// Goes from operation to operation; only while the owner's call lasts.
+    /// Executes operations, only during a call of the owner.
     Running,
-    /// Computes or pays an overhead, and then lets a message go.
+    /// Computes or pays an overhead, then issues a send.
     Busy {
         until: Time,
-        departure: Option<Departure>,
+        departure: Option<OutgoingSend>,
     },
-    /// Blocked on requests; has paid the overheads of what arrived up to `busy_until`.
+    /// Blocked on requests. Overheads of what has arrived last until `busy_until`.
     Waiting { outstanding: u32, busy_until: Time },
-    /// Blocked until a message of this kind is here; has looked at others up to `busy_until`.
-    Probing { pattern: Pattern, busy_until: Time },
+    /// Blocked until a matching message arrives. Comparisons with others last until `busy_until`.
+    Probing { pattern: MatchPattern, busy_until: Time },
     /// The program has ended.
     Finished,
 }
 
-/// A message whose send overhead is being paid.
+/// A send whose overhead is being paid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Departure {
+pub(crate) struct OutgoingSend {
     /// Rank of the job.
     pub to: u32,
     pub context: u32,
     pub tag: u32,
     pub bytes: u64,
     pub call: Call,
-    pub origin: Origin,
+    pub origin: SendOrigin,
 }
 
-impl Departure {
-    /// Complete for the sender once it has left, whatever its size.
+impl OutgoingSend {
+    /// Whether it is complete for the sender once it has left, whatever its size.
     pub fn is_buffered(&self) -> bool {
         matches!(self.call, Call::Bsend | Call::Ibsend)
     }
 
-    /// Complete only when it is matched, whatever its size.
+    /// Whether it is complete only when it is matched, whatever its size.
     pub fn is_synchronous(&self) -> bool {
         matches!(self.call, Call::Ssend | Call::Issend)
     }
 
-    pub fn subject(&self) -> Subject {
-        let Departure {
+    pub fn info(&self) -> RequestInfo {
+        let OutgoingSend {
             to,
             context,
             tag,
@@ -90,13 +90,13 @@ impl Departure {
             origin,
             ..
         } = *self;
-        let direction = match origin {
-            Origin::Put => Direction::Put,
-            Origin::Get => Direction::Get,
-            Origin::Blocking | Origin::NonBlocking(_) | Origin::Collective => Direction::Send,
+        let kind = match origin {
+            SendOrigin::Put => RequestKind::Put,
+            SendOrigin::Get => RequestKind::Get,
+            SendOrigin::Blocking | SendOrigin::NonBlocking(_) | SendOrigin::Collective => RequestKind::Send,
         };
-        Subject {
-            direction,
+        RequestInfo {
+            kind,
             peer: Some(to),
             tag: Some(tag),
             context,
@@ -105,26 +105,26 @@ impl Departure {
     }
 }
 
-/// What the sender does once its message has left.
+/// What the sender does after the send.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Origin {
-    /// Blocks until the send is complete.
+pub(crate) enum SendOrigin {
+    /// It blocks until the send is complete.
     Blocking,
-    /// Goes on, and asks by this request later.
+    /// It continues; the program waits for this request later.
     NonBlocking(u64),
-    /// Goes on with the round of a collective.
+    /// It continues with the round of a collective.
     Collective,
-    /// Goes on; the payload goes into the memory of the other.
+    /// It continues; the payload goes into the memory of the target.
     Put,
-    /// Goes on; the payload comes out of the memory of the other.
+    /// It continues; the payload comes from the memory of the target.
     Get,
 }
 
-/// What the time since the last operation began counts for.
+/// What the time since the last operation counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Activity {
+pub(crate) enum CpuActivity {
     None,
-    /// In this part of the application's code.
+    /// Computation in this region of the code.
     Compute(Option<Region>),
     Call {
         call: Call,
@@ -132,7 +132,7 @@ pub(crate) enum Activity {
     },
 }
 
-/// The first of so many things, and how many there are more.
+/// The first items of a list, and the number of the others.
 fn shown(things: impl Iterator<Item = String>, count: usize) -> String {
     const SHOWN: usize = 3;
     let mut text = things.take(SHOWN).collect::<Vec<_>>().join("; ");
@@ -144,29 +144,29 @@ fn shown(things: impl Iterator<Item = String>, count: usize) -> String {
 
 /// One MPI process, driven by its owner.
 pub struct Rank {
-    pub(crate) job: Arc<Job>,
+    pub(crate) job: Arc<MpiJob>,
     pub(crate) rank: u32,
-    pub(crate) journal: Journal,
-    /// Whether it tells of what it does.
-    pub(crate) notes: bool,
-    pub(crate) program: Cursor,
-    pub(crate) state: Value<State>,
-    pub(crate) activity: Value<Activity>,
-    /// Begin of the activity.
-    pub(crate) since: Value<Time>,
-    /// Until when parts of the activity have been told of.
-    pub(crate) told: Value<Told>,
-    pub(crate) ordering: Ordering,
-    pub(crate) matching: Matching,
+    pub(crate) journal: RankJournal,
+    /// Whether it reports trace events.
+    pub(crate) tracing: bool,
+    pub(crate) program: ProgramCursor,
+    pub(crate) state: Journaled<CpuState>,
+    pub(crate) activity: Journaled<CpuActivity>,
+    /// Start of the activity.
+    pub(crate) since: Journaled<Time>,
+    /// Time up to which the activity has been traced.
+    pub(crate) traced_until: Journaled<TracedUntil>,
+    pub(crate) ordering: MessageOrder,
+    pub(crate) matching: MatchingQueues,
     pub(crate) requests: Requests,
-    /// Handles of the program's open requests, by its own numbers.
-    pub(crate) open: Handles<u64>,
-    /// Receives that have been cleared to send, by sender and sequence of their data.
-    pub(crate) awaiting_data: Handles<(u32, u32)>,
-    /// Collectives begun so far, by context, modulo 2^32.
-    pub(crate) sequences: Handles<u32>,
-    pub(crate) collective: Ongoing,
-    pub(crate) background: Background,
+    /// Handles of the program's open requests, by the program's numbers.
+    pub(crate) open: HandleMap<u64>,
+    /// Receives that were cleared to send, by sender and sequence number of their data.
+    pub(crate) awaiting_data: HandleMap<(u32, u32)>,
+    /// Number of collectives started by context, modulo 2^32.
+    pub(crate) sequences: HandleMap<u32>,
+    pub(crate) collective: BlockingCollective,
+    pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
 }
 
@@ -180,127 +180,126 @@ impl fmt::Debug for Rank {
 }
 
 impl Rank {
-    /// Rank `rank` of the job, which will carry out `program`.
-    pub fn new(job: Arc<Job>, rank: u32, program: Box<dyn Program>) -> Rank {
+    /// Rank `rank` of the job, which executes `program`.
+    pub fn new(job: Arc<MpiJob>, rank: u32, program: Box<dyn Program>) -> Rank {
         Rank {
             job,
             rank,
-            journal: Journal::default(),
-            notes: false,
-            program: Cursor::new(program),
-            state: Value::new(State::New),
-            activity: Value::new(Activity::None),
-            since: Value::new(Time::ZERO),
-            told: Value::new(Told::default()),
-            ordering: Ordering::default(),
-            matching: Matching::default(),
+            journal: RankJournal::default(),
+            tracing: false,
+            program: ProgramCursor::new(program),
+            state: Journaled::new(CpuState::New),
+            activity: Journaled::new(CpuActivity::None),
+            since: Journaled::new(Time::ZERO),
+            traced_until: Journaled::new(TracedUntil::default()),
+            ordering: MessageOrder::default(),
+            matching: MatchingQueues::default(),
             requests: Requests::default(),
-            open: Handles::default(),
-            awaiting_data: Handles::default(),
-            sequences: Handles::default(),
-            collective: Ongoing::default(),
-            background: Background::default(),
+            open: HandleMap::default(),
+            awaiting_data: HandleMap::default(),
+            sequences: HandleMap::default(),
+            collective: BlockingCollective::default(),
+            nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),
         }
     }
 
-    /// Begins the program. Messages may have arrived before.
+    /// Starts the program. Messages may have arrived before.
     ///
     /// # Errors
-    /// The first operations are wrong, or the rank has been started before.
+    /// The first operations are invalid, or the rank was started before.
     pub fn start(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        if *self.state != State::New {
-            return Err(self.broken("it was started twice"));
+        if *self.state != CpuState::New {
+            return Err(self.contract_error("it was started twice"));
         }
-        self.state.set(State::Running, &mut self.journal);
+        self.state.set(CpuState::Running, &mut self.journal);
         self.since.set(now, &mut self.journal);
         self.stats.start(now, &mut self.journal);
         self.advance(now, out)
     }
 
-    /// Goes on at the time of the last [`Action::ResumeAt`].
+    /// Continues at the time of the last [`Action::ResumeAt`].
     ///
     /// # Errors
-    /// The next operations are wrong, or the rank did not ask for this time.
+    /// The next operations are invalid, or the rank did not ask for this time.
     pub fn resume(&mut self, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         match *self.state {
-            State::Busy { until, departure } if until == now => {
-                self.state.set(State::Running, &mut self.journal);
-                self.go_on(departure, now, out)
+            CpuState::Busy { until, departure } if until == now => {
+                self.state.set(CpuState::Running, &mut self.journal);
+                self.resume_after(departure, now, out)
             }
-            state => Err(self.broken(format!("it was resumed at {now} in the state {state:?}"))),
+            state => Err(self.contract_error(format!("it was resumed at {now} in the state {state:?}"))),
         }
     }
 
-    /// The whole message has arrived. The network may deliver in any order.
+    /// Accepts a complete message. The network may deliver in any order.
     ///
     /// # Errors
-    /// The message is longer than the receive that it matches; the operations that it lets go on are
-    /// wrong; or the message belongs to nothing that this rank has begun.
+    /// The message is longer than the matching receive, the operations that follow are invalid, or the rank
+    /// expects no such message.
     pub fn arrived(&mut self, now: Time, message: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.take_arrival(now, message, out)?;
-        self.wake(now, out)
+        self.accept_arrival(now, message, out)?;
+        self.resume_if_complete(now, out)
     }
 
-    /// The last byte of the data of this request has left the NIC.
+    /// Reports that the last byte of the data of this request has left the NIC.
     ///
     /// # Errors
-    /// The operations that this lets go on are wrong, or no data of this request was under way.
+    /// The operations that follow are invalid, or no data of this request was in flight.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.take_injection(now, request, out)?;
-        self.wake(now, out)
+        self.accept_injection(now, request, out)?;
+        self.resume_if_complete(now, out)
     }
 
     /// Whether the program has ended.
     pub fn finished(&self) -> bool {
-        *self.state == State::Finished
+        *self.state == CpuState::Finished
     }
 
-    /// Whether nothing but an arrival or an injection lets it go on.
+    /// Whether only an arrival or injection lets it continue.
     pub fn blocked(&self) -> bool {
-        matches!(*self.state, State::Waiting { .. } | State::Probing { .. })
+        matches!(*self.state, CpuState::Waiting { .. } | CpuState::Probing { .. })
     }
 
-    /// What the rank has done so far; the operation under way is not yet in it.
+    /// Statistics of complete operations.
     pub fn stats(&self) -> &RankStats {
         self.stats.get()
     }
 
-    /// Messages that have arrived and that no receive has asked for so far.
+    /// Number of messages that have arrived and match no receive so far.
     pub fn unexpected_messages(&self) -> usize {
-        self.matching.unexpected() + self.ordering.held()
+        self.matching.unexpected() + self.ordering.early_count()
     }
 
-    /// Sends, receives and so on that have begun and are not over, or that the program has not asked about.
+    /// Number of open requests.
     pub fn open_requests(&self) -> usize {
         self.requests.open_count()
     }
 
-    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag
-    /// 7, communicator 0`. Nothing while it computes, before its start and after its end.
+    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
+    /// communicator 0`. `None` if it is not blocked.
     pub fn waiting_for(&self) -> Option<String> {
-        let Activity::Call { call, .. } = *self.activity else {
+        let CpuActivity::Call { call, .. } = *self.activity else {
             return None;
         };
         let what = match *self.state {
-            State::Waiting { outstanding, .. } => {
+            CpuState::Waiting { outstanding, .. } => {
                 let described = self
                     .requests
                     .blocking()
                     .map(|(handle, r)| self.describe(handle, r));
                 shown(described, outstanding as usize)
             }
-            State::Probing { pattern, .. } => self.envelope("a message from", &pattern),
-            State::New | State::Running | State::Busy { .. } | State::Finished => return None,
+            CpuState::Probing { pattern, .. } => self.envelope("a message from", &pattern),
+            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => return None,
         };
         Some(format!("{} for {what}", call.name()))
     }
 
-    /// The ranks of the job without which it cannot go on, in order: it waits for something of each of them.
-    /// What any rank can end is not among them.
+    /// The ranks of the job on each of which it waits, in order. A wait that any rank can end adds none.
     pub fn awaited_ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = match *self.state {
-            State::Waiting { .. } => {
+            CpuState::Waiting { .. } => {
                 let blocks = |owner: Owner| match owner {
                     Owner::Blocked => true,
                     Owner::Collective(of) => {
@@ -310,10 +309,10 @@ impl Rank {
                     Owner::Program | Owner::Nobody => false,
                 };
                 let awaited = self.requests.iter().filter(|(_, request)| blocks(request.owner));
-                awaited.filter_map(|(_, request)| request.subject.peer).collect()
+                awaited.filter_map(|(_, request)| request.info.peer).collect()
             }
-            State::Probing { pattern, .. } => pattern.from.into_iter().collect(),
-            State::New | State::Running | State::Busy { .. } | State::Finished => Vec::new(),
+            CpuState::Probing { pattern, .. } => pattern.from.into_iter().collect(),
+            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => Vec::new(),
         };
         ranks.sort_unstable();
         ranks.dedup();
@@ -321,31 +320,31 @@ impl Rank {
     }
 
     fn describe(&self, handle: u32, request: &Request) -> String {
-        let Subject {
-            direction,
+        let RequestInfo {
+            kind,
             peer: from,
             tag,
             context,
             call,
-        } = request.subject;
-        let what = match (direction, request.matched) {
-            (Direction::Receive, false) => "a message from",
-            (Direction::Receive, true) => "the data of a message from",
-            (Direction::Send, false) => "the receive of a message to",
-            (Direction::Send, true) => "the injection of a message to",
-            (Direction::Put, _) => "the acknowledgement of a put to",
-            (Direction::Get, _) => "the data of a get from",
-            (Direction::Collective, _) => {
+        } = request.info;
+        let what = match (kind, request.matched) {
+            (RequestKind::Receive, false) => "a message from",
+            (RequestKind::Receive, true) => "the data of a message from",
+            (RequestKind::Send, false) => "the receive of a message to",
+            (RequestKind::Send, true) => "the injection of a message to",
+            (RequestKind::Put, _) => "the acknowledgement of a put to",
+            (RequestKind::Get, _) => "the data of a get from",
+            (RequestKind::Collective, _) => {
                 let messages = self.requests.of_collective(handle);
                 let count = self.requests.of_collective(handle).count();
                 let described = messages.map(|message| self.describe(handle, message));
                 return format!("{}: {}", call.name(), shown(described, count));
             }
         };
-        self.envelope(what, &Pattern { context, from, tag })
+        self.envelope(what, &MatchPattern { context, from, tag })
     }
 
-    fn envelope(&self, what: &str, pattern: &Pattern) -> String {
+    fn envelope(&self, what: &str, pattern: &MatchPattern) -> String {
         let communicator = communicator_of(pattern.context);
         let peer = match pattern.from {
             None => "any rank".to_string(),
@@ -360,8 +359,8 @@ impl Rank {
         format!("{what} {peer}, {tag}communicator {communicator}")
     }
 
-    /// The owner has broken the contract.
-    pub(crate) fn broken(&self, what: impl Into<String>) -> ReplayError {
+    /// An error of the owner.
+    pub(crate) fn contract_error(&self, what: impl Into<String>) -> ReplayError {
         ReplayError::Contract {
             rank: self.rank,
             what: what.into(),

@@ -1,27 +1,26 @@
-//! Communication that has begun and is not yet over, one entry per send, receive, put, get or
-//! non-blocking collective.
+//! Open communication: one request per send, receive, put, get or non-blocking collective.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
-/// What a request is about, for reports.
+/// Description of a request, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Subject {
-    pub direction: Direction,
-    /// Rank of the job; none: any source, or all of a collective.
+pub(crate) struct RequestInfo {
+    pub kind: RequestKind,
+    /// Rank of the job; `None` for `MPI_ANY_SOURCE` and collectives.
     pub peer: Option<u32>,
-    /// None: any tag.
+    /// `None` for `MPI_ANY_TAG`.
     pub tag: Option<u32>,
-    /// Communicator with its context bit.
+    /// Communicator with its context bits.
     pub context: u32,
     /// Call that opened it.
     pub call: workload::Call,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Direction {
+pub(crate) enum RequestKind {
     Send,
     Receive,
     Put,
@@ -30,35 +29,35 @@ pub(crate) enum Direction {
     Collective,
 }
 
-/// Who wants to know of the completion.
+/// What waits for the completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Owner {
-    /// The program will ask later.
+    /// The program waits later.
     Program,
-    /// The rank is blocked until then.
+    /// The rank is blocked on it.
     Blocked,
-    /// Nobody: a buffered send, or one-sided communication before its fence.
+    /// Nothing waits for a buffered send, or for one-sided communication before its fence.
     Nobody,
-    /// The non-blocking collective of this handle.
+    /// The non-blocking collective with this handle.
     Collective(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
-    pub subject: Subject,
+    pub info: RequestInfo,
     pub owner: Owner,
     pub complete: bool,
-    /// A receive that has its message and waits for its data.
+    /// Whether a receive has matched a message and waits for its data.
     pub matched: bool,
-    /// CPU time that its completion costs, in the wait for it.
+    /// CPU time that the wait for it pays.
     pub cost: Time,
 }
 
 impl Request {
-    /// One that is not complete and costs nothing.
-    pub fn new(subject: Subject, owner: Owner) -> Request {
+    /// A request that is not complete and costs nothing.
+    pub fn new(info: RequestInfo, owner: Owner) -> Request {
         Request {
-            subject,
+            info,
             owner,
             complete: false,
             matched: false,
@@ -67,41 +66,41 @@ impl Request {
     }
 }
 
-/// All requests of a rank under dense handles, which are used again.
+/// All requests of a rank. Handles are dense and are reused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Requests {
     slots: Vec<Option<Request>>,
-    /// Handles to be used again, the next one last. It decides on handles, so it is state.
+    /// Free handles, the next one last. It determines handles, so it is state.
     free: Vec<u32>,
 }
 
-/// What happened to the request of a handle.
+/// A change of a request.
 #[derive(Debug)]
-pub(crate) enum Change {
-    /// Under the next handle that never was in use.
+pub(crate) enum RequestChange {
+    /// Opened under a new handle.
     OpenedFresh,
-    /// Under the last free handle.
+    /// Opened under the last free handle.
     OpenedAgain(u32),
     Closed(u32, Request),
-    /// What it was before.
+    /// The previous request.
     Altered(u32, Request),
 }
 
 impl Requests {
     /// Opens a request that is not complete and costs nothing.
-    pub fn open(&mut self, subject: Subject, owner: Owner, journal: &mut Journal) -> u32 {
-        self.add(Request::new(subject, owner), journal)
+    pub fn open(&mut self, info: RequestInfo, owner: Owner, journal: &mut RankJournal) -> u32 {
+        self.add(Request::new(info, owner), journal)
     }
 
-    pub fn add(&mut self, request: Request, journal: &mut Journal) -> u32 {
+    pub fn add(&mut self, request: Request, journal: &mut RankJournal) -> u32 {
         let request = Some(request);
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = request;
-            journal.note(|| Change::OpenedAgain(handle));
+            journal.note(|| RequestChange::OpenedAgain(handle));
             return handle;
         }
         self.slots.push(request);
-        journal.note(|| Change::OpenedFresh);
+        journal.note(|| RequestChange::OpenedFresh);
         self.slots.len() as u32 - 1
     }
 
@@ -109,41 +108,40 @@ impl Requests {
         self.slots.get(handle as usize)?.as_ref()
     }
 
-    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut Journal) {
+    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut RankJournal) {
         if let Some(Some(request)) = self.slots.get_mut(handle as usize) {
             let old = *request;
             alter(request);
-            journal.note(|| Change::Altered(handle, old));
+            journal.note(|| RequestChange::Altered(handle, old));
         }
     }
 
-    pub fn close(&mut self, handle: u32, journal: &mut Journal) {
+    pub fn close(&mut self, handle: u32, journal: &mut RankJournal) {
         if let Some(request) = self.slots.get_mut(handle as usize).and_then(Option::take) {
             self.free.push(handle);
-            journal.note(|| Change::Closed(handle, request));
+            journal.note(|| RequestChange::Closed(handle, request));
         }
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: RequestChange) {
         match change {
-            Change::OpenedFresh => {
+            RequestChange::OpenedFresh => {
                 self.slots.pop();
             }
-            Change::OpenedAgain(handle) => {
+            RequestChange::OpenedAgain(handle) => {
                 self.slots[handle as usize] = None;
                 self.free.push(handle);
             }
-            Change::Closed(handle, request) => {
+            RequestChange::Closed(handle, request) => {
                 self.free.pop();
                 self.slots[handle as usize] = Some(request);
             }
-            Change::Altered(handle, old) => self.slots[handle as usize] = Some(old),
+            RequestChange::Altered(handle, old) => self.slots[handle as usize] = Some(old),
         }
     }
 
-    /// Whether the free handles are those that are not in use, each once: a state that was read may be
-    /// damaged.
-    pub fn is_sound(&self) -> bool {
+    /// Whether the free handles are the unused ones, each once. A saved state may be damaged.
+    pub fn is_consistent(&self) -> bool {
         let mut free = self.free.clone();
         free.sort_unstable();
         let unused = (0..).zip(&self.slots).filter(|(_, slot)| slot.is_none());
@@ -156,19 +154,19 @@ impl Requests {
         slots.filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
     }
 
-    /// Requests that the rank is blocked on.
+    /// Requests on which the rank is blocked.
     pub fn blocking(&self) -> impl Iterator<Item = (u32, &Request)> {
         self.iter().filter(|(_, request)| request.owner == Owner::Blocked)
     }
 
-    /// Messages that a non-blocking collective waits for.
+    /// Incomplete messages of a non-blocking collective.
     pub fn of_collective(&self, collective: u32) -> impl Iterator<Item = &Request> {
         self.iter()
             .map(|(_, request)| request)
             .filter(move |request| request.owner == Owner::Collective(collective))
     }
 
-    /// Number of requests that are open.
+    /// Number of open requests.
     pub fn open_count(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -3,40 +3,38 @@
 use config::{Bytes, Duration, Error, Section};
 use des::Time;
 
-use crate::{Algorithms, ComputeRule, presets};
+use crate::{AlgorithmSelection, ComputeRule, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Largest payload in bytes that is sent eagerly; a longer one asks first (rendezvous).
+pub struct MpiSettings {
+    /// Largest eager payload in bytes. Longer messages use rendezvous.
     pub eager_threshold: u64,
-    /// Largest payload of a rendezvous that the sender copies before it leaves, so that its send is complete
-    /// with that; 0: none.
+    /// Largest payload of a rendezvous that the sender copies, which completes its send; 0 disables the copy.
     pub copy_threshold: u64,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
     pub receive_overhead: Time,
-    /// CPU time of the receiver per entry of a matching queue that is looked at.
+    /// CPU time of the receiver per compared entry of a matching queue.
     pub matching_overhead: Time,
-    /// Least time between two messages that a host's ranks hand to its NIC: LogP's `g`.
+    /// Minimum time between two messages from a host's ranks to its NIC: LogP's `g`.
     pub nic_gap: Time,
-    /// Bytes on the wire of a request to send, a clear to send, an acknowledgement, and of what asks for a get.
+    /// Bytes on the wire of a request to send, clear to send, acknowledgement or get request.
     pub control_bytes: u64,
-    /// Bytes on the wire that an eager message or rendezvous data has on top of its payload.
+    /// Bytes on the wire of an eager message or rendezvous data beyond its payload.
     pub header_bytes: u64,
-    /// How long computations of the program take.
+    /// Scaling of computation.
     pub compute: ComputeRule,
-    /// Which algorithm carries out each collective.
-    pub collectives: Algorithms,
+    /// Selection of collective algorithms.
+    pub collectives: AlgorithmSelection,
 }
 
-impl Default for Settings {
-    /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present
-    /// host fabrics, to be replaced by a measurement of the machine in question; 64 B control
-    /// messages; 32 B headers; computation as recorded.
-    fn default() -> Settings {
-        Settings {
+impl Default for MpiSettings {
+    /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present host fabrics,
+    /// to be replaced by a measurement; 64 B control messages; 32 B headers; recorded computation.
+    fn default() -> MpiSettings {
+        MpiSettings {
             eager_threshold: 8 << 10,
             copy_threshold: 0,
             send_overhead: Time::from_ns(300),
@@ -46,13 +44,13 @@ impl Default for Settings {
             control_bytes: 64,
             header_bytes: 32,
             compute: ComputeRule::default(),
-            collectives: Algorithms::default(),
+            collectives: AlgorithmSelection::default(),
         }
     }
 }
 
-impl Settings {
-    /// Names and meaning of the keys that [`Settings::read`] knows, for help and documentation.
+impl MpiSettings {
+    /// Names and meaning of the keys that [`MpiSettings::read`] knows, for help and documentation.
     pub const PARAMETERS: &'static [(&'static str, &'static str)] = &[
         (
             "preset",
@@ -96,11 +94,12 @@ impl Settings {
         ),
     ];
 
-    /// Reads the keys of `[mpi]` and `[mpi.collectives]`; `compute` stands with the job, see [`ComputeRule::read`].
+    /// Reads the keys of `[mpi]` and `[mpi.collectives]`. `compute` belongs to the job, see
+    /// [`ComputeRule::read`].
     ///
     /// # Errors
-    /// A value without unit, of the wrong type, or an unknown algorithm.
-    pub fn read(section: &Section) -> Result<Settings, Error> {
+    /// A value has no unit or the wrong type, or an algorithm is unknown.
+    pub fn read(section: &Section) -> Result<MpiSettings, Error> {
         let default = presets::read(section)?.settings();
         let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
         let time = |key: &str, time: Time| {
@@ -108,7 +107,7 @@ impl Settings {
                 .or(key, Duration { ps: time.ps() })
                 .map(|duration| Time::from_ps(duration.ps))
         };
-        Ok(Settings {
+        Ok(MpiSettings {
             eager_threshold: size("eager_threshold", default.eager_threshold)?,
             copy_threshold: size("copy_threshold", default.copy_threshold)?,
             send_overhead: time("send_overhead", default.send_overhead)?,
@@ -118,7 +117,7 @@ impl Settings {
             control_bytes: size("control_size", default.control_bytes)?,
             header_bytes: size("header_size", default.header_bytes)?,
             compute: default.compute,
-            collectives: Algorithms::read(section.section("collectives")?)?,
+            collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })
     }
 }
@@ -127,8 +126,8 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Settings, Error> {
-        Settings::read(&Section::from_toml(text, "x.toml").unwrap())
+    fn read(text: &str) -> Result<MpiSettings, Error> {
+        MpiSettings::read(&Section::from_toml(text, "x.toml").unwrap())
     }
 
     #[test]
@@ -159,18 +158,18 @@ mod tests {
     #[test]
     fn defaults_are_printed_back() {
         let section = Section::from_toml("[mpi]\nsend_overhead = \"1 us\"", "x.toml").unwrap();
-        let settings = Settings::read(section.section("mpi").unwrap()).unwrap();
+        let settings = MpiSettings::read(section.section("mpi").unwrap()).unwrap();
         assert_eq!(
             settings,
-            Settings {
+            MpiSettings {
                 send_overhead: Time::from_ns(1000),
-                ..Settings::default()
+                ..MpiSettings::default()
             }
         );
         let shown = section.finish().unwrap();
         assert_eq!(shown["mpi"]["eager_threshold"], "8 KiB");
         assert_eq!(shown["mpi"]["collectives"]["barrier"], "dissemination");
-        for (key, _) in Settings::PARAMETERS {
+        for (key, _) in MpiSettings::PARAMETERS {
             assert!(!shown["mpi"][key].is_null(), "{key}");
         }
     }

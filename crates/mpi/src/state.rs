@@ -1,4 +1,4 @@
-//! The state of a rank as a value: for checkpoints, for ranks that go to another process, and to compare.
+//! The state of a rank as a value: for checkpoints, for migration between processes, and for comparison.
 
 use std::sync::Arc;
 
@@ -6,98 +6,98 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Program;
 
-use crate::background::Background;
-use crate::journal::{Handles, Journal, Value};
-use crate::matching::Matching;
-use crate::note::Told;
-use crate::ongoing::{Ongoing, Place};
-use crate::ordering::OrderingState;
-use crate::program::Cursor;
-use crate::rank::{Activity, Rank, State};
+use crate::blocking_collective::{BlockingCollective, BlockingCollectiveState};
+use crate::journal::{HandleMap, Journaled, RankJournal};
+use crate::matching::MatchingQueues;
+use crate::nonblocking_collective::NonBlockingCollectives;
+use crate::ordering::MessageOrderState;
+use crate::program::ProgramCursor;
+use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::requests::Requests;
 use crate::statistics::Statistics;
-use crate::{Job, RankStats, ReplayError};
+use crate::tracing::TracedUntil;
+use crate::{MpiJob, RankStats, ReplayError};
 
-/// All that a rank knows, and how far it is in its program. Nothing in it is accidental: a rank that was
-/// rolled back and one that never went further have equal states, and equal states have equal bytes.
+/// The state of a rank and its position in its program, in canonical form: a rank that was rolled back and one
+/// that was not have equal states, and equal states have equal bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankState {
-    /// Operations that the rank has taken from its program.
+    /// Number of operations taken from the program.
     position: u64,
-    state: State,
-    activity: Activity,
+    state: CpuState,
+    activity: CpuActivity,
     since: Time,
-    told: Told,
-    ordering: OrderingState,
-    matching: Matching,
+    traced_until: TracedUntil,
+    ordering: MessageOrderState,
+    matching: MatchingQueues,
     requests: Requests,
-    open: Handles<u64>,
-    awaiting_data: Handles<(u32, u32)>,
-    sequences: Handles<u32>,
-    collective: Place,
-    background: Background,
+    open: HandleMap<u64>,
+    awaiting_data: HandleMap<(u32, u32)>,
+    sequences: HandleMap<u32>,
+    collective: BlockingCollectiveState,
+    nonblocking: NonBlockingCollectives,
     stats: RankStats,
 }
 
 impl Rank {
-    /// Its state, without changes that have not been taken.
+    /// The state, without changes that have not been taken.
     pub fn state(&self) -> RankState {
         RankState {
             position: self.program.position(),
             state: *self.state,
             activity: *self.activity,
             since: *self.since,
-            told: *self.told,
+            traced_until: *self.traced_until,
             ordering: self.ordering.state(),
             matching: self.matching.clone(),
             requests: self.requests.clone(),
             open: self.open.clone(),
             awaiting_data: self.awaiting_data.clone(),
             sequences: self.sequences.clone(),
-            collective: self.collective.place().clone(),
-            background: self.background.clone(),
+            collective: self.collective.state().clone(),
+            nonblocking: self.nonblocking.clone(),
             stats: self.stats.get().clone(),
         }
     }
 
-    /// The rank of this state, which goes on in `program`, a fresh one that is read again up to where it
-    /// was. It keeps neither changes nor notes.
+    /// The rank of this state. `program` is a new program, which is read up to the saved position. Changes and
+    /// trace events are off.
     ///
     /// # Errors
-    /// The program is broken, or the state is none of this rank, job or program.
+    /// The program is broken, or the state does not belong to this rank, job or program.
     pub fn restore(
-        job: Arc<Job>,
+        job: Arc<MpiJob>,
         rank: u32,
         program: Box<dyn Program>,
         state: RankState,
     ) -> Result<Rank, ReplayError> {
         let wrong = |what| ReplayError::Checkpoint { rank, what };
-        let mut program = Cursor::new(program);
+        let mut program = ProgramCursor::new(program);
         if !program.skip(state.position)? {
             return Err(wrong("the trace is not the one of the checkpoint"));
         }
         let waits_for = match state.state {
-            State::Waiting { outstanding, .. } => outstanding as usize,
+            CpuState::Waiting { outstanding, .. } => outstanding as usize,
             _ => 0,
         };
-        if !state.requests.is_sound()
-            || !state.background.is_sound(&state.requests, &job, rank)
+        if !state.requests.is_consistent()
+            || !state.nonblocking.is_consistent(&state.requests, &job, rank)
             || state.requests.blocking().count() != waits_for
         {
             return Err(wrong("its requests contradict each other"));
         }
-        let collective = Ongoing::at(state.collective, &job, rank)
+        let collective = BlockingCollective::at(state.collective, &job, rank)
             .ok_or_else(|| wrong("it is in a collective that the job does not have"))?;
         Ok(Rank {
             job,
             rank,
-            journal: Journal::default(),
-            notes: false,
+            journal: RankJournal::default(),
+            tracing: false,
             program,
-            state: Value::new(state.state),
-            activity: Value::new(state.activity),
-            since: Value::new(state.since),
-            told: Value::new(state.told),
+            state: Journaled::new(state.state),
+            activity: Journaled::new(state.activity),
+            since: Journaled::new(state.since),
+            traced_until: Journaled::new(state.traced_until),
             ordering: state.ordering.into(),
             matching: state.matching,
             requests: state.requests,
@@ -105,7 +105,7 @@ impl Rank {
             awaiting_data: state.awaiting_data,
             sequences: state.sequences,
             collective,
-            background: state.background,
+            nonblocking: state.nonblocking,
             stats: Statistics::new(state.stats),
         })
     }

@@ -1,41 +1,41 @@
-//! What one rank did: time by call, messages, bytes.
+//! Statistics of one rank: time by call, messages, bytes.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Call;
 
-use crate::journal::Journal;
+use crate::journal::RankJournal;
 
 /// Calls and time of one MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTime {
-    /// Which call.
+    /// The call.
     pub call: Call,
-    /// How many. The parts that a recording makes of one MPI_Sendrecv count once, at the send.
+    /// Number of calls. A recorded MPI_Sendrecv counts once, at its send.
     pub calls: u64,
     /// Time in the call: overheads and blocking.
     pub time: Time,
 }
 
-/// Statistics of one rank. Between start and finish, every picosecond is in `compute` or in exactly
-/// one call; an operation adds its time when it ends.
+/// Statistics of one rank. Between start and finish, every picosecond belongs to `compute` or to exactly one
+/// call. An operation adds its time when it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankStats {
     /// Time in computation, after scaling.
     pub compute: Time,
-    /// Point-to-point messages of the program that left.
+    /// Point-to-point messages of the program that were sent.
     pub messages_sent: u64,
     /// Their payload in bytes, without headers and control messages.
     pub bytes_sent: u64,
-    /// Point-to-point messages of the program that a receive took completely.
+    /// Point-to-point messages of the program that were received.
     pub messages_received: u64,
     /// Their payload in bytes.
     pub bytes_received: u64,
-    /// Messages of collectives that left.
+    /// Messages of collectives that were sent.
     pub collective_messages_sent: u64,
     /// Their payload in bytes.
     pub collective_bytes_sent: u64,
-    /// Messages of collectives that were taken completely.
+    /// Messages of collectives that were received.
     pub collective_messages_received: u64,
     /// Their payload in bytes.
     pub collective_bytes_received: u64,
@@ -43,12 +43,12 @@ pub struct RankStats {
     pub started_at: Option<Time>,
     /// End of the program.
     pub finished_at: Option<Time>,
-    /// Sorted by call; sparse, since a program uses few of them and there may be a million ranks.
+    /// Sorted by call; sparse, since a program uses few calls and there may be a million ranks.
     calls: Vec<CallTime>,
 }
 
 impl RankStats {
-    /// The calls that the rank has made, in the order of [`Call`].
+    /// The calls of the rank, in the order of [`Call`].
     pub fn calls(&self) -> &[CallTime] {
         &self.calls
     }
@@ -73,31 +73,31 @@ impl RankStats {
     }
 }
 
-/// Statistics under construction.
+/// Statistics that can be undone.
 #[derive(Debug)]
 pub(crate) struct Statistics(RankStats);
 
-/// What was counted.
+/// A change of the statistics.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum StatisticsChange {
     Started,
     Finished,
     Computed(Time),
-    /// Index of the call, and what was there before.
+    /// Index of the call, and its previous entry.
     Called(usize, Option<CallTime>),
-    Sent(Traffic),
-    Received(Traffic),
+    Sent(CountedMessage),
+    Received(CountedMessage),
 }
 
-/// A message as the statistics count it.
+/// A message as counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Traffic {
+pub(crate) struct CountedMessage {
     pub of_collective: bool,
     pub bytes: u64,
 }
 
-/// One up or one down. Sums wrap, so that speculation cannot overflow them and undoing is exact; no run
-/// that is committed lasts 2^64 ps or moves 2^64 bytes.
+/// Adds or removes one message. Sums wrap, so that speculation cannot overflow them and undo is exact. No
+/// committed run lasts 2^64 ps or moves 2^64 bytes.
 fn count(up: bool, (messages, bytes): (&mut u64, &mut u64), by: u64) {
     if up {
         (*messages, *bytes) = (messages.wrapping_add(1), bytes.wrapping_add(by));
@@ -115,22 +115,22 @@ impl Statistics {
         &self.0
     }
 
-    pub fn start(&mut self, now: Time, journal: &mut Journal) {
+    pub fn start(&mut self, now: Time, journal: &mut RankJournal) {
         self.0.started_at = Some(now);
-        journal.note(|| Change::Started);
+        journal.note(|| StatisticsChange::Started);
     }
 
-    pub fn finish(&mut self, now: Time, journal: &mut Journal) {
+    pub fn finish(&mut self, now: Time, journal: &mut RankJournal) {
         self.0.finished_at = Some(now);
-        journal.note(|| Change::Finished);
+        journal.note(|| StatisticsChange::Finished);
     }
 
-    pub fn count_compute(&mut self, span: Time, journal: &mut Journal) {
+    pub fn count_compute(&mut self, span: Time, journal: &mut RankJournal) {
         self.0.compute = Time(self.0.compute.ps().wrapping_add(span.ps()));
-        journal.note(|| Change::Computed(span));
+        journal.note(|| StatisticsChange::Computed(span));
     }
 
-    pub fn count_call(&mut self, call: Call, calls: u64, time: Time, journal: &mut Journal) {
+    pub fn count_call(&mut self, call: Call, calls: u64, time: Time, journal: &mut RankJournal) {
         let (index, old) = match self.0.position(call) {
             Ok(index) => (index, Some(self.0.calls[index])),
             Err(index) => {
@@ -142,30 +142,32 @@ impl Statistics {
         let entry = &mut self.0.calls[index];
         entry.calls = entry.calls.wrapping_add(calls);
         entry.time = Time(entry.time.ps().wrapping_add(time.ps()));
-        journal.note(|| Change::Called(index, old));
+        journal.note(|| StatisticsChange::Called(index, old));
     }
 
-    pub fn count_sent(&mut self, sent: Traffic, journal: &mut Journal) {
+    pub fn count_sent(&mut self, sent: CountedMessage, journal: &mut RankJournal) {
         count(true, self.sent(sent.of_collective), sent.bytes);
-        journal.note(|| Change::Sent(sent));
+        journal.note(|| StatisticsChange::Sent(sent));
     }
 
-    pub fn count_received(&mut self, received: Traffic, journal: &mut Journal) {
+    pub fn count_received(&mut self, received: CountedMessage, journal: &mut RankJournal) {
         count(true, self.received(received.of_collective), received.bytes);
-        journal.note(|| Change::Received(received));
+        journal.note(|| StatisticsChange::Received(received));
     }
 
-    pub fn undo(&mut self, change: Change) {
+    pub fn undo(&mut self, change: StatisticsChange) {
         match change {
-            Change::Started => self.0.started_at = None,
-            Change::Finished => self.0.finished_at = None,
-            Change::Computed(span) => self.0.compute = Time(self.0.compute.ps().wrapping_sub(span.ps())),
-            Change::Called(index, Some(old)) => self.0.calls[index] = old,
-            Change::Called(index, None) => {
+            StatisticsChange::Started => self.0.started_at = None,
+            StatisticsChange::Finished => self.0.finished_at = None,
+            StatisticsChange::Computed(span) => {
+                self.0.compute = Time(self.0.compute.ps().wrapping_sub(span.ps()))
+            }
+            StatisticsChange::Called(index, Some(old)) => self.0.calls[index] = old,
+            StatisticsChange::Called(index, None) => {
                 self.0.calls.remove(index);
             }
-            Change::Sent(sent) => count(false, self.sent(sent.of_collective), sent.bytes),
-            Change::Received(received) => {
+            StatisticsChange::Sent(sent) => count(false, self.sent(sent.of_collective), sent.bytes),
+            StatisticsChange::Received(received) => {
                 count(false, self.received(received.of_collective), received.bytes);
             }
         }
@@ -206,7 +208,7 @@ mod tests {
     fn calls_add_up_sorted() {
         let mut counted = Statistics::new(RankStats::default());
         for (call, time) in [(Call::Wait, 5), (Call::Send, 2), (Call::Wait, 1)] {
-            counted.count_call(call, 1, Time(time), &mut Journal::default());
+            counted.count_call(call, 1, Time(time), &mut RankJournal::default());
         }
         let stats = counted.get();
         assert_eq!(

@@ -1,20 +1,19 @@
-//! Stands in for the library where the build found none: opening or making an archive is an
-//! error, so nothing else can happen.
+//! Replaces the library where the build found none. Opening or creating an archive is an error.
 
 use std::path::Path;
 
-use crate::{Definition, Domain, Event, Layout, Role};
+use crate::{ArchiveLayout, Definition, Domain, Role, TimedEvent};
 
 /// An archive that cannot be opened: no value of this type exists.
-pub enum Library {}
+pub enum ArchiveReader {}
 
 #[allow(missing_docs, clippy::missing_errors_doc)] // as in reader.rs
-impl Library {
-    pub fn open(_anchor: &Path) -> Result<(Library, Vec<Definition>), String> {
+impl ArchiveReader {
+    pub fn open(_anchor: &Path) -> Result<(ArchiveReader, Vec<Definition>), String> {
         Err(missing("read OTF2 traces"))
     }
 
-    pub fn layout(&mut self) -> Result<Layout, String> {
+    pub fn layout(&mut self) -> Result<ArchiveLayout, String> {
         match *self {}
     }
 
@@ -31,7 +30,7 @@ impl Library {
         _location: u64,
         _position: Option<u64>,
         _capacity: usize,
-        _events: &mut Vec<Event>,
+        _events: &mut Vec<TimedEvent>,
     ) -> Result<u64, String> {
         match *self {}
     }
@@ -42,20 +41,20 @@ impl Library {
 }
 
 /// An archive that cannot be written: no value of this type exists.
-pub enum Writer {}
+pub enum ArchiveWriter {}
 
 #[allow(missing_docs, clippy::missing_errors_doc)] // as in writer.rs
-impl Writer {
+impl ArchiveWriter {
     pub fn create(
         _folder: &Path,
         _creator: &str,
         _description: &str,
         _locations: u64,
-    ) -> Result<Writer, String> {
+    ) -> Result<ArchiveWriter, String> {
         Err(missing("write OTF2 archives"))
     }
 
-    pub fn events(&mut self, _location: u64, _events: &[Event]) -> Result<(), String> {
+    pub fn events(&mut self, _location: u64, _events: &[TimedEvent]) -> Result<(), String> {
         match *self {}
     }
 

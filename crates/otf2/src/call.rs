@@ -1,4 +1,4 @@
-//! What all calls of the C side need: one at a time, and the text of what went wrong.
+//! Locking and error texts of all calls of the C side.
 #![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
 
 use std::ffi::{CStr, c_char, c_int};
@@ -9,20 +9,20 @@ unsafe extern "C" {
     fn fs_otf2_error() -> *const c_char;
 }
 
-/// libotf2 keeps global state (its error callback), the shims the text of the last error.
+/// Serialises calls: libotf2 has global state (its error callback), the shims keep the text of the last error.
 static LIBRARY: Mutex<()> = Mutex::new(());
 
 pub(crate) fn lock() -> MutexGuard<'static, ()> {
-    // No Rust code that could panic runs between two calls that belong together.
+    // No Rust code that could panic runs between related calls.
     LIBRARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The text of the error that `status` stands for. The caller holds the lock.
+/// The error text of `status`. The caller holds the lock.
 pub(crate) fn check(status: c_int, _held: &MutexGuard<'static, ()>) -> Result<(), String> {
     if status == 0 {
         return Ok(());
     }
-    // SAFETY: the text is static, ends with a zero, and nobody writes it while the lock is held.
+    // SAFETY: the text is static, ends with a zero, and is written under the lock only.
     let text = unsafe { CStr::from_ptr(fs_otf2_error()) };
     Err(text.to_string_lossy().trim().to_string())
 }

@@ -1,6 +1,6 @@
-//! Events as the C side has them.
+//! Conversion of events between C and Rust.
 
-use crate::{Collective, Event, Message, Record, Transfer};
+use crate::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
 /// `fs_event` of `event.h`; its size is asserted on both sides.
 #[repr(C)]
@@ -19,23 +19,23 @@ pub(crate) struct RawEvent {
 const _: () = assert!(size_of::<RawEvent>() == 48);
 
 impl RawEvent {
-    /// As Rust has it.
-    pub fn event(&self) -> Event {
+    /// Converts to Rust.
+    pub fn event(&self) -> TimedEvent {
         let raw = self;
-        let message = Message {
+        let message = MessageRecord {
             peer: raw.peer,
             communicator: raw.communicator,
             tag: raw.tag,
             bytes: raw.bytes,
         };
-        let collective = Collective {
+        let collective = CollectiveRecord {
             operation: raw.tag,
             communicator: raw.communicator,
             root: raw.peer,
             sent: raw.bytes,
             received: raw.received,
         };
-        let transfer = Transfer {
+        let transfer = RmaRecord {
             window: raw.communicator,
             peer: raw.peer,
             bytes: raw.bytes,
@@ -44,45 +44,45 @@ impl RawEvent {
         };
         let request = raw.request;
         let record = match raw.kind {
-            1 => Record::Enter { region: raw.peer },
-            2 => Record::Leave { region: raw.peer },
-            3 => Record::Send(message),
-            4 => Record::Isend { message, request },
-            5 => Record::IsendComplete { request },
-            6 => Record::IrecvRequest { request },
-            7 => Record::Irecv { message, request },
-            8 => Record::Recv(message),
-            9 => Record::RequestTest { request },
-            10 => Record::RequestCancelled { request },
-            11 => Record::Collective(collective),
-            12 => Record::CollectiveRequest { request },
-            13 => Record::CollectiveComplete { collective, request },
-            14 => Record::BufferFlush { until: raw.bytes },
-            15 => Record::Measurement { on: raw.peer != 0 },
-            16 => Record::Put(transfer),
-            17 => Record::Get(transfer),
-            18 => Record::Atomic(transfer),
-            19 => Record::WindowCollective {
+            1 => EventRecord::Enter { region: raw.peer },
+            2 => EventRecord::Leave { region: raw.peer },
+            3 => EventRecord::Send(message),
+            4 => EventRecord::Isend { message, request },
+            5 => EventRecord::IsendComplete { request },
+            6 => EventRecord::IrecvRequest { request },
+            7 => EventRecord::Irecv { message, request },
+            8 => EventRecord::Recv(message),
+            9 => EventRecord::RequestTest { request },
+            10 => EventRecord::RequestCancelled { request },
+            11 => EventRecord::Collective(collective),
+            12 => EventRecord::CollectiveRequest { request },
+            13 => EventRecord::CollectiveComplete { collective, request },
+            14 => EventRecord::BufferFlush { until: raw.bytes },
+            15 => EventRecord::Measurement { on: raw.peer != 0 },
+            16 => EventRecord::Put(transfer),
+            17 => EventRecord::Get(transfer),
+            18 => EventRecord::Atomic(transfer),
+            19 => EventRecord::WindowCollective {
                 window: raw.communicator,
                 operation: raw.tag,
             },
-            20 => Record::WindowLock {
+            20 => EventRecord::WindowLock {
                 window: raw.communicator,
             },
-            21 => Record::TransferComplete {
+            21 => EventRecord::TransferComplete {
                 window: raw.communicator,
                 matching: raw.request,
             },
-            _ => Record::Mark,
+            _ => EventRecord::Mark,
         };
-        Event {
+        TimedEvent {
             time: raw.time,
             record,
         }
     }
 
-    /// The event for the C side; none for records that are only read.
-    pub fn new(event: &Event) -> Option<RawEvent> {
+    /// Converts to C; `None` for records that can only be read.
+    pub fn new(event: &TimedEvent) -> Option<RawEvent> {
         let time = event.time;
         let plain = |kind, peer| RawEvent {
             time,
@@ -94,31 +94,31 @@ impl RawEvent {
             request,
             ..plain(kind, 0)
         };
-        let message = |kind, message: Message, request| RawEvent {
+        let message = |kind, message: MessageRecord, request| RawEvent {
             bytes: message.bytes,
             communicator: message.communicator,
             tag: message.tag,
             request,
             ..plain(kind, message.peer)
         };
-        let transfer = |kind, transfer: Transfer| RawEvent {
+        let transfer = |kind, transfer: RmaRecord| RawEvent {
             bytes: transfer.bytes,
             communicator: transfer.window,
             request: transfer.matching,
             ..plain(kind, transfer.peer)
         };
         Some(match event.record {
-            Record::Enter { region } => plain(1, region),
-            Record::Leave { region } => plain(2, region),
-            Record::Send(it) => message(3, it, 0),
-            Record::Isend { message: it, request } => message(4, it, request),
-            Record::IsendComplete { request: of } => request(5, of),
-            Record::IrecvRequest { request: of } => request(6, of),
-            Record::Irecv { message: it, request } => message(7, it, request),
-            Record::Recv(it) => message(8, it, 0),
-            Record::Put(it) => transfer(16, it),
-            Record::Get(it) => transfer(17, it),
-            Record::TransferComplete { window, matching } => RawEvent {
+            EventRecord::Enter { region } => plain(1, region),
+            EventRecord::Leave { region } => plain(2, region),
+            EventRecord::Send(it) => message(3, it, 0),
+            EventRecord::Isend { message: it, request } => message(4, it, request),
+            EventRecord::IsendComplete { request: of } => request(5, of),
+            EventRecord::IrecvRequest { request: of } => request(6, of),
+            EventRecord::Irecv { message: it, request } => message(7, it, request),
+            EventRecord::Recv(it) => message(8, it, 0),
+            EventRecord::Put(it) => transfer(16, it),
+            EventRecord::Get(it) => transfer(17, it),
+            EventRecord::TransferComplete { window, matching } => RawEvent {
                 communicator: window,
                 ..request(21, matching)
             },

@@ -1,9 +1,8 @@
 //! Archives of the Open Trace Format 2, read and written by the official library, libotf2.
 //!
-//! This crate finds the library (`build.rs`) and is the only one that calls it: [`Library`] reads, [`Writer`]
-//! writes. It knows records and definitions of the format, not what they mean for a simulation. Where the build
-//! found no library, everything is here as well, and opening or making an archive is an error that says what to
-//! install.
+//! Only this crate finds the library (`build.rs`) and calls it: [`ArchiveReader`] reads, [`ArchiveWriter`]
+//! writes. It knows records and definitions of the format, not their meaning for a simulation. If the build
+//! finds no library, opening or creating an archive is an error that says what to install.
 //!
 //! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
 
@@ -20,42 +19,42 @@ mod record;
 mod writer;
 
 #[cfg(not(otf2_library))]
-pub use absent::{Library, Writer};
+pub use absent::{ArchiveReader, ArchiveWriter};
 #[cfg(otf2_library)]
-pub use reader::Library;
-pub use record::{Collective, Definition, Event, Message, Record, Transfer};
+pub use reader::ArchiveReader;
+pub use record::{CollectiveRecord, Definition, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 #[cfg(otf2_library)]
-pub use writer::Writer;
+pub use writer::ArchiveWriter;
 
-/// Whether this build can read and write archives: whether the library was found.
+/// Whether this build can read and write archives.
 pub const fn is_available() -> bool {
     cfg!(otf2_library)
 }
 
-/// What an archive looks like on disk.
+/// Layout of an archive on disk.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Bytes that the library holds for each location whose events are open.
+pub struct ArchiveLayout {
+    /// Size of the library's buffer for each open event file.
     pub chunk_bytes: u64,
-    /// Whether each location has an own file.
+    /// Whether each location has its own file.
     pub file_per_location: bool,
 }
 
-/// Bytes of memory, and of a write to the disk, for the events of the location that is written.
+/// Size of the write buffer for the events of a location.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
-/// What a node of the system tree stands for.
+/// Type of a node of the system tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// Nothing that tools know.
+    /// No type that tools know.
     Other,
-    /// All of a machine.
+    /// The whole machine.
     Machine,
-    /// Memory that its processes share: a host.
+    /// A host: memory that processes share.
     SharedMemory,
 }
 
-/// What the code of a region does, as tools distinguish it: an `OTF2_RegionRole`.
+/// Role of a region's code, as tools distinguish it: an `OTF2_RegionRole`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // each is the role of that name in OTF2
 pub enum Role {

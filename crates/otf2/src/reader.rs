@@ -1,7 +1,7 @@
-//! Archives that are read: libotf2 behind a safe interface.
+//! Reading of archives: libotf2 behind a safe interface.
 //!
-//! The C side (`reader.c`) registers libotf2's callbacks and fills plain structs; here are its declarations and
-//! the conversion to Rust's types.
+//! The C side (`reader.c`) registers libotf2's callbacks and fills plain structs. This file has its
+//! declarations and converts to Rust's types.
 #![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
 
 use std::ffi::{CString, c_char, c_int};
@@ -11,7 +11,7 @@ use std::slice;
 
 use crate::call::{check, lock};
 use crate::event::RawEvent;
-use crate::{Definition, Event, Layout};
+use crate::{ArchiveLayout, Definition, TimedEvent};
 
 #[repr(C)]
 struct RawTrace {
@@ -60,21 +60,21 @@ unsafe extern "C" {
 }
 
 /// An open archive.
-pub struct Library {
+pub struct ArchiveReader {
     trace: NonNull<RawTrace>,
     raw: Vec<RawEvent>,
 }
 
 // SAFETY: the shim's data belong to no thread; the methods take `&mut self`, hold the lock during each
 // call, and hand out copies only.
-unsafe impl Send for Library {}
+unsafe impl Send for ArchiveReader {}
 
-impl Library {
+impl ArchiveReader {
     /// Opens an archive by its anchor file and reads its global definitions.
     ///
     /// # Errors
-    /// What libotf2 says.
-    pub fn open(anchor: &Path) -> Result<(Library, Vec<Definition>), String> {
+    /// An error of libotf2.
+    pub fn open(anchor: &Path) -> Result<(ArchiveReader, Vec<Definition>), String> {
         let anchor = CString::new(anchor.as_os_str().as_encoded_bytes())
             .map_err(|_| "the path contains a zero byte".to_string())?;
         let held = lock();
@@ -83,7 +83,7 @@ impl Library {
         check(unsafe { fs_otf2_open(anchor.as_ptr(), &mut trace) }, &held)?;
         drop(held);
         let trace = NonNull::new(trace).ok_or("libotf2 gave no archive")?;
-        let mut library = Library {
+        let mut library = ArchiveReader {
             trace,
             raw: Vec::new(),
         };
@@ -122,26 +122,26 @@ impl Library {
         definitions
     }
 
-    /// What the archive looks like on disk.
+    /// Layout of the archive on disk.
     ///
     /// # Errors
-    /// What libotf2 says.
-    pub fn layout(&mut self) -> Result<Layout, String> {
+    /// An error of libotf2.
+    pub fn layout(&mut self) -> Result<ArchiveLayout, String> {
         let (mut chunk_bytes, mut file_per_location) = (0, 0);
         let held = lock();
         // SAFETY: the archive is open; both results are plain numbers.
         let status = unsafe { fs_otf2_layout(self.trace.as_ptr(), &mut chunk_bytes, &mut file_per_location) };
         check(status, &held)?;
-        Ok(Layout {
+        Ok(ArchiveLayout {
             chunk_bytes,
             file_per_location: file_per_location != 0,
         })
     }
 
-    /// Names the locations that will be read; once, before any of them is.
+    /// Selects the locations to be read, once and before reading.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn select(&mut self, locations: &[u64]) -> Result<(), String> {
         let held = lock();
         // SAFETY: the archive is open; the shim reads exactly `locations.len()` numbers.
@@ -152,7 +152,7 @@ impl Library {
     /// Reads a location's mapping tables and clock offsets, which then apply to its events.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn local_definitions(&mut self, location: u64) -> Result<(), String> {
         let held = lock();
         // SAFETY: the archive is open.
@@ -162,18 +162,18 @@ impl Library {
         )
     }
 
-    /// Appends the events of the next `capacity` records of a location, and returns how many records there
-    /// were: fewer at the end. `position` is the number, from 1, of the record to start at; none goes on
-    /// where the last call for this location stopped.
+    /// Appends the events of the next `capacity` records of a location. Returns the number of records, which is
+    /// smaller at the end. `position` is the number, from 1, of the first record; `None` continues after the
+    /// last call for this location.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn read_events(
         &mut self,
         location: u64,
         position: Option<u64>,
         capacity: usize,
-        events: &mut Vec<Event>,
+        events: &mut Vec<TimedEvent>,
     ) -> Result<u64, String> {
         self.raw.resize(capacity, RawEvent::default());
         let (mut count, mut records) = (0, 0);
@@ -196,10 +196,10 @@ impl Library {
         Ok(records)
     }
 
-    /// Gives back the buffer of a location's event reader; it can be read on later, by position.
+    /// Frees the buffer of a location's event reader. Reading may continue by position.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn close_events(&mut self, location: u64) -> Result<(), String> {
         let held = lock();
         // SAFETY: the archive is open.
@@ -210,7 +210,7 @@ impl Library {
     }
 }
 
-impl Drop for Library {
+impl Drop for ArchiveReader {
     fn drop(&mut self) {
         let _held = lock();
         // SAFETY: the archive is open and this is its last use.
@@ -221,7 +221,7 @@ impl Drop for Library {
 fn definition(raw: &RawDefinition, data: &[u8]) -> Definition {
     let data = &data[raw.data_offset as usize..][..raw.data_bytes as usize];
     let text = || String::from_utf8_lossy(data).into_owned();
-    // Ids of all but locations are 32 bits wide in the format.
+    // Ids are 32 bits wide in the format, except those of locations.
     let (id, a, b) = (raw.id as u32, raw.a as u32, raw.b as u32);
     match raw.kind {
         0 => Definition::Clock {

@@ -1,4 +1,4 @@
-//! Definitions and events of an archive, as far as they are used here. Names are OTF2's.
+//! Definitions and events of an archive that FabricSim uses, with OTF2's names.
 
 /// A global definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Definition {
         /// Resolution.
         ticks_per_second: u64,
     },
-    /// A text that others refer to.
+    /// A text with an id.
     String {
         /// Id.
         id: u32,
@@ -19,10 +19,10 @@ pub enum Definition {
     Location {
         /// Id.
         id: u64,
-        /// How many events it holds.
+        /// Number of its events.
         events: u64,
     },
-    /// A function or another part of the code.
+    /// A function or another region of the code.
     Region {
         /// Id.
         id: u32,
@@ -58,7 +58,7 @@ pub enum Definition {
         /// Groups.
         groups: [u32; 2],
     },
-    /// Memory that ranks open to each other.
+    /// An RMA window.
     Window {
         /// Id.
         id: u32,
@@ -69,7 +69,7 @@ pub enum Definition {
 
 /// Envelope of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageRecord {
     /// Rank of the other side in the communicator.
     pub peer: u32,
     /// Id of the communicator.
@@ -82,22 +82,22 @@ pub struct Message {
 
 /// A one-sided transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub struct RmaRecord {
     /// Id of the window.
     pub window: u32,
     /// Rank of the other side in the window's communicator.
     pub peer: u32,
-    /// Bytes; of an atomic operation those that go there.
+    /// Bytes; of an atomic operation the bytes sent.
     pub bytes: u64,
-    /// Bytes of an atomic operation that come back.
+    /// Bytes that an atomic operation receives.
     pub received: u64,
-    /// Number that its completion names.
+    /// Matching id of its completion.
     pub matching: u64,
 }
 
 /// End of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Collective {
+pub struct CollectiveRecord {
     /// `OTF2_CollectiveOp`.
     pub operation: u32,
     /// Id of the communicator.
@@ -110,11 +110,11 @@ pub struct Collective {
     pub received: u64,
 }
 
-/// What happened.
+/// An event record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // each is the record of that name in OTF2
-pub enum Record {
-    /// Something that only the time matters of.
+pub enum EventRecord {
+    /// A record of which only the time matters.
     Mark,
     Enter {
         region: u32,
@@ -122,9 +122,9 @@ pub enum Record {
     Leave {
         region: u32,
     },
-    Send(Message),
+    Send(MessageRecord),
     Isend {
-        message: Message,
+        message: MessageRecord,
         request: u64,
     },
     IsendComplete {
@@ -134,35 +134,35 @@ pub enum Record {
         request: u64,
     },
     Irecv {
-        message: Message,
+        message: MessageRecord,
         request: u64,
     },
-    Recv(Message),
+    Recv(MessageRecord),
     RequestTest {
         request: u64,
     },
     RequestCancelled {
         request: u64,
     },
-    Collective(Collective),
+    Collective(CollectiveRecord),
     CollectiveRequest {
         request: u64,
     },
     CollectiveComplete {
-        collective: Collective,
+        collective: CollectiveRecord,
         request: u64,
     },
-    /// The recording wrote its buffer to disk until a time in ticks.
+    /// The recording wrote its buffer to disk until this time in ticks.
     BufferFlush {
         until: u64,
     },
     Measurement {
         on: bool,
     },
-    Put(Transfer),
-    Get(Transfer),
-    Atomic(Transfer),
-    /// A put or get is over at both ends. Written, not read.
+    Put(RmaRecord),
+    Get(RmaRecord),
+    Atomic(RmaRecord),
+    /// A put or get is complete. It is written, not read.
     TransferComplete {
         window: u32,
         matching: u64,
@@ -172,7 +172,7 @@ pub enum Record {
         window: u32,
         operation: u32,
     },
-    /// A lock on a window, or a meeting of some of its ranks.
+    /// A lock on a window, or a synchronisation of some of its ranks.
     WindowLock {
         window: u32,
     },
@@ -180,9 +180,9 @@ pub enum Record {
 
 /// An event of one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TimedEvent {
     /// Ticks.
     pub time: u64,
     /// What happened.
-    pub record: Record,
+    pub record: EventRecord,
 }

@@ -1,15 +1,15 @@
-//! What is written comes back; what is wrong is said.
+//! Archives are read as they were written; errors are reported.
 
 use std::path::Path;
 
 use super::*;
 
-fn event(time: u64, record: Record) -> Event {
-    Event { time, record }
+fn event(time: u64, record: EventRecord) -> TimedEvent {
+    TimedEvent { time, record }
 }
 
-fn message(peer: u32, tag: u32, bytes: u64) -> Message {
-    Message {
+fn message(peer: u32, tag: u32, bytes: u64) -> MessageRecord {
+    MessageRecord {
         peer,
         communicator: 0,
         tag,
@@ -17,37 +17,37 @@ fn message(peer: u32, tag: u32, bytes: u64) -> Message {
     }
 }
 
-/// Location 0 sends as often as said, location 1 receives as often.
-fn events(location: u64, messages: u64) -> Vec<Event> {
+/// Location 0 sends a number of messages, location 1 receives them.
+fn events(location: u64, messages: u64) -> Vec<TimedEvent> {
     let mut events = Vec::new();
     for n in 0..messages {
         let (time, of) = (n * 1000, message(1 - location as u32, 7, n));
-        events.push(event(time, Record::Enter { region: 0 }));
+        events.push(event(time, EventRecord::Enter { region: 0 }));
         if location == 0 {
             events.push(event(
                 time,
-                Record::Isend {
+                EventRecord::Isend {
                     message: of,
                     request: n,
                 },
             ));
-            events.push(event(time + 9, Record::IsendComplete { request: n }));
+            events.push(event(time + 9, EventRecord::IsendComplete { request: n }));
         } else {
-            events.push(event(time + 500, Record::IrecvRequest { request: n }));
+            events.push(event(time + 500, EventRecord::IrecvRequest { request: n }));
             events.push(event(
                 time + 900,
-                Record::Irecv {
+                EventRecord::Irecv {
                     message: of,
                     request: n,
                 },
             ));
         }
-        events.push(event(time + 999, Record::Leave { region: 0 }));
+        events.push(event(time + 999, EventRecord::Leave { region: 0 }));
     }
     events
 }
 
-fn define(writer: &mut Writer, counts: [u64; 2], ticks: u64) -> Result<(), String> {
+fn define(writer: &mut ArchiveWriter, counts: [u64; 2], ticks: u64) -> Result<(), String> {
     writer.begin_definitions(2, 1_000_000_000_000, 0, ticks)?;
     writer.node(0, "a machine", "machine", None, Domain::Machine)?;
     writer.node(1, "host 0", "node", Some(0), Domain::SharedMemory)?;
@@ -61,8 +61,8 @@ fn define(writer: &mut Writer, counts: [u64; 2], ticks: u64) -> Result<(), Strin
     writer.window(0, "window", 0)
 }
 
-fn written(folder: &Path, all: [&[Event]; 2]) -> Result<(), String> {
-    let mut writer = Writer::create(folder, "FabricSim", "a test", 2)?;
+fn written(folder: &Path, all: [&[TimedEvent]; 2]) -> Result<(), String> {
+    let mut writer = ArchiveWriter::create(folder, "FabricSim", "a test", 2)?;
     for (location, events) in (0..).zip(all) {
         for part in events.chunks(1000) {
             writer.events(location, part)?;
@@ -90,8 +90,12 @@ fn without_the_library_the_error_says_what_to_install() {
     }
     let folder = tempfile::tempdir().unwrap();
     let errors = [
-        Writer::create(folder.path(), "FabricSim", "", 2).err().unwrap(),
-        Library::open(&folder.path().join("traces.otf2")).err().unwrap(),
+        ArchiveWriter::create(folder.path(), "FabricSim", "", 2)
+            .err()
+            .unwrap(),
+        ArchiveReader::open(&folder.path().join("traces.otf2"))
+            .err()
+            .unwrap(),
     ];
     for error in errors {
         assert!(
@@ -113,7 +117,7 @@ fn what_is_written_comes_back() {
     for all in [[&events(0, 3)[..], &events(1, 3)], [&long, &[]]] {
         let folder = folder.path().join(format!("of {}", all[0].len()));
         written(&folder, all).unwrap();
-        let (mut library, definitions) = Library::open(&folder.join("traces.otf2")).unwrap();
+        let (mut library, definitions) = ArchiveReader::open(&folder.join("traces.otf2")).unwrap();
         assert!(definitions.contains(&Definition::Location {
             id: 0,
             events: all[0].len() as u64
@@ -141,12 +145,12 @@ fn groups_of_very_many_ranks_can_be_written() {
     }
     let folder = tempfile::tempdir().unwrap();
     let ranks = 100_000;
-    let mut writer = Writer::create(folder.path(), "FabricSim", "a test", ranks).unwrap();
+    let mut writer = ArchiveWriter::create(folder.path(), "FabricSim", "a test", ranks).unwrap();
     writer.begin_definitions(0, 1, 0, 0).unwrap();
     let members: Vec<u64> = (0..ranks).collect();
     writer.locations(0, "all ranks", &members).unwrap();
     writer.finish().unwrap();
-    let (_, definitions) = Library::open(&folder.path().join("traces.otf2")).unwrap();
+    let (_, definitions) = ArchiveReader::open(&folder.path().join("traces.otf2")).unwrap();
     assert!(
         definitions
             .iter()
@@ -161,22 +165,22 @@ fn one_sided_transfers_are_written() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let transfer = |bytes, matching| Transfer {
+    let transfer = |bytes, matching| RmaRecord {
         window: 0,
         peer: 1,
         bytes,
         received: 0,
         matching,
     };
-    let done = |matching| Record::TransferComplete { window: 0, matching };
+    let done = |matching| EventRecord::TransferComplete { window: 0, matching };
     let all = [
-        event(1, Record::Put(transfer(5, 1))),
-        event(1, Record::Get(transfer(6, 2))),
+        event(1, EventRecord::Put(transfer(5, 1))),
+        event(1, EventRecord::Get(transfer(6, 2))),
         event(9, done(1)),
         event(9, done(2)),
     ];
     written(folder.path(), [&all, &[]]).unwrap();
-    let (mut library, _) = Library::open(&folder.path().join("traces.otf2")).unwrap();
+    let (mut library, _) = ArchiveReader::open(&folder.path().join("traces.otf2")).unwrap();
     library.select(&[0]).unwrap();
     let mut read = Vec::new();
     assert_eq!(library.read_events(0, None, 9, &mut read).unwrap(), 4);
@@ -191,33 +195,33 @@ fn wrong_order_and_wrong_records_are_errors() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let create = |name: &str| Writer::create(&folder.path().join(name), "FabricSim", "", 2).unwrap();
+    let create = |name: &str| ArchiveWriter::create(&folder.path().join(name), "FabricSim", "", 2).unwrap();
     let mut writer = create("a");
     let early = writer
         .region(0, "MPI_Send", Role::PointToPoint, true)
         .unwrap_err();
     assert_eq!(early, "definitions before the last event");
     writer
-        .events(0, &[event(5, Record::Enter { region: 0 })])
+        .events(0, &[event(5, EventRecord::Enter { region: 0 })])
         .unwrap();
     let other = writer
-        .events(1, &[event(5, Record::Enter { region: 0 })])
+        .events(1, &[event(5, EventRecord::Enter { region: 0 })])
         .unwrap_err();
     assert_eq!(other, "location 0 is still being written");
     let back = writer
-        .events(0, &[event(4, Record::Leave { region: 0 })])
+        .events(0, &[event(4, EventRecord::Leave { region: 0 })])
         .unwrap_err();
     assert!(back.to_lowercase().contains("time"), "{back}");
 
     let mut writer = create("b");
     let read_only = writer
-        .events(0, &[event(5, Record::RequestTest { request: 1 })])
+        .events(0, &[event(5, EventRecord::RequestTest { request: 1 })])
         .unwrap_err();
     assert!(read_only.contains("RequestTest") && read_only.ends_with("can only be read"));
     writer.begin_definitions(0, 1, 0, 0).unwrap();
     assert_eq!(writer.events(0, &[]).unwrap_err(), "events after definitions");
 
     std::fs::write(folder.path().join("file"), "").unwrap();
-    assert!(Writer::create(&folder.path().join("file/below"), "FabricSim", "", 2).is_err());
-    assert!(Writer::create(&folder.path().join("zero\0"), "FabricSim", "", 2).is_err());
+    assert!(ArchiveWriter::create(&folder.path().join("file/below"), "FabricSim", "", 2).is_err());
+    assert!(ArchiveWriter::create(&folder.path().join("zero\0"), "FabricSim", "", 2).is_err());
 }

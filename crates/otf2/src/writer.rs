@@ -1,7 +1,7 @@
-//! Archives that are written: libotf2 behind a safe interface.
+//! Writing of archives: libotf2 behind a safe interface.
 //!
-//! Locations are written one after the other, so that one buffer and one open file are enough however many there
-//! are; definitions follow when all events are known.
+//! Locations are written one after the other, so that one buffer and one open file suffice. Definitions follow
+//! when all events are known.
 #![allow(unsafe_code)] // a C library can be called in no other way; each use gives its reason
 
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use std::ptr::{self, NonNull};
 
 use crate::call::{check, lock};
 use crate::event::RawEvent;
-use crate::{CHUNK_BYTES, Domain, Event, Role};
+use crate::{CHUNK_BYTES, Domain, Role, TimedEvent};
 
-/// The archive's anchor file is called so, with `.otf2`.
+/// Name of the archive's anchor file, without `.otf2`.
 const NAME: &str = "traces";
 
 #[repr(C)]
@@ -88,40 +88,47 @@ unsafe extern "C" {
 /// Limits of libotf2.
 const SMALLEST_CHUNK: u64 = 256 << 10;
 const LARGEST_CHUNK: u64 = 16 << 20;
-/// At most, in the definition of a group: a number of 32 bits and its length.
+/// Largest size of a group member in its definition: a 32-bit number and its length.
 const BYTES_PER_MEMBER: u64 = 8;
 
-/// What is not there, in definitions.
+/// A missing reference in definitions.
 const NONE: u32 = u32::MAX;
 
-/// Where the archive stands.
+/// Phase of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum WriterStage {
     Events,
     Definitions,
 }
 
-/// An archive that is being written. Dropped before [`Writer::finish`], it leaves files that are no archive.
-pub struct Writer {
-    open: Open,
-    stage: Stage,
+/// An archive that is being written. If it is dropped before [`ArchiveWriter::finish`], its files are not an
+/// archive.
+pub struct ArchiveWriter {
+    open: OpenWriter,
+    stage: WriterStage,
     raw: Vec<RawEvent>,
     strings: BTreeMap<String, u32>,
 }
 
-/// What the shim has of it.
-struct Open(NonNull<RawWriter>);
+/// The shim's writer.
+struct OpenWriter(NonNull<RawWriter>);
 
-// SAFETY: the shim's data belong to no thread; the methods of `Writer` take `&mut self` and hold the lock during
-// each call.
-unsafe impl Send for Open {}
+// SAFETY: the shim's data belong to no thread; the methods of `ArchiveWriter` take `&mut self` and hold the
+// lock during each call.
+unsafe impl Send for OpenWriter {}
 
-impl Writer {
-    /// Makes the archive `traces.otf2` in a folder, which is made if it is not there. It will have so many locations.
+impl ArchiveWriter {
+    /// Creates the archive `traces.otf2` with this number of locations in a folder, which is created if
+    /// missing.
     ///
     /// # Errors
-    /// What libotf2 says.
-    pub fn create(folder: &Path, creator: &str, description: &str, locations: u64) -> Result<Writer, String> {
+    /// An error of libotf2.
+    pub fn create(
+        folder: &Path,
+        creator: &str,
+        description: &str,
+        locations: u64,
+    ) -> Result<ArchiveWriter, String> {
         let folder = text(folder.as_os_str().as_encoded_bytes())?;
         let (name, creator) = (text(NAME.as_bytes())?, text(creator.as_bytes())?);
         let description = text(description.as_bytes())?;
@@ -135,27 +142,28 @@ impl Writer {
                 creator.as_ptr(),
                 description.as_ptr(),
                 CHUNK_BYTES,
-                // The list of all locations is the longest; libotf2 clears the chunk for each of them.
+                // The list of all locations is the longest definition; libotf2 clears the chunk for each of
+                // them.
                 (BYTES_PER_MEMBER * locations).clamp(SMALLEST_CHUNK, LARGEST_CHUNK),
                 &mut writer,
             )
         };
         check(status, &held)?;
         drop(held);
-        Ok(Writer {
-            open: Open(NonNull::new(writer).ok_or("libotf2 gave no archive")?),
-            stage: Stage::Events,
+        Ok(ArchiveWriter {
+            open: OpenWriter(NonNull::new(writer).ok_or("libotf2 gave no archive")?),
+            stage: WriterStage::Events,
             raw: Vec::new(),
             strings: BTreeMap::new(),
         })
     }
 
-    /// Appends events to a location, whose times do not decrease. Another location must have been ended before.
+    /// Appends events to a location. Times must not decrease, and the previous location must have ended.
     ///
     /// # Errors
-    /// What libotf2 says; times that decrease; a record that can only be read.
-    pub fn events(&mut self, location: u64, events: &[Event]) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+    /// An error of libotf2, decreasing times, or a record that can only be read.
+    pub fn events(&mut self, location: u64, events: &[TimedEvent]) -> Result<(), String> {
+        self.must_be(WriterStage::Events)?;
         self.raw.clear();
         for event in events {
             let raw = RawEvent::new(event).ok_or_else(|| format!("{:?} can only be read", event.record))?;
@@ -169,12 +177,12 @@ impl Writer {
         check(status, &held)
     }
 
-    /// The location has no more events.
+    /// Ends a location.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn end_location(&mut self, location: u64) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+        self.must_be(WriterStage::Events)?;
         let held = lock();
         // SAFETY: the writer is open and takes events.
         check(
@@ -183,11 +191,11 @@ impl Writer {
         )
     }
 
-    /// No location has more events; `locations` of them, from 0 on, will be defined. All times are between
-    /// `offset` and `length` ticks later.
+    /// Ends the events. `locations` locations, from 0 on, will be defined. All times are from `offset` to
+    /// `length` ticks later.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn begin_definitions(
         &mut self,
         locations: u64,
@@ -195,7 +203,7 @@ impl Writer {
         offset: u64,
         length: u64,
     ) -> Result<(), String> {
-        self.must_be(Stage::Events)?;
+        self.must_be(WriterStage::Events)?;
         let held = lock();
         // SAFETY: the writer is open and takes events.
         let status = unsafe {
@@ -203,17 +211,17 @@ impl Writer {
         };
         check(status, &held)?;
         drop(held);
-        self.stage = Stage::Definitions;
-        // The shim takes string 0 for what has no text.
+        self.stage = WriterStage::Definitions;
+        // String 0 is the empty text of the shim.
         self.string("").map(drop)
     }
 
-    /// The number of a text, which is defined if it is not yet.
+    /// The id of a text, which is defined if it is new.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn string(&mut self, of: &str) -> Result<u32, String> {
-        self.must_be(Stage::Definitions)?;
+        self.must_be(WriterStage::Definitions)?;
         if let Some(id) = self.strings.get(of) {
             return Ok(*id);
         }
@@ -230,10 +238,10 @@ impl Writer {
         Ok(id)
     }
 
-    /// A node of the system tree, after its parent.
+    /// Defines a node of the system tree, after its parent.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn node(
         &mut self,
         id: u32,
@@ -255,10 +263,10 @@ impl Writer {
         check(status, &held)
     }
 
-    /// A process of one thread, which is the location of the same number.
+    /// Defines a process of one thread, which is the location of the same number.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn process(&mut self, id: u32, name: &str, node: u32, events: u64) -> Result<(), String> {
         let name = self.string(name)?;
         let held = lock();
@@ -267,10 +275,10 @@ impl Writer {
         check(status, &held)
     }
 
-    /// A function of MPI, or a part of the application.
+    /// Defines a function of MPI, or a region of the application.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn region(&mut self, id: u32, name: &str, role: Role, is_mpi: bool) -> Result<(), String> {
         let name = self.string(name)?;
         let held = lock();
@@ -280,18 +288,19 @@ impl Writer {
         check(status, &held)
     }
 
-    /// The group of the locations of all MPI ranks, in their order; members of other groups are places in it.
+    /// Defines the group of the locations of all MPI ranks in order. Members of other groups are indices into
+    /// it.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn locations(&mut self, id: u32, name: &str, members: &[u64]) -> Result<(), String> {
         self.any_group(id, name, true, members)
     }
 
-    /// A group of MPI ranks.
+    /// Defines a group of MPI ranks.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn group(&mut self, id: u32, name: &str, members: &[u64]) -> Result<(), String> {
         self.any_group(id, name, false, members)
     }
@@ -314,10 +323,10 @@ impl Writer {
         check(status, &held)
     }
 
-    /// A communicator of a group's ranks.
+    /// Defines a communicator of a group's ranks.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn communicator(
         &mut self,
         id: u32,
@@ -333,10 +342,10 @@ impl Writer {
         check(status, &held)
     }
 
-    /// Memory that the ranks of a communicator open to each other.
+    /// Defines a window of a communicator.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn window(&mut self, id: u32, name: &str, communicator: u32) -> Result<(), String> {
         let name = self.string(name)?;
         let held = lock();
@@ -345,12 +354,12 @@ impl Writer {
         check(status, &held)
     }
 
-    /// All is defined: makes the anchor file and closes the archive.
+    /// Writes the anchor file and closes the archive.
     ///
     /// # Errors
-    /// What libotf2 says.
+    /// An error of libotf2.
     pub fn finish(self) -> Result<(), String> {
-        self.must_be(Stage::Definitions)?;
+        self.must_be(WriterStage::Definitions)?;
         let writer = self.open.0;
         // Finishing closes it.
         mem::forget(self.open);
@@ -359,16 +368,16 @@ impl Writer {
         check(unsafe { fs_otf2_finish(writer.as_ptr()) }, &held)
     }
 
-    fn must_be(&self, stage: Stage) -> Result<(), String> {
+    fn must_be(&self, stage: WriterStage) -> Result<(), String> {
         match (self.stage == stage, stage) {
             (true, _) => Ok(()),
-            (false, Stage::Events) => Err("events after definitions".into()),
-            (false, Stage::Definitions) => Err("definitions before the last event".into()),
+            (false, WriterStage::Events) => Err("events after definitions".into()),
+            (false, WriterStage::Definitions) => Err("definitions before the last event".into()),
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenWriter {
     fn drop(&mut self) {
         let _held = lock();
         // SAFETY: the writer is open and this is its last use.

@@ -72,7 +72,7 @@ fn one_way(file: &str, hosts: [HostId; 2], bytes: u64) -> Result<(u32, u64), Box
     }
     let [from, to] = hosts.map(|host| network.attachment(host, 0).0);
     let table = Section::from_toml(&fs::read_to_string(file)?, file)?;
-    let settings = mpi::Settings::read(table.section("mpi")?)?;
+    let settings = mpi::MpiSettings::read(table.section("mpi")?)?;
     let job = RankJob::new(Arc::new(OneMessage { bytes }), settings, hosts.to_vec())?;
     experiment.jobs = Arc::new([Job {
         name: "message".into(),

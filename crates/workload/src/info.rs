@@ -1,11 +1,11 @@
-//! A trace in numbers, for people and for machines.
+//! The summary of a trace, for people and programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
-/// What a trace holds. All counts are over all ranks.
+/// The summary of a trace. All counts are over all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceInfo {
     /// File that was read.
@@ -18,13 +18,13 @@ pub struct TraceInfo {
     pub span_ps: u64,
     /// Time outside MPI, summed over ranks, in picoseconds.
     pub compute_ps: u64,
-    /// Time of `compute_ps` in all recorded time, between 0 and 1.
+    /// Share of `compute_ps` in all recorded time, between 0 and 1.
     pub compute_share: f64,
     /// Records in the trace.
     pub events: u64,
     /// Calls of MPI functions.
     pub mpi_calls: u64,
-    /// The same by name.
+    /// Calls of MPI functions by name.
     pub mpi_calls_by_name: BTreeMap<String, u64>,
     /// Point-to-point messages sent.
     pub messages: MessageInfo,
@@ -32,7 +32,7 @@ pub struct TraceInfo {
     pub collectives: BTreeMap<String, CollectiveInfo>,
     /// Communicators by size.
     pub communicators: Vec<CommunicatorInfo>,
-    /// What a reader of these numbers, or of a simulation's, should know.
+    /// Notes on the limits of these numbers and of a simulation.
     pub notes: Vec<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct MessageInfo {
     pub count: u64,
     /// Sum of their sizes.
     pub bytes: u64,
-    /// Size of the smallest; none if there is no message.
+    /// Size of the smallest; `None` if there is no message.
     pub min_bytes: Option<u64>,
-    /// Size that half of them do not exceed.
+    /// Median size.
     pub median_bytes: Option<u64>,
     /// Size of the largest.
     pub max_bytes: Option<u64>,
-    /// Number by size, in ranges that double: 0, 1, 2 to 3, 4 to 7, ...; empty ranges are left out.
+    /// Number by size, in ranges that double: 0, 1, 2 to 3, 4 to 7, ...; without empty ranges.
     pub histogram: Vec<SizeRange>,
 }
 
@@ -67,7 +67,7 @@ pub struct SizeRange {
 /// One collective operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CollectiveInfo {
-    /// Calls, each rank's counted.
+    /// Calls, summed over ranks.
     pub calls: u64,
     /// Bytes sent, as the recording counts them.
     pub sent_bytes: u64,
@@ -80,7 +80,7 @@ pub struct CollectiveInfo {
 pub struct CommunicatorInfo {
     /// Members.
     pub ranks: u32,
-    /// How many communicators have so many.
+    /// Number of such communicators.
     pub count: u64,
 }
 
@@ -99,7 +99,7 @@ impl CommunicatorInfo {
 }
 
 impl MessageInfo {
-    /// Sums up messages given by size.
+    /// Summarises messages by size.
     pub fn from_sizes(sizes: &BTreeMap<u64, u64>) -> MessageInfo {
         let count = sizes.values().sum();
         let mut ranges: BTreeMap<u32, u64> = BTreeMap::new();
@@ -117,7 +117,7 @@ impl MessageInfo {
         });
         MessageInfo {
             count,
-            // Damaged traces have sizes of any kind.
+            // Damaged traces have sizes of any kind, so the sum saturates.
             bytes: sizes.iter().fold(0, |sum: u64, (size, n)| {
                 sum.saturating_add(size.saturating_mul(*n))
             }),
@@ -177,7 +177,7 @@ impl TraceInfo {
         format!("{} ({})", grouped(total), sizes.join(", "))
     }
 
-    /// Most frequent first.
+    /// Calls by name, the most frequent first.
     fn call_rows(&self) -> Vec<(String, Vec<u64>)> {
         let mut calls: Vec<_> = self
             .mpi_calls_by_name
@@ -220,7 +220,7 @@ impl TraceInfo {
     }
 }
 
-/// Names on the left, numbers aligned on the right; nothing if there are no rows.
+/// Writes names on the left and numbers on the right; nothing if there are no rows.
 fn table(f: &mut fmt::Formatter<'_>, columns: &[&str], rows: &[(String, Vec<u64>)]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());

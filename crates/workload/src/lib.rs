@@ -1,16 +1,17 @@
-//! What ranks do, as streams of operations. Trace readers, motifs and synthetic patterns; knows nothing of
-//! networks or of how MPI is carried out.
+//! The behaviour of ranks as streams of operations: trace readers, motifs and synthetic traffic. The crate
+//! knows nothing of networks or of MPI's implementation.
 
-mod by_call;
+mod collective_totals;
 pub mod dumpi;
 mod goal;
 mod info;
 mod liballprof;
 pub mod motif;
+mod mpi_calls;
 mod operation;
 pub mod otf2;
 mod repeat;
-mod share;
+mod scan;
 mod source;
 pub mod trace;
 pub mod traffic;
@@ -20,5 +21,5 @@ pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
 };
 pub use repeat::repeated;
-pub use source::{Interpreter, Interpreters, SOURCES, Source, named, read};
+pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};

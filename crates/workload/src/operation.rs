@@ -1,4 +1,4 @@
-//! The language between a workload and the MPI layer.
+//! The operations that a workload passes to the MPI layer.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ macro_rules! calls {
         }
 
         impl Call {
-            /// All of them, in the order of their discriminants.
+            /// All calls in the order of their discriminants.
             pub const ALL: &[Call] = &[$(Call::$call,)* Call::Other];
 
             /// `MPI_Send` and so on; `MPI (other)` for the rest.
@@ -34,6 +34,14 @@ macro_rules! calls {
                 match self {
                     $(Call::$call => $name,)*
                     Call::Other => "MPI (other)",
+                }
+            }
+
+            /// The call of a name; `None` for a function without a call of its own.
+            pub fn from_name(name: &str) -> Option<Call> {
+                match name {
+                    $($name => Some(Call::$call),)*
+                    _ => None,
                 }
             }
         }
@@ -108,6 +116,41 @@ calls! {
     CartCreate = "MPI_Cart_create",
 }
 
+impl Call {
+    /// The collective that the call performs for the application.
+    pub const fn collective(self) -> Option<Collective> {
+        Some(match self {
+            Call::Barrier | Call::Ibarrier => Collective::Barrier,
+            Call::Bcast | Call::Ibcast => Collective::Bcast,
+            Call::Reduce | Call::Ireduce => Collective::Reduce,
+            Call::Allreduce | Call::Iallreduce => Collective::Allreduce,
+            Call::Allgather | Call::Iallgather | Call::Allgatherv | Call::Iallgatherv => {
+                Collective::Allgather
+            }
+            Call::Alltoall | Call::Ialltoall | Call::Alltoallv | Call::Ialltoallv => Collective::Alltoall,
+            Call::Gather | Call::Igather | Call::Gatherv | Call::Igatherv => Collective::Gather,
+            Call::Scatter | Call::Iscatter | Call::Scatterv | Call::Iscatterv => Collective::Scatter,
+            Call::ReduceScatter
+            | Call::IreduceScatter
+            | Call::ReduceScatterBlock
+            | Call::IreduceScatterBlock => Collective::ReduceScatter,
+            Call::Scan | Call::Iscan => Collective::Scan,
+            Call::Exscan | Call::Iexscan => Collective::Exscan,
+            _ => return None,
+        })
+    }
+
+    /// Whether the call starts a collective and returns.
+    pub fn is_nonblocking_collective(self) -> bool {
+        (Call::Ibarrier..=Call::Iexscan).contains(&self)
+    }
+
+    /// Whether the call waits for requests or tests them.
+    pub fn completes_requests(self) -> bool {
+        (Call::Wait..=Call::Testsome).contains(&self)
+    }
+}
+
 /// A collective operation of MPI. `bytes` of an operation are, as in the MPI standard's arguments:
 /// the count of one rank's contribution times the size of its type (for alltoall: to each peer; for the
 /// `v` variants: this rank's total divided by the number of ranks, rounded up).
@@ -147,14 +190,14 @@ impl Collective {
     }
 }
 
-/// One thing that a rank does. Ranks are numbers in the communicator that is named with them.
+/// One operation of a rank. Ranks are numbers in the communicator of the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Computes for so many picoseconds of the recorded machine.
+    /// Computes for a time of the recorded machine.
     Compute {
         /// Picoseconds.
         ps: u64,
-        /// The part of the application's code that it does so in; none: not known.
+        /// The region of the application's code; `None` if unknown.
         region: Option<Region>,
     },
     /// Sends; `request` makes it non-blocking.
@@ -167,40 +210,40 @@ pub enum Operation {
         communicator: Communicator,
         /// Bytes.
         bytes: u64,
-        /// Non-blocking: the request, a number that no other open request of the rank has.
+        /// Request of a non-blocking send, a number that no other open request of the rank has.
         request: Option<u64>,
         /// Recorded call. A synchronous mode (Ssend, Issend) completes when matched.
         call: Call,
     },
     /// Receives; `request` makes it non-blocking.
     Receive {
-        /// Source rank; none: `MPI_ANY_SOURCE`.
+        /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
-        /// Tag; none: `MPI_ANY_TAG`.
+        /// Tag; `None` for `MPI_ANY_TAG`.
         tag: Option<u32>,
         /// Communicator.
         communicator: Communicator,
         /// Size of the buffer in bytes.
         bytes: u64,
-        /// Non-blocking: the request.
+        /// Request of a non-blocking receive.
         request: Option<u64>,
         /// Recorded call.
         call: Call,
     },
-    /// Waits until all of these requests are complete: Wait, Waitall; Waitany, Waitsome and the Test
-    /// family with the requests that the recording saw completed (none: goes on at once).
+    /// Waits until all of these requests are complete. Waitany, Waitsome and the Test family have the requests
+    /// that the recording found complete, which may be none.
     Wait {
         /// Requests.
         requests: Vec<u64>,
         /// Recorded call.
         call: Call,
     },
-    /// Blocks until a message that a receive with this envelope would take is here, and leaves it: Probe,
-    /// and an Iprobe that found something.
+    /// Blocks until a message with this envelope is available, and does not receive it: Probe, and an Iprobe
+    /// that found a message.
     Probe {
-        /// Source rank; none: `MPI_ANY_SOURCE`.
+        /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
-        /// Tag; none: `MPI_ANY_TAG`.
+        /// Tag; `None` for `MPI_ANY_TAG`.
         tag: Option<u32>,
         /// Communicator.
         communicator: Communicator,
@@ -209,7 +252,7 @@ pub enum Operation {
     },
     /// Takes part in a collective of all ranks of the communicator.
     Collective {
-        /// Which.
+        /// The collective.
         collective: Collective,
         /// Communicator.
         communicator: Communicator,
@@ -217,16 +260,16 @@ pub enum Operation {
         root: u32,
         /// Bytes, see [`Collective`].
         bytes: u64,
-        /// What each rank gives and takes, for the `v` variants, where it is known.
+        /// Bytes by rank for the `v` variants, where known.
         counts: Option<Box<Counts>>,
-        /// Non-blocking: the request.
+        /// Request of a non-blocking collective.
         request: Option<u64>,
         /// Recorded call.
         call: Call,
     },
-    /// Writes into the memory of another rank; complete, there too, at the next fence.
+    /// Writes into the memory of another rank. The next fence completes it.
     Put {
-        /// Whose memory.
+        /// Target rank.
         to: u32,
         /// Communicator of the window.
         communicator: Communicator,
@@ -235,9 +278,9 @@ pub enum Operation {
         /// Recorded call.
         call: Call,
     },
-    /// Reads from the memory of another rank; complete at the next fence.
+    /// Reads from the memory of another rank. The next fence completes it.
     Get {
-        /// Whose memory.
+        /// Target rank.
         from: u32,
         /// Communicator of the window.
         communicator: Communicator,
@@ -246,7 +289,7 @@ pub enum Operation {
         /// Recorded call.
         call: Call,
     },
-    /// Ends what all ranks of the communicator have put and got since the last fence.
+    /// Completes all puts and gets of the communicator's ranks since the last fence.
     Fence {
         /// Communicator of the window.
         communicator: Communicator,
@@ -255,11 +298,10 @@ pub enum Operation {
     },
 }
 
-/// What one rank gives to and takes from each rank of a communicator, in bytes and in the communicator's
-/// order. Where a rank gives all others the same (allgatherv, gatherv: its own part), `sends` has one entry;
-/// where it takes one part only (scatterv), `receives` has. What the caller of MPI need not know (`receives`
-/// of gatherv but at the root, `sends` of scatterv but there) is empty. For reduce-scatter, `receives` has the
-/// part of each rank.
+/// Bytes that one rank sends to and receives from each rank of a communicator, in its order. Where a rank sends
+/// the same to all (allgatherv, gatherv), `sends` has one entry; where it receives one part only (scatterv),
+/// `receives` has one. Lists that the caller of MPI need not know (`receives` of gatherv and `sends` of
+/// scatterv except at the root) are empty. For reduce-scatter, `receives` has the part of each rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Bytes to each rank.
@@ -274,15 +316,15 @@ pub struct Counts {
 pub struct TraceError {
     /// File or folder.
     pub file: String,
-    /// Rank, where one is at fault.
+    /// Rank, if the error belongs to one.
     pub rank: Option<u32>,
     /// What is wrong and what to do.
     pub message: String,
 }
 
-/// The operations of one rank, one after the other.
+/// The operations of one rank in order.
 pub trait Program: Send {
-    /// The next operation; none at the end.
+    /// The next operation; `None` at the end.
     ///
     /// # Errors
     /// The source is broken.
@@ -295,18 +337,16 @@ pub trait Workload: Send + Sync {
     fn ranks(&self) -> u32;
     /// World ranks of each communicator's members, in their order. The first is [`WORLD`].
     fn communicators(&self) -> Arc<[Vec<u32>]>;
-    /// Names of the parts of the application's code that computations are told apart by; none, if they are
-    /// not.
+    /// Names of the regions of the application's code; empty if they are not distinguished.
     fn regions(&self) -> Arc<[String]> {
         Arc::new([])
     }
-    /// A program that starts at the beginning of a rank's operations.
+    /// A program at the start of a rank's operations.
     ///
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
-    /// Whether another process that reads the same experiment finds the same programs: then a run can be
-    /// checkpointed, and continued.
+    /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {
         false
     }

@@ -1,16 +1,15 @@
-//! A workload that does what another one does, several times in a row.
+//! A workload that repeats another one.
 //!
-//! A rank begins anew as soon as it has come to its end, without waiting for the others: repetitions are like
-//! the iterations of a loop around the program. Messages cannot be mistaken for those of another repetition,
-//! since MPI matches messages between two ranks in their order; but a receive from any source may take an
-//! early message of the next repetition, as it could in such a loop. Nothing is kept of what has been repeated.
+//! A rank starts the next repetition as soon as it ends the previous one, as in a loop around the program. MPI
+//! matches messages between two ranks in order, so repetitions do not mix; only a receive from any source may
+//! take an early message of the next repetition, as in such a loop. Memory does not grow with repetitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{Operation, Program, TraceError, Workload};
 
-/// A workload `times` times.
+/// Repeats a workload `times` times.
 pub fn repeated(workload: Arc<dyn Workload>, times: u64) -> Arc<dyn Workload> {
     match times {
         1 => workload,
@@ -43,7 +42,7 @@ impl Workload for Repeated {
             has_begun: false,
             workload: self.workload.clone(),
             rank,
-            numbers: Numbers::new(),
+            numbers: RequestNumbers::new(),
         }))
     }
 
@@ -55,13 +54,13 @@ impl Workload for Repeated {
 struct Repetitions {
     workload: Arc<dyn Workload>,
     rank: u32,
-    /// The repetition under way; none: the next one is to be opened.
+    /// The current repetition; `None` before the next one is opened.
     current: Option<Box<dyn Program>>,
-    /// Repetitions that have not been opened.
+    /// Number of repetitions that have not been opened.
     left: u64,
-    /// Whether the one under way has given an operation.
+    /// Whether the current repetition has given an operation.
     has_begun: bool,
-    numbers: Numbers,
+    numbers: RequestNumbers,
 }
 
 impl Program for Repetitions {
@@ -82,7 +81,7 @@ impl Program for Repetitions {
             }
             self.current = None;
             self.numbers.end_repetition();
-            // To repeat nothing takes no time, and would take a while to do.
+            // Repeating an empty program takes no simulated time.
             if !self.has_begun {
                 self.left = 0;
             }
@@ -90,20 +89,20 @@ impl Program for Repetitions {
     }
 }
 
-/// The numbers of requests. A repetition may leave requests open that nobody waits for, which the next one,
-/// using the same numbers, would clash with: it gets other ones.
-struct Numbers {
-    /// Open requests of this repetition, with the number that they have outside.
+/// Renumbers requests. A repetition may leave requests open; a request of the next repetition with the same
+/// number gets another one.
+struct RequestNumbers {
+    /// Open requests of this repetition, with their renumbered requests.
     open: BTreeMap<u64, u64>,
-    /// Numbers, outside, of all open requests, those that earlier repetitions have left included.
+    /// Renumbered open requests of all repetitions.
     taken: BTreeSet<u64>,
-    /// To be given next in the place of one that is taken, downwards.
+    /// The next replacement number, downwards.
     spare: u64,
 }
 
-impl Numbers {
-    fn new() -> Numbers {
-        Numbers {
+impl RequestNumbers {
+    fn new() -> RequestNumbers {
+        RequestNumbers {
             open: BTreeMap::new(),
             taken: BTreeSet::new(),
             spare: u64::MAX,
@@ -121,7 +120,7 @@ impl Numbers {
             }
             Operation::Wait { requests, .. } => {
                 for number in requests {
-                    // One that was never opened is told by whoever carries this out.
+                    // The MPI layer reports a request that was never opened.
                     *number = self.closed(*number).unwrap_or(*number);
                 }
             }
@@ -134,9 +133,9 @@ impl Numbers {
         operation
     }
 
-    /// The number outside of a request that is opened: its own, if that is free.
+    /// The renumbered request of an opened request: its own number, if that is free.
     fn opened(&mut self, number: u64) -> u64 {
-        // A mistake of the program: the number is in use, and that is to be seen outside.
+        // The program reuses an open request, which the MPI layer reports.
         if let Some(outside) = self.open.get(&number) {
             return *outside;
         }
@@ -166,17 +165,17 @@ mod tests {
     use crate::Call;
 
     /// One rank with these operations.
-    struct Fixed(Vec<Operation>);
+    struct ListWorkload(Vec<Operation>);
 
-    struct List(std::vec::IntoIter<Operation>);
+    struct ListProgram(std::vec::IntoIter<Operation>);
 
-    impl Program for List {
+    impl Program for ListProgram {
         fn next(&mut self) -> Result<Option<Operation>, TraceError> {
             Ok(self.0.next())
         }
     }
 
-    impl Workload for Fixed {
+    impl Workload for ListWorkload {
         fn ranks(&self) -> u32 {
             1
         }
@@ -187,7 +186,7 @@ mod tests {
             Arc::new(["main".to_string()])
         }
         fn program(&self, _: u32) -> Result<Box<dyn Program>, TraceError> {
-            Ok(Box::new(List(self.0.clone().into_iter())))
+            Ok(Box::new(ListProgram(self.0.clone().into_iter())))
         }
         fn reopens(&self) -> bool {
             true
@@ -213,7 +212,9 @@ mod tests {
     }
 
     fn repeat(operations: Vec<Operation>, times: u64) -> Vec<Operation> {
-        let mut program = repeated(Arc::new(Fixed(operations)), times).program(0).unwrap();
+        let mut program = repeated(Arc::new(ListWorkload(operations)), times)
+            .program(0)
+            .unwrap();
         let all = std::iter::from_fn(|| program.next().unwrap()).collect();
         assert_eq!(program.next(), Ok(None));
         all
@@ -224,7 +225,7 @@ mod tests {
         let once = vec![Operation::Compute { ps: 3, region: None }, isend(7), wait(&[7])];
         assert_eq!(repeat(once.clone(), 1), once);
         assert_eq!(repeat(once.clone(), 4), vec![once.clone(); 4].concat());
-        let of = repeated(Arc::new(Fixed(once)), 3);
+        let of = repeated(Arc::new(ListWorkload(once)), 3);
         assert_eq!((of.ranks(), of.regions().len(), of.reopens()), (1, 1, true));
         assert_eq!(of.communicators()[0], [0]);
     }
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(repeat(vec![], u64::MAX), []);
     }
 
-    /// Request 5 is never waited for; request 4 is what 5 might have been made.
+    /// Request 5 is never waited for; a renumbered 5 might become 4.
     #[test]
     fn requests_that_are_left_open_do_not_clash() {
         let once = vec![isend(5), isend(u64::MAX), isend(4), wait(&[4, u64::MAX])];
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(open.len(), 3);
     }
 
-    /// What the program does wrong is as wrong in the second round.
+    /// Errors of the program are errors in the second repetition, too.
     #[test]
     fn mistakes_stay_mistakes() {
         let all = repeat(vec![isend(5), isend(5), wait(&[9])], 2);

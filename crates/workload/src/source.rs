@@ -1,4 +1,4 @@
-//! The table `workload` of a job: where its ranks' programs come from.
+//! The table `workload` of a job: the source of its ranks' programs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,54 +7,54 @@ use config::{Error, Section};
 
 use crate::{Workload, dumpi, motif, trace};
 
-/// One kind of workloads, named by the key that says which.
-pub struct Source {
+/// A kind of workload, named by its key.
+pub struct WorkloadSource {
     /// The key in the table `workload`.
     pub key: &'static str,
-    /// What results call a job with it: `trace`, `motif` or `program`.
+    /// Kind of a job in results: `trace`, `motif` or `program`.
     pub kind: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Reads the table; paths in it are relative to the folder.
+    /// Reads the table. Its paths are relative to the folder.
     pub read: Read,
 }
 
-/// Reads a table, with the folder that paths in it are relative to.
+/// Reads a table; the path is the folder that its paths are relative to.
 pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
-/// All kinds, in the order in which errors name them.
-pub static SOURCES: &[Source] = &[
-    Source {
+/// All kinds, in the order of error messages.
+pub static SOURCES: &[WorkloadSource] = &[
+    WorkloadSource {
         key: "dumpi",
         kind: "trace",
         summary: "a trace in the format DUMPI: its meta file or folder",
         read: read_dumpi,
     },
-    Source {
+    WorkloadSource {
         key: "goal",
         kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
         read: |section, folder| read_trace(section, "goal", folder),
     },
-    Source {
+    WorkloadSource {
         key: "liballprof",
         kind: "trace",
         summary: "a trace in the format liballprof: the file of rank 0 or the folder",
         read: |section, folder| read_trace(section, "liballprof", folder),
     },
-    Source {
+    WorkloadSource {
         key: "motif",
         kind: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
         read: |section, _| motif::read(section),
     },
-    Source {
+    WorkloadSource {
         key: "otf2",
         kind: "trace",
         summary: "a trace in the format OTF2: its anchor file or folder",
         read: |section, folder| read_trace(section, "otf2", folder),
     },
-    Source {
+    WorkloadSource {
         key: "python",
         kind: "program",
         summary: "a program in Python: the file of a generator function that is called for each rank",
@@ -66,26 +66,27 @@ pub static SOURCES: &[Source] = &[
     },
 ];
 
-/// Carries out programs in a language that this crate does not know: one of [`SOURCES`], for whoever has it.
+/// Executes programs in a language that this crate does not know: one of [`SOURCES`], for callers that support
+/// it.
 pub trait Interpreter: Send + Sync {
-    /// The key of the source whose place it takes.
+    /// The key of the source that it replaces.
     fn key(&self) -> &'static str;
-    /// As [`Source::read`].
+    /// As [`WorkloadSource::read`].
     ///
     /// # Errors
-    /// What is wrong with the table or with the program.
+    /// The table or the program is invalid.
     fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error>;
 }
 
-/// What can be carried out besides what this crate reads itself.
+/// Interpreters besides what this crate reads.
 pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 
 /// The one of [`SOURCES`] that the table `workload` of a job names.
 ///
 /// # Errors
-/// None or several of them.
-pub fn named(section: &Section) -> Result<&'static Source, Error> {
-    let named: Vec<&'static Source> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
+/// The table names none or several.
+pub fn named(section: &Section) -> Result<&'static WorkloadSource, Error> {
+    let named: Vec<&'static WorkloadSource> = SOURCES.iter().filter(|s| section.has(s.key)).collect();
     match named[..] {
         [one] => Ok(one),
         _ => {
@@ -102,7 +103,7 @@ pub fn named(section: &Section) -> Result<&'static Source, Error> {
 /// Reads the table `workload` of a job, which names one of [`SOURCES`].
 ///
 /// # Errors
-/// None or several kinds, or what reading that kind finds wrong.
+/// The table names none or several, or its content is invalid.
 pub fn read(
     section: &Section,
     folder: &Path,
@@ -122,14 +123,18 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required("dumpi")?;
-    let clock = section.choice("clock", dumpi::Clock::NAMES[0], &dumpi::Clock::NAMES)?;
+    let clock = section.choice(
+        "clock",
+        dumpi::RecordedClock::NAMES[0],
+        &dumpi::RecordedClock::NAMES,
+    )?;
     let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
     let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
     if format.name != dumpi::FORMAT.name {
         let message = format!("{}: is a trace in the format {}", file.display(), format.name);
         return Err(section.error("dumpi", message));
     }
-    dumpi::open(&file, dumpi::Clock::from_name(clock)).map_err(fail)
+    dumpi::open(&file, dumpi::RecordedClock::from_name(clock)).map_err(fail)
 }
 
 #[cfg(test)]
@@ -185,7 +190,7 @@ mod tests {
     #[test]
     fn dumpi_traces_with_a_clock() {
         let trace = "dumpi = \"dumpi-ember-incast-16\"\n";
-        for clock in dumpi::Clock::NAMES {
+        for clock in dumpi::RecordedClock::NAMES {
             let workload = read_here(&format!("{trace}clock = {clock:?}\n")).unwrap();
             assert_eq!(workload.ranks(), 16);
         }

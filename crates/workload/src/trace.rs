@@ -1,4 +1,4 @@
-//! Recorded applications: all trace formats by content.
+//! Recorded applications of all trace formats, recognised by content.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -7,40 +7,40 @@ use std::sync::Arc;
 
 use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, otf2};
 
-/// One format of traces.
-pub struct Format {
+/// A trace format.
+pub struct TraceFormat {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people: what it is and which file to give.
+    /// One line for people: the format and the file to give.
     pub summary: &'static str,
-    /// What the file to give is called, for people.
+    /// Pattern of the file to give, for people.
     pub main: &'static str,
-    /// Whether a file of this name is one to give; where a folder is given, it is looked for by this.
+    /// Whether a file of this name is the file to give. Used to search folders.
     pub is_main: fn(&str) -> bool,
-    /// Whether a file that starts with these bytes (256 of them, or fewer) is of this format.
+    /// Whether a file that starts with these bytes (at most 256) is of this format.
     pub recognise: fn(&[u8]) -> bool,
     /// Opens a file that was recognised.
     pub open: fn(&Path) -> Result<Arc<dyn Workload>, TraceError>,
-    /// Reads all of it and sums it up.
+    /// Reads the whole trace and summarises it.
     pub info: fn(&Path) -> Result<TraceInfo, TraceError>,
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[Format] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
+pub static FORMATS: &[TraceFormat] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
 
-/// Opens a trace, whatever its format. `path` is its main file, or a folder that holds one such file.
+/// Opens a trace of any format. `path` is its main file, or a folder that holds one such file.
 ///
 /// # Errors
-/// There is no such file, it is of no known format, or it is damaged.
+/// There is no such file, its format is unknown, or it is damaged.
 pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Workload>, TraceError> {
     let (file, format) = find(path.as_ref())?;
     (format.open)(&file)
 }
 
-/// Reads a whole trace, whatever its format, and sums it up; memory does not grow with its length.
+/// Reads a whole trace of any format and summarises it. Memory does not grow with its length.
 ///
 /// # Errors
-/// As [`open`], and all that a run of the trace would meet.
+/// As [`open`], and all errors that a run of the trace would find.
 pub fn info(path: impl AsRef<Path>) -> Result<TraceInfo, TraceError> {
     let (file, format) = find(path.as_ref())?;
     (format.info)(&file)
@@ -55,7 +55,7 @@ fn error(path: &Path, message: String) -> TraceError {
 }
 
 /// The main file of a trace, and its format.
-pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static Format), TraceError> {
+pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static TraceFormat), TraceError> {
     let metadata = fs::metadata(path).map_err(|e| error(path, format!("cannot be opened: {e}")))?;
     let file = if metadata.is_dir() {
         main_file(path)?
@@ -97,10 +97,10 @@ fn main_file(folder: &Path) -> Result<PathBuf, TraceError> {
             found.push(path);
         }
     }
-    // The file system gives them in any order.
+    // The file system gives names in any order.
     found.sort();
     if found.len() > 1 {
-        // Other texts may be called like a trace.
+        // Other text files may match the pattern.
         let known = |path: &PathBuf| {
             let head = head(path).unwrap_or_default();
             FORMATS.iter().any(|f| (f.recognise)(&head))

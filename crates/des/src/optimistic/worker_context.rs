@@ -463,7 +463,8 @@ impl<'a, M: Model> WorkerContext<'a, M> {
     }
 
     /// Commits one execution. Returns false if it is still valid and not before `bound`.
-    #[inline]
+    // As each event is committed here, and once more only after a rollback.
+    #[inline(always)]
     fn commit_if_before(&mut self, processed_event: ProcessedEvent, bound: Time) -> bool {
         let log = &mut self.logs[processed_event.log as usize];
         if log.serial != processed_event.serial {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::otf2::{Domain, Writer};
+use ::otf2::{ArchiveWriter, Domain};
 
 use super::rank::Names;
 use super::survey::Survey;
@@ -58,7 +58,7 @@ pub(super) fn groups(folder: &Folder, survey: &Survey) -> Result<BTreeMap<u32, u
 
 /// Defines everything. `events` are those of each location.
 pub(super) fn define(
-    writer: &mut Writer,
+    writer: &mut ArchiveWriter,
     survey: &Survey,
     groups: &BTreeMap<u32, u32>,
     events: &[u64],
@@ -83,7 +83,7 @@ pub(super) fn define(
 
 /// The machine, its groups and hosts. Gives the node of each host.
 fn machine(
-    writer: &mut Writer,
+    writer: &mut ArchiveWriter,
     survey: &Survey,
     groups: &BTreeMap<u32, u32>,
 ) -> Result<BTreeMap<u32, u32>, String> {
@@ -130,7 +130,7 @@ fn machine(
 }
 
 /// One `MPI_COMM_WORLD` for each job, and beside it what messages of collectives go through.
-fn communicators(writer: &mut Writer, survey: &Survey) -> Result<(), String> {
+fn communicators(writer: &mut ArchiveWriter, survey: &Survey) -> Result<(), String> {
     let all: Vec<u64> = (0..survey.locations.len() as u64).collect();
     writer.locations(0, "MPI ranks", &all)?;
     let only = survey.jobs.iter().count() == 1;

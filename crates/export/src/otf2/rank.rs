@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ::otf2::{Event, Message, Record, Transfer};
+use ::otf2::{EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
 use super::calls::{Activity, Call, Class, Span, calls};
 
@@ -93,7 +93,7 @@ struct Placed {
     call: usize,
     time: u64,
     order: Order,
-    record: Record,
+    record: EventRecord,
 }
 
 /// Something that a later call completes.
@@ -102,11 +102,11 @@ struct Open {
     ready: u64,
     /// The call that it was started in.
     since: usize,
-    record: Record,
+    record: EventRecord,
 }
 
 /// The events of a rank, in order of time.
-pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> Vec<Event> {
+pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> Vec<TimedEvent> {
     let requests = |side| -> BTreeMap<(u32, u32), End> {
         let of = told.ends.iter().filter(|end| end.side == side);
         of.map(|end| ((end.peer, end.sequence), *end)).collect()
@@ -193,7 +193,7 @@ impl Rank {
         self.requests - 1
     }
 
-    fn place(&mut self, call: usize, time: u64, order: Order, record: Record) {
+    fn place(&mut self, call: usize, time: u64, order: Order, record: EventRecord) {
         let placed = Placed {
             call,
             time,
@@ -203,8 +203,8 @@ impl Rank {
         self.placed.push(placed);
     }
 
-    fn message(&self, end: &End) -> Message {
-        Message {
+    fn message(&self, end: &End) -> MessageRecord {
+        MessageRecord {
             peer: end.peer,
             communicator: match end.tag {
                 Some(_) => self.names.world,
@@ -256,11 +256,16 @@ impl Rank {
             };
             self.taken[call] = true;
             match self.calls[call].class {
-                Class::Send => self.place(call, end.begun, Order::First, Record::Send(message)),
+                Class::Send => self.place(call, end.begun, Order::First, EventRecord::Send(message)),
                 Class::Sendrecv => {
                     let request = self.request();
-                    self.place(call, end.begun, Order::First, Record::Isend { message, request });
-                    let over = Record::IsendComplete { request };
+                    self.place(
+                        call,
+                        end.begun,
+                        Order::First,
+                        EventRecord::Isend { message, request },
+                    );
+                    let over = EventRecord::IsendComplete { request };
                     self.place(call, self.calls[call].end, Order::Complete, over);
                 }
                 _ => self.start_send(end, call, end.begun, Order::First),
@@ -270,11 +275,11 @@ impl Rank {
 
     fn start_send(&mut self, end: &End, call: usize, time: u64, order: Order) {
         let (message, request) = (self.message(end), self.request());
-        self.place(call, time, order, Record::Isend { message, request });
+        self.place(call, time, order, EventRecord::Isend { message, request });
         self.open.push(Open {
             ready: end.done.max(time),
             since: call,
-            record: Record::IsendComplete { request },
+            record: EventRecord::IsendComplete { request },
         });
     }
 
@@ -293,15 +298,20 @@ impl Rank {
             found[place] = true;
             let message = self.message(&receives[place]);
             if call.class == Class::Recv {
-                self.place(index, call.end, Order::Complete, Record::Recv(message));
+                self.place(index, call.end, Order::Complete, EventRecord::Recv(message));
             } else {
                 let request = self.request();
-                self.place(index, call.begin, Order::Posted, Record::IrecvRequest { request });
+                self.place(
+                    index,
+                    call.begin,
+                    Order::Posted,
+                    EventRecord::IrecvRequest { request },
+                );
                 self.place(
                     index,
                     call.end,
                     Order::Arrived,
-                    Record::Irecv { message, request },
+                    EventRecord::Irecv { message, request },
                 );
             }
         }
@@ -323,13 +333,13 @@ impl Rank {
                 self.unposted(&end);
             }
             let request = self.request();
-            self.place(index, begin, Order::Posted, Record::IrecvRequest { request });
+            self.place(index, begin, Order::Posted, EventRecord::IrecvRequest { request });
             if let Some(end) = rest.pop_front() {
                 let message = self.message(&end);
                 self.open.push(Open {
                     ready: end.done,
                     since: index,
-                    record: Record::Irecv { message, request },
+                    record: EventRecord::Irecv { message, request },
                 });
             }
         }
@@ -340,7 +350,7 @@ impl Rank {
 
     /// A message that was received by no call that can be told: whatever completes requests took it.
     fn unposted(&mut self, end: &End) {
-        let record = Record::Recv(self.message(end));
+        let record = EventRecord::Recv(self.message(end));
         self.beside.push(Open {
             ready: end.done,
             since: 0,
@@ -360,8 +370,8 @@ impl Rank {
                 .find(|(_, call)| is_collective(call.class));
             let of = of.map(|(index, call)| (index, *call));
             let (message, request) = (self.message(end), self.request());
-            let start = Record::Isend { message, request };
-            let over = Record::IsendComplete { request };
+            let start = EventRecord::Isend { message, request };
+            let over = EventRecord::IsendComplete { request };
             match of {
                 Some((index, call)) => {
                     let order = match end.begun == call.begin {
@@ -391,7 +401,7 @@ impl Rank {
 
     /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
     /// between them is waited for after the last of them, and the others do not depend on it.
-    fn place_in_round(&mut self, call: usize, done: u64, mut order: Order, over: Record) {
+    fn place_in_round(&mut self, call: usize, done: u64, mut order: Order, over: EventRecord) {
         let is_before = |begun: u64| begun < done || begun == done && order == Order::Found;
         let mut next = self.sending.partition_point(|(begun, _)| is_before(*begun));
         let mut time = done;
@@ -417,8 +427,8 @@ impl Rank {
                 .find(|(_, call)| is_collective(call.class))
                 .map(|(index, call)| (index, *call));
             let (message, request) = (self.message(end), self.request());
-            let start = Record::IrecvRequest { request };
-            let over = Record::Irecv { message, request };
+            let start = EventRecord::IrecvRequest { request };
+            let over = EventRecord::Irecv { message, request };
             if let Some((index, call)) = of {
                 // One that found its message was posted by a round that began just then. The others: before their
                 // messages came, which is all that matters of it.
@@ -459,7 +469,7 @@ impl Rank {
             .collect();
         for end in begun {
             let matching = self.request();
-            let transfer = Transfer {
+            let transfer = RmaRecord {
                 window,
                 peer: end.peer,
                 bytes: end.bytes,
@@ -467,8 +477,8 @@ impl Rank {
                 matching,
             };
             let record = match end.side {
-                Side::Get => Record::Get(transfer),
-                _ => Record::Put(transfer),
+                Side::Get => EventRecord::Get(transfer),
+                _ => EventRecord::Put(transfer),
             };
             let call = self.begun_at(end.begun, |class| class == Class::OneSided);
             let (call, time) = match call {
@@ -483,7 +493,7 @@ impl Rank {
                 self.transfers.push(Open {
                     ready: *ready,
                     since: call,
-                    record: Record::TransferComplete { window, matching },
+                    record: EventRecord::TransferComplete { window, matching },
                 });
             }
         }
@@ -529,7 +539,7 @@ impl Rank {
     }
 
     /// All events.
-    fn written(mut self) -> Vec<Event> {
+    fn written(mut self) -> Vec<TimedEvent> {
         let last = self.calls.len();
         for placed in &mut self.placed {
             if let Some(call) = self.calls.get(placed.call) {
@@ -542,19 +552,19 @@ impl Rank {
         let mut placed = self.placed.into_iter().peekable();
         for (index, call) in self.calls.iter().enumerate() {
             let region = call.activity;
-            events.push(Event {
+            events.push(TimedEvent {
                 time: call.begin,
-                record: Record::Enter { region },
+                record: EventRecord::Enter { region },
             });
             while let Some(Placed { time, record, .. }) = placed.next_if(|placed| placed.call == index) {
-                events.push(Event { time, record });
+                events.push(TimedEvent { time, record });
             }
-            events.push(Event {
+            events.push(TimedEvent {
                 time: call.end,
-                record: Record::Leave { region },
+                record: EventRecord::Leave { region },
             });
         }
-        events.extend(placed.map(|Placed { time, record, .. }| Event { time, record }));
+        events.extend(placed.map(|Placed { time, record, .. }| TimedEvent { time, record }));
         events
     }
 }
@@ -627,7 +637,7 @@ impl Pending {
                 .iter()
                 .position(|open| open.since < index && fits(open))
         };
-        let is_send = |open: &Open| matches!(open.record, Record::IsendComplete { .. });
+        let is_send = |open: &Open| matches!(open.record, EventRecord::IsendComplete { .. });
         let likely = match call.woken {
             Some(woken) => find(&|open| open.ready == woken),
             None => find(&|open| is_send(open) == (call.begin == call.end)),

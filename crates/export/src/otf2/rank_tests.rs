@@ -52,25 +52,25 @@ fn end(side: Side, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done:
 /// The events as text: time, then what it is, with peers and requests.
 fn shown(rows: &[(&str, bool, u64)], ends: &[End]) -> Vec<String> {
     let (told, activities) = told(rows, ends);
-    let text = |event: &Event| {
-        let of = |message: &Message| {
+    let text = |event: &TimedEvent| {
+        let of = |message: &MessageRecord| {
             format!(
                 "{} tag {} {} B in {}",
                 message.peer, message.tag, message.bytes, message.communicator
             )
         };
         let what = match &event.record {
-            Record::Enter { region } => format!("{} {{", activities[*region as usize].name),
-            Record::Leave { .. } => "}".into(),
-            Record::Send(message) => format!("send to {}", of(message)),
-            Record::Recv(message) => format!("receive from {}", of(message)),
-            Record::Isend { message, request } => format!("#{request} isend to {}", of(message)),
-            Record::IrecvRequest { request } => format!("#{request} irecv"),
-            Record::Irecv { message, request } => format!("#{request} received from {}", of(message)),
-            Record::IsendComplete { request } => format!("#{request} sent"),
-            Record::Put(t) => format!("#{} put to {} {} B", t.matching, t.peer, t.bytes),
-            Record::Get(t) => format!("#{} get from {} {} B", t.matching, t.peer, t.bytes),
-            Record::TransferComplete { matching, .. } => format!("#{matching} done"),
+            EventRecord::Enter { region } => format!("{} {{", activities[*region as usize].name),
+            EventRecord::Leave { .. } => "}".into(),
+            EventRecord::Send(message) => format!("send to {}", of(message)),
+            EventRecord::Recv(message) => format!("receive from {}", of(message)),
+            EventRecord::Isend { message, request } => format!("#{request} isend to {}", of(message)),
+            EventRecord::IrecvRequest { request } => format!("#{request} irecv"),
+            EventRecord::Irecv { message, request } => format!("#{request} received from {}", of(message)),
+            EventRecord::IsendComplete { request } => format!("#{request} sent"),
+            EventRecord::Put(t) => format!("#{} put to {} {} B", t.matching, t.peer, t.bytes),
+            EventRecord::Get(t) => format!("#{} get from {} {} B", t.matching, t.peer, t.bytes),
+            EventRecord::TransferComplete { matching, .. } => format!("#{matching} done"),
             other => format!("{other:?}"),
         };
         format!("{} {what}", event.time)
@@ -398,21 +398,21 @@ proptest! {
         let mut open: BTreeMap<u64, bool> = BTreeMap::new();
         for event in &events {
             match event.record {
-                Record::Enter { region } => prop_assert_eq!(inside.replace(region), None),
-                Record::Leave { region } => prop_assert_eq!(inside.take(), Some(region)),
-                Record::Send(_) => sent += 1,
-                Record::Recv(_) => received += 1,
-                Record::Isend { request, .. } => {
+                EventRecord::Enter { region } => prop_assert_eq!(inside.replace(region), None),
+                EventRecord::Leave { region } => prop_assert_eq!(inside.take(), Some(region)),
+                EventRecord::Send(_) => sent += 1,
+                EventRecord::Recv(_) => received += 1,
+                EventRecord::Isend { request, .. } => {
                     sent += 1;
                     prop_assert_eq!(open.insert(request, true), None);
                 }
-                Record::IrecvRequest { request } => prop_assert_eq!(open.insert(request, true), None),
-                Record::Irecv { request, .. } => {
+                EventRecord::IrecvRequest { request } => prop_assert_eq!(open.insert(request, true), None),
+                EventRecord::Irecv { request, .. } => {
                     received += 1;
                     prop_assert_eq!(open.insert(request, false), Some(true));
                 }
-                Record::IsendComplete { request } => prop_assert_eq!(open.insert(request, false), Some(true)),
-                Record::Put(_) | Record::Get(_) => transfers += 1,
+                EventRecord::IsendComplete { request } => prop_assert_eq!(open.insert(request, false), Some(true)),
+                EventRecord::Put(_) | EventRecord::Get(_) => transfers += 1,
                 _ => {}
             }
         }

@@ -1,7 +1,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use ::otf2::{Definition, Event, Library, Record};
+use ::otf2::{ArchiveReader, Definition, EventRecord, TimedEvent};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, StringArray, UInt32Array, UInt64Array};
 use serde_json::{Value, json};
 
@@ -96,8 +96,8 @@ fn result(folder: &Path) {
 }
 
 /// Definitions and events of each location of an archive.
-fn read(folder: &Path, locations: &[u64]) -> (Vec<Definition>, Vec<Vec<Event>>) {
-    let (mut library, definitions) = Library::open(&folder.join("traces.otf2")).unwrap();
+fn read(folder: &Path, locations: &[u64]) -> (Vec<Definition>, Vec<Vec<TimedEvent>>) {
+    let (mut library, definitions) = ArchiveReader::open(&folder.join("traces.otf2")).unwrap();
     library.select(locations).unwrap();
     let events = |location: &u64| {
         let mut events = Vec::new();
@@ -229,10 +229,10 @@ fn jobs_ranks_hosts_and_messages_are_in_the_archive() {
         })
     };
     assert_eq!(members(2), Some(vec![1, 2]), "ranks of job b");
-    let times = |of: &[Event]| of.iter().map(|event| event.time).collect::<Vec<_>>();
+    let times = |of: &[TimedEvent]| of.iter().map(|event| event.time).collect::<Vec<_>>();
     assert_eq!(times(&events[0]), [0, 15, 15, 30]);
     let sent = events[2].iter().find_map(|event| match event.record {
-        Record::Send(message) => Some((event.time, message)),
+        EventRecord::Send(message) => Some((event.time, message)),
         _ => None,
     });
     let (at, message) = sent.unwrap();
@@ -241,7 +241,7 @@ fn jobs_ranks_hosts_and_messages_are_in_the_archive() {
     assert_eq!(
         events[1]
             .iter()
-            .filter(|event| matches!(event.record, Record::Recv(_)))
+            .filter(|event| matches!(event.record, EventRecord::Recv(_)))
             .count(),
         1
     );
@@ -316,9 +316,9 @@ fn what_a_killed_run_has_left_is_an_archive() {
     assert!(
         matches!(
             receiver[..],
-            [Event {
+            [TimedEvent {
                 time: 20,
-                record: Record::Recv(_)
+                record: EventRecord::Recv(_)
             }]
         ),
         "{receiver:?}"

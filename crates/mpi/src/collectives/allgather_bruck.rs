@@ -1,11 +1,11 @@
-//! Allgather after Bruck: in round `k` everyone sends all it has, at most 2^k contributions, to the
-//! rank 2^k down. Ceil(log2 n) rounds for any n; the same bytes as the ring.
+//! Allgather by Bruck: in round `k` each rank sends all its contributions, at most 2^k, to the rank 2^k before
+//! it. Ceil(log2 n) rounds for any n; the same bytes as the ring.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
     name: "bruck",
     summary: "log2(n) rounds with doubling amounts; best for short contributions",
@@ -14,28 +14,31 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
     let distance = 1 << k;
     let blocks = distance.min(call.ranks - distance);
-    // Everyone holds the contributions of the ranks from its own on.
-    let up = call.up(distance);
-    out.send(call.down(distance), call.contributions_from(call.rank, blocks));
+    // Each rank holds the contributions of the ranks from its own on.
+    let up = call.rank_after(distance);
+    out.send(
+        call.rank_before(distance),
+        call.contributions_from(call.rank, blocks),
+    );
     out.receive(up, call.contributions_from(up, blocks));
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Passage, allgathers, every_size};
+    use super::super::symbolic::{MessagePassage, allgathers, every_size};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let carried = |message: Passage| {
+            let carried = |message: MessagePassage| {
                 let distance = 1 << message.round;
                 let blocks = distance.min(ranks - distance);
                 (0..blocks).map(|up| (message.from + up) % ranks).collect()

@@ -1,13 +1,13 @@
-//! Allgather by exchange with neighbours: with an even number of ranks, n / 2 rounds in which everyone exchanges
-//! with the one and the other neighbour in turns, its own contribution first, then pairs of contributions. An odd
-//! number of ranks goes round the ring.
+//! Allgather by neighbour exchange: with an even number of ranks, n / 2 rounds in which each rank exchanges
+//! with its two neighbours in turn, first its own contribution, then pairs of contributions. An odd number of
+//! ranks uses the ring.
 
 use workload::Collective;
 
 use super::allgather_ring;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
     name: "neighbor-exchange",
     summary: "n / 2 rounds with both neighbours in turns; long contributions, even n",
@@ -16,9 +16,9 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// The pair of ranks, counted in pairs from that of `rank`, whose contributions `rank` receives in a round
-/// after the first: 1 down, 1 up, 2 down, ... for even ranks, the other way for odd ones.
-fn received_pair(call: &Share, rank: u32, k: u32) -> u32 {
+/// The pair of ranks, relative to the pair of `rank`, whose contributions `rank` receives in a round after the
+/// first: 1 before, 1 after, 2 before, ... for even ranks, the reverse for odd ones.
+fn received_pair(call: &CollectiveArgs, rank: u32, k: u32) -> u32 {
     let pairs = call.ranks / 2;
     let distance = k.div_ceil(2) % pairs;
     let is_up = k.is_multiple_of(2) == rank.is_multiple_of(2);
@@ -26,8 +26,8 @@ fn received_pair(call: &Share, rank: u32, k: u32) -> u32 {
     (rank / 2 + step) % pairs
 }
 
-/// The first of the ranks whose contributions `rank` sends in a round, and how many.
-fn sent(call: &Share, rank: u32, k: u32) -> (u32, u32) {
+/// The first rank whose contribution `rank` sends in a round, and the number of ranks.
+fn sent(call: &CollectiveArgs, rank: u32, k: u32) -> (u32, u32) {
     match k {
         0 => (rank, 1),
         1 => (rank / 2 * 2, 2),
@@ -35,7 +35,7 @@ fn sent(call: &Share, rank: u32, k: u32) -> (u32, u32) {
     }
 }
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if !call.ranks.is_multiple_of(2) {
         return (allgather_ring::ALGORITHM.round)(call, k, out);
     }
@@ -43,7 +43,11 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         return false;
     }
     let goes_up = k.is_multiple_of(2) == call.rank.is_multiple_of(2);
-    let peer = if goes_up { call.up(1) } else { call.down(1) };
+    let peer = if goes_up {
+        call.rank_after(1)
+    } else {
+        call.rank_before(1)
+    };
     let bytes = |rank: u32| {
         let (first, count) = sent(call, rank, k);
         call.contributions_from(first, count)
@@ -56,23 +60,18 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, allgathers, every_size};
+    use super::super::symbolic::{MessagePassage, allgathers, every_size};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
-            let call = CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            };
+            let call = CollectiveCall::new(0, ranks, 0, 0);
             let n = u64::from(ranks);
             let even = ranks.is_multiple_of(2);
-            let carried = |message: Passage| match even {
+            let carried = |message: MessagePassage| match even {
                 true => {
-                    let (first, count) = sent(&Share::new(call, None), message.from, message.round);
+                    let (first, count) = sent(&CollectiveArgs::new(call, None), message.from, message.round);
                     (first..first + count).collect()
                 }
                 false => vec![(message.from + ranks - message.round % ranks) % ranks],

@@ -1,10 +1,10 @@
-//! Allgather round a ring: in each of n - 1 rounds everyone passes on what it got in the round before.
+//! Allgather in a ring: in each of n - 1 rounds each rank forwards what it received in the previous round.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
     name: "ring",
     summary: "n - 1 rounds to the next rank; best for long contributions",
@@ -13,25 +13,31 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    out.send(call.up(1), call.contributions_from(call.down(k), 1));
-    out.receive(call.down(1), call.contributions_from(call.down(k + 1), 1));
+    out.send(
+        call.rank_after(1),
+        call.contributions_from(call.rank_before(k), 1),
+    );
+    out.receive(
+        call.rank_before(1),
+        call.contributions_from(call.rank_before(k + 1), 1),
+    );
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Passage, allgathers, every_size};
+    use super::super::symbolic::{MessagePassage, allgathers, every_size};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution() {
         every_size(|ranks| {
             let n = u64::from(ranks);
-            let carried = |message: Passage| vec![(message.from + ranks - message.round) % ranks];
+            let carried = |message: MessagePassage| vec![(message.from + ranks - message.round) % ranks];
             allgathers(&ALGORITHM, ranks, n * (n - 1), carried);
         });
     }

@@ -1,5 +1,6 @@
-//! Allreduce over two binary trees, half of the vector over each, up and down in segments. The inner ranks of one
-//! tree are leaves of the other, so that everyone sends and receives about twice the vector, in some 2 log2 n steps.
+//! Allreduce over two binary trees, half of the vector over each, up and down in segments. The inner ranks of
+//! one tree are leaves of the other, so each rank sends and receives about twice the vector, in about 2 log2 n
+//! steps.
 //!
 //! The first tree has its ranks in order, the root 0 above it. The second is the first mirrored (n even) or shifted
 //! by one (n odd). NCCL cuts its segments by the size of its buffers; here they have 64 KiB.
@@ -7,9 +8,9 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
     name: "double-binary-tree",
     summary: "half of the vector over each of two complementary binary trees, in segments of 64 KiB",
@@ -26,8 +27,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// The node of the first tree that a rank is in this tree, and back: the mirror image of n - 1 - i, or
-    /// one further.
+    /// The node of the first tree that a rank has in this tree, and the reverse.
     fn node(self, rank: u32) -> u32 {
         match (self.second, self.ranks.is_multiple_of(2)) {
             (false, _) => rank,
@@ -44,7 +44,7 @@ impl Tree {
         }
     }
 
-    /// The node above one: with its lowest bit moved up by one, or, beyond the end, taken away.
+    /// The parent: the lowest bit moves up by one or, beyond the end, is cleared.
     fn above(self, node: u32) -> Option<u32> {
         let bit = 1u32 << node.trailing_zeros().min(31);
         let rest = node.checked_sub(bit)?;
@@ -56,8 +56,7 @@ impl Tree {
         })
     }
 
-    /// The nodes below one: half of its lowest bit to either side, or, beyond the end, as far as there are
-    /// any.
+    /// The children: half the lowest bit to either side, within the tree.
     fn below(self, node: u32) -> impl Iterator<Item = u32> {
         let half = match node {
             0 => self.ranks.next_power_of_two() / 2,
@@ -79,9 +78,9 @@ impl Tree {
     }
 }
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let height = call.doublings();
-    let halves = [call.cut(2, 0..1), call.cut(2, 1..2)];
+    let halves = [call.even_part(2, 0..1), call.even_part(2, 1..2)];
     if call.ranks == 1 || k >= (2 * height - 1).saturating_add(segments(halves[1])) {
         return false;
     }
@@ -92,7 +91,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         let depth = tree.depth(node);
         let above = tree.above(node).map(|node| tree.rank(node));
         let below = || tree.below(node).map(|node| tree.rank(node));
-        // Up: the deepest nodes begin; down: the root begins as soon as it has the first segment.
+        // Up: the deepest nodes start. Down: the root starts when it has the first segment.
         if let (Some(above), Some(bytes)) = (above, passing(bytes, k, height - depth)) {
             out.send(above, bytes);
         }
@@ -115,7 +114,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::segments::{SEGMENT, segment};
-    use super::super::symbolic::{Passage, every_size, reduces_for_all};
+    use super::super::symbolic::{MessagePassage, every_size, reduces_for_all};
     use super::*;
 
     #[test]
@@ -144,9 +143,9 @@ mod tests {
                 let halves = [bytes / 2, bytes - bytes / 2];
                 let sizes = halves.map(|half| (0..).map_while(move |i| segment(half, i)).collect::<Vec<_>>());
                 let first = sizes[0].len() as u32;
-                // Segments of the first tree, then of the second; the messages between two ranks in one
-                // round are in the order of the trees.
-                let ways = |message: Passage| {
+                // Segments of the first tree, then of the second. Messages between two ranks in one round are
+                // in this order.
+                let ways = |message: MessagePassage| {
                     let mut ways = Vec::new();
                     for (second, sizes) in [false, true].into_iter().zip(&sizes) {
                         let tree = Tree { ranks, second };

@@ -1,12 +1,12 @@
-//! Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling
-//! that goes the same way back. With p the largest power of two in n and r = n - p: 2 p log2 p + 2 r messages.
+//! Allreduce by Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling in
+//! reverse order. With p the largest power of two in n and r = n - p: 2 p log2 p + 2 r messages.
 
 use workload::Collective;
 
-use super::folding::{Folding, Phase, halved};
-use super::{Algorithm, Round, Share};
+use super::folding::{Folding, FoldingPhase, halved};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
     name: "rabenseifner",
     summary: "reduce-scatter by recursive halving, then allgather by recursive doubling; long vectors",
@@ -15,19 +15,19 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     let doublings = folding.doublings;
     match folding.phase(k, 2 * doublings) {
-        Some(Phase::Fold) => folding.fold(call, call.bytes, out),
-        Some(Phase::Unfold) => folding.unfold(call, call.bytes, out),
-        Some(Phase::Step(step)) => {
+        Some(FoldingPhase::Fold) => folding.fold(call, call.bytes, out),
+        Some(FoldingPhase::Unfold) => folding.unfold(call, call.bytes, out),
+        Some(FoldingPhase::Step(step)) => {
             let Some(position) = folding.position(call.rank) else {
                 return true;
             };
             let bit = step.min(2 * doublings - 1 - step);
             let peer = position ^ (1 << bit);
-            let bytes = |position: u32| call.cut(1 << doublings, halved(position, bit + 1, doublings));
+            let bytes = |position: u32| call.even_part(1 << doublings, halved(position, bit + 1, doublings));
             let (gives, takes) = match step < doublings {
                 true => (bytes(peer), bytes(position)),
                 false => (bytes(position), bytes(peer)),
@@ -43,29 +43,26 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, every_size, reduces_for_all};
+    use super::super::symbolic::{MessagePassage, every_size, reduces_for_all};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution_to_every_part_once() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);
             let position = |rank: u32| folding.position(rank).unwrap();
-            let carried = |message: Passage| match folding.phase(message.round, 2 * d).unwrap() {
-                Phase::Step(step) if step < d => halved(position(message.to), step + 1, d).collect(),
-                Phase::Step(step) => halved(position(message.from), 2 * d - step, d).collect::<Vec<u32>>(),
-                Phase::Fold | Phase::Unfold => (0..p).collect(),
+            let carried = |message: MessagePassage| match folding.phase(message.round, 2 * d).unwrap() {
+                FoldingPhase::Step(step) if step < d => halved(position(message.to), step + 1, d).collect(),
+                FoldingPhase::Step(step) => {
+                    halved(position(message.from), 2 * d - step, d).collect::<Vec<u32>>()
+                }
+                FoldingPhase::Fold | FoldingPhase::Unfold => (0..p).collect(),
             };
-            let adds = |message: Passage| match folding.phase(message.round, 2 * d).unwrap() {
-                Phase::Fold => true,
-                Phase::Step(step) => step < d,
-                Phase::Unfold => false,
+            let adds = |message: MessagePassage| match folding.phase(message.round, 2 * d).unwrap() {
+                FoldingPhase::Fold => true,
+                FoldingPhase::Step(step) => step < d,
+                FoldingPhase::Unfold => false,
             };
             let bytes = 1000u64;
             let edge = |part: u32| bytes * u64::from(part) / u64::from(p);

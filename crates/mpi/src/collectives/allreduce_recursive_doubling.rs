@@ -1,13 +1,13 @@
-//! Allreduce by recursive doubling of whole vectors. With n ranks, p the largest power of two in n and
-//! r = n - p: r ranks first hand their vector to a neighbour and get the result back at the end; the
-//! others exchange in log2 p rounds. p log2 p + 2 r messages.
+//! Allreduce by recursive doubling of whole vectors. With n ranks, p the largest power of two in n and r = n -
+//! p, r ranks first send their vector to a neighbour and receive the result at the end; the others exchange in
+//! log2 p rounds. p log2 p + 2 r messages.
 
 use workload::Collective;
 
-use super::folding::{Folding, Phase};
-use super::{Algorithm, Round, Share};
+use super::folding::{Folding, FoldingPhase};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
     name: "recursive-doubling",
     summary: "exchanges whole vectors at distances 1, 2, 4, ...; best for short vectors",
@@ -16,17 +16,17 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     exchange(call, k, call.bytes, out)
 }
 
-/// Also the barrier, which exchanges nothing.
-pub(super) fn exchange(call: &Share, k: u32, bytes: u64, out: &mut Round) -> bool {
+/// The barrier uses it, too, with no bytes.
+pub(super) fn exchange(call: &CollectiveArgs, k: u32, bytes: u64, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
-        Some(Phase::Fold) => folding.fold(call, bytes, out),
-        Some(Phase::Unfold) => folding.unfold(call, bytes, out),
-        Some(Phase::Step(step)) => {
+        Some(FoldingPhase::Fold) => folding.fold(call, bytes, out),
+        Some(FoldingPhase::Unfold) => folding.unfold(call, bytes, out),
+        Some(FoldingPhase::Step(step)) => {
             if let Some(position) = folding.position(call.rank) {
                 let peer = folding.rank_at(position ^ (1 << step));
                 out.send(peer, bytes);
@@ -40,7 +40,7 @@ pub(super) fn exchange(call: &Share, k: u32, bytes: u64, out: &mut Round) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size, run};
+    use super::super::symbolic::{ContributionSum, every_size, run};
     use super::*;
 
     #[test]
@@ -53,10 +53,10 @@ mod tests {
                 ranks,
                 0,
                 100,
-                Sum::of,
+                ContributionSum::of,
                 |sum, _, _| (sum.clone(), 100),
                 |sum, message, news| {
-                    // The last round brings the result to those that sat out.
+                    // The last round sends the result to the ranks that sat out.
                     if rest > 0 && message.round == doublings + 1 {
                         *sum = news;
                     } else {
@@ -64,7 +64,10 @@ mod tests {
                     }
                 },
             );
-            assert!(sums.iter().all(|sum| *sum == Sum::of_all(0..ranks)), "{ranks}");
+            assert!(
+                sums.iter().all(|sum| *sum == ContributionSum::of_all(0..ranks)),
+                "{ranks}"
+            );
             let messages = u64::from((ranks - rest) * doublings + 2 * rest);
             assert_eq!(tally, (messages, messages * 100));
         });

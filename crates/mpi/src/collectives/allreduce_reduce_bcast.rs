@@ -2,9 +2,9 @@
 
 use workload::Collective;
 
-use super::{Algorithm, CollectiveCall, Round, Share, bcast_binomial, reduce_binomial};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round, bcast_binomial, reduce_binomial};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
     name: "reduce-bcast",
     summary: "reduce to rank 0 and broadcast over a binomial tree; 2 log2(n) rounds",
@@ -13,18 +13,18 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     up_and_down(call, k, call.bytes, out)
 }
 
-/// Also the barrier, with messages of no bytes.
-pub(super) fn up_and_down(call: &Share, k: u32, bytes: u64, out: &mut Round) -> bool {
+/// The barrier uses it, too, with no bytes.
+pub(super) fn up_and_down(call: &CollectiveArgs, k: u32, bytes: u64, out: &mut Round) -> bool {
     let call = CollectiveCall {
         root: 0,
         bytes,
         ..**call
     };
-    let half = Share::new(call, None);
+    let half = CollectiveArgs::new(call, None);
     match k.checked_sub(call.doublings()) {
         None => reduce_binomial::round(&half, k, out),
         Some(k) => bcast_binomial::round(&half, k, out),

@@ -1,12 +1,12 @@
-//! Alltoall after Bruck: a block that has to go d ranks up goes there by the bits of d. In round `k` everyone
-//! sends all blocks with bit k of their distance to the rank 2^k up. Ceil(log2 n) rounds; a block is sent as often as
-//! its distance has bits.
+//! Alltoall by Bruck: a block for the rank at distance d travels by the bits of d. In round `k` each rank sends
+//! all blocks with bit k of their distance to the rank 2^k after it. Ceil(log2 n) rounds; a block is sent once
+//! for each bit of its distance.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
     name: "bruck",
     summary: "log2(n) rounds with about half of all blocks each; short messages",
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
@@ -24,8 +24,8 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     let n = u64::from(call.ranks);
     let blocks = n / (2 * bit) * bit + (n % (2 * bit)).saturating_sub(bit);
     let bytes = call.bytes.saturating_mul(blocks);
-    out.send(call.up(1 << k), bytes);
-    out.receive(call.down(1 << k), bytes);
+    out.send(call.rank_after(1 << k), bytes);
+    out.receive(call.rank_before(1 << k), bytes);
     true
 }
 

@@ -1,12 +1,12 @@
-//! Alltoall with all messages at once: everyone posts all its receives, starts all its sends, and waits.
+//! Alltoall with all messages at once: each rank posts all receives, starts all sends, and waits.
 
 use std::ops::Range;
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
     name: "linear",
     summary: "all sends and receives at once",
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
@@ -23,16 +23,16 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     true
 }
 
-/// Receives from and sends to the ranks at these distances. As MPI libraries do, where sizes are known
-/// nothing is sent to those that get nothing.
-pub(super) fn exchange(call: &Share, distances: Range<u32>, out: &mut Round) {
+/// Receives from and sends to the ranks at these distances. As in MPI libraries, empty messages of known size
+/// are not sent.
+pub(super) fn exchange(call: &CollectiveArgs, distances: Range<u32>, out: &mut Round) {
     for distance in distances.clone() {
-        let from = call.up(distance);
-        out.receive_some(from, call.from(from), call);
+        let from = call.rank_after(distance);
+        out.receive_some(from, call.bytes_from(from), call);
     }
     for distance in distances {
-        let to = call.down(distance);
-        out.send_some(to, call.to(to), call);
+        let to = call.rank_before(distance);
+        out.send_some(to, call.bytes_to(to), call);
     }
 }
 

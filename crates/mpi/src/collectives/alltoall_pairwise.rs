@@ -1,11 +1,11 @@
-//! Alltoall in n - 1 rounds: in round `k` everyone sends to the rank k + 1 up and hears from the one
-//! k + 1 down. Works for any n and sends every byte once.
+//! Alltoall in n - 1 rounds: in round `k` each rank sends to the rank k + 1 after it and receives from the rank
+//! k + 1 before it. Every byte is sent once, for any n.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
     name: "pairwise",
     summary: "n - 1 rounds, one partner each; best for long messages",
@@ -14,13 +14,13 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    let (up, down) = (call.up(k + 1), call.down(k + 1));
-    out.send(up, call.to(up));
-    out.receive(down, call.from(down));
+    let (up, down) = (call.rank_after(k + 1), call.rank_before(k + 1));
+    out.send(up, call.bytes_to(up));
+    out.receive(down, call.bytes_from(down));
     true
 }
 

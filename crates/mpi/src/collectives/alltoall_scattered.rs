@@ -1,12 +1,12 @@
-//! Alltoall with 32 messages each way at once: as the linear one, in rounds of 32 partners, so that no rank has
-//! more requests open.
+//! Alltoall with 32 messages each way at once: the linear algorithm in rounds of 32 partners, which bounds the
+//! open requests.
 
 use workload::Collective;
 
 use super::alltoall_linear::exchange;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
     name: "scattered",
     summary: "sends and receives with 32 partners at once; medium messages",
@@ -15,10 +15,10 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// Partners in one round.
+/// Partners per round.
 const AT_ONCE: u32 = 32;
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let first = k.saturating_mul(AT_ONCE).saturating_add(1);
     if first >= call.ranks {
         return false;

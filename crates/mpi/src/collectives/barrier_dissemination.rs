@@ -1,11 +1,11 @@
-//! Barrier by dissemination: in round `k` everyone signals the rank 2^k up and hears from the one
-//! 2^k down. Ceil(log2 n) rounds, n messages each, without payload.
+//! Barrier by dissemination: in round `k` each rank signals the rank 2^k after it and is signalled by the rank
+//! 2^k before it. Ceil(log2 n) rounds of n messages without payload.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
     name: "dissemination",
     summary: "signals at distances 1, 2, 4, ...; log2(n) rounds",
@@ -14,12 +14,12 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
-    out.send(call.up(1 << k), 0);
-    out.receive(call.down(1 << k), 0);
+    out.send(call.rank_after(1 << k), 0);
+    out.receive(call.rank_before(1 << k), 0);
     true
 }
 

@@ -1,10 +1,10 @@
-//! Barrier by one rank: all signal rank 0, which signals all. 2 (n - 1) messages.
+//! Barrier by one rank: all ranks signal rank 0, which then signals all. 2 (n - 1) messages.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
     name: "linear",
     summary: "all signal rank 0, which signals all",
@@ -13,7 +13,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     match (k, call.rank) {
         (0, 0) => (1..call.ranks).for_each(|rank| out.receive(rank, 0)),
         (0, _) => out.send(0, 0),

@@ -1,12 +1,11 @@
-//! Barrier by recursive doubling: pairs at distances 1, 2, 4, ... signal each other. As allreduce by recursive
-//! doubling, without payload.
+//! Barrier by recursive doubling: pairs at distances 1, 2, 4, ... signal each other, as in the allreduce.
 
 use workload::Collective;
 
 use super::allreduce_recursive_doubling::exchange;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
     name: "recursive-doubling",
     summary: "pairs at distances 1, 2, 4, ... signal each other",
@@ -15,7 +14,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     exchange(call, k, 0, out)
 }
 

@@ -4,9 +4,9 @@
 use workload::Collective;
 
 use super::allreduce_reduce_bcast::up_and_down;
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
     name: "tree",
     summary: "signals up and down a binomial tree; 2 log2(n) rounds",
@@ -15,7 +15,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     up_and_down(call, k, 0, out)
 }
 

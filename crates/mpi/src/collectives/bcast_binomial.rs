@@ -3,9 +3,9 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "binomial",
     summary: "down a binomial tree; log2(n) rounds, the whole vector on each edge",
@@ -14,8 +14,8 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// Also a step of other algorithms.
-pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -2,9 +2,9 @@
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "linear",
     summary: "the root sends to everyone at once",
@@ -13,12 +13,12 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
     if call.rank == call.root {
-        (1..call.ranks).for_each(|distance| out.send(call.up(distance), call.bytes));
+        (1..call.ranks).for_each(|distance| out.send(call.rank_after(distance), call.bytes));
     } else {
         out.receive(call.root, call.bytes);
     }

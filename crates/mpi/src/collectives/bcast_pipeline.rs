@@ -1,12 +1,12 @@
-//! Broadcast down a chain of all ranks, in segments: a rank passes one segment on while it gets the next.
-//! (n - 1) m messages for m segments, in n - 2 + m steps.
+//! Broadcast down a chain of all ranks in segments: a rank forwards one segment while it receives the next. (n
+//! - 1) m messages for m segments, in n - 2 + m steps.
 
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "pipeline",
     summary: "down a chain of all ranks in segments of 64 KiB; best for very long vectors on few ranks",
@@ -15,20 +15,20 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
-    // Its place in the chain; a rank begins when the first segment comes to it.
-    let place = call.down(call.root);
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    // Position in the chain. A rank starts when it receives the first segment.
+    let place = call.rank_before(call.root);
     let (receives, sends) = (place > 0, place + 1 < call.ranks);
-    out.ahead = place.saturating_sub(1);
+    out.round_offset = place.saturating_sub(1);
     let rounds = segments(call.bytes).saturating_add(u32::from(receives && sends));
     if k >= rounds || call.ranks == 1 {
         return false;
     }
     if let Some(bytes) = passing(call.bytes, k, 0).filter(|_| receives) {
-        out.receive(call.down(1), bytes);
+        out.receive(call.rank_before(1), bytes);
     }
     if let Some(bytes) = passing(call.bytes, k, u32::from(receives)).filter(|_| sends) {
-        out.send(call.up(1), bytes);
+        out.send(call.rank_after(1), bytes);
     }
     true
 }
@@ -46,7 +46,7 @@ mod tests {
             let place = |rank: u32| (rank + ranks - root) % ranks;
             let bytes = 2 * SEGMENT + 5;
             let carried =
-                |passage: super::super::symbolic::Passage| vec![passage.round - place(passage.from)];
+                |passage: super::super::symbolic::MessagePassage| vec![passage.round - place(passage.from)];
             let tally = bcasts(&ALGORITHM, ranks, root, bytes, &[SEGMENT, SEGMENT, 5], carried);
             assert_eq!(tally, (3 * (n - 1), bytes * (n - 1)));
             assert_eq!(bcasts(&ALGORITHM, ranks, root, 0, &[0], carried), (n - 1, 0));

@@ -1,13 +1,13 @@
-//! Broadcast by van de Geijn, with recursive doubling: the vector is cut into p parts, the largest power of two
-//! in n, and scattered down a binomial tree; then everyone gathers it by recursive doubling. Ranks are counted from
-//! the root; those beyond p get the whole vector at the end.
+//! Broadcast by van de Geijn with recursive doubling: the vector is cut into p parts, the largest power of two
+//! in n, and scattered down a binomial tree; then the ranks gather it by recursive doubling. Ranks are counted
+//! from the root; those beyond p receive the whole vector at the end.
 
 use workload::Collective;
 
 use super::folding::{Folding, group};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "scatter-recursive-doubling-allgather",
     summary: "scatter down a binomial tree, then allgather by recursive doubling; medium vectors",
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::from_root(call);
     let (doublings, parts) = (folding.doublings, 1 << folding.doublings);
     if k == 2 * doublings && folding.rest > 0 {
@@ -30,10 +30,10 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         return true;
     };
     if k < doublings {
-        // Scatter: the longest edges first; what goes down an edge is for the group below it.
+        // Scatter with the longest edges first; an edge carries the parts of the group below it.
         let bit = doublings - 1 - k;
         let peer = position ^ (1 << bit);
-        let bytes = call.cut(parts, group(position.max(peer), bit));
+        let bytes = call.even_part(parts, group(position.max(peer), bit));
         if position % (1 << bit) == 0 {
             match position < peer {
                 true => out.send(folding.rank_at(peer), bytes),
@@ -43,8 +43,8 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
     } else {
         let bit = k - doublings;
         let peer = position ^ (1 << bit);
-        out.send(folding.rank_at(peer), call.cut(parts, group(position, bit)));
-        out.receive(folding.rank_at(peer), call.cut(parts, group(peer, bit)));
+        out.send(folding.rank_at(peer), call.even_part(parts, group(position, bit)));
+        out.receive(folding.rank_at(peer), call.even_part(parts, group(peer, bit)));
     }
     true
 }
@@ -58,12 +58,7 @@ mod tests {
     #[test]
     fn everyone_gets_every_part() {
         every_size_and_root(|ranks, root| {
-            let folding = Folding::from_root(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root,
-                bytes: 0,
-            });
+            let folding = Folding::from_root(&CollectiveCall::new(0, ranks, root, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);
             let position = |rank: u32| folding.position(rank).unwrap();
             let tally = bcasts(

@@ -1,12 +1,12 @@
-//! Broadcast by van de Geijn, with a ring: the vector is cut into n parts and scattered down a binomial tree;
-//! then everyone passes on what it got in the round before. Ranks are counted from the root.
+//! Broadcast by van de Geijn with a ring: the vector is cut into n parts and scattered down a binomial tree;
+//! then each rank forwards what it received in the previous round. Ranks are counted from the root.
 
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "scatter-ring-allgather",
     summary: "scatter down a binomial tree, then allgather round a ring; long vectors",
@@ -15,17 +15,17 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let doublings = call.doublings();
-    let place = call.down(call.root);
-    let cut = |first: u32, parts: u32| call.cut(call.ranks, first..first + parts);
+    let place = call.rank_before(call.root);
+    let even_part = |first: u32, parts: u32| call.even_part(call.ranks, first..first + parts);
     let Some(step) = k.checked_sub(doublings) else {
         match edge(call, doublings - 1 - k) {
-            Some(Edge::ToParent { peer, subtree }) => out.receive(peer, cut(place, subtree)),
+            Some(Edge::ToParent { peer, subtree }) => out.receive(peer, even_part(place, subtree)),
             Some(Edge::ToChild { peer, subtree }) => {
                 out.send(
                     peer,
-                    cut(call.seen_with(peer, call.root).down(call.root), subtree),
+                    even_part(call.as_rank(peer, call.root).rank_before(call.root), subtree),
                 );
             }
             None => {}
@@ -36,8 +36,8 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
         return false;
     }
     let part = |down: u32| (place + call.ranks - down) % call.ranks;
-    out.send(call.up(1), cut(part(step), 1));
-    out.receive(call.down(1), cut(part(step + 1), 1));
+    out.send(call.rank_after(1), even_part(part(step), 1));
+    out.receive(call.rank_before(1), even_part(part(step + 1), 1));
     true
 }
 

@@ -1,8 +1,8 @@
-//! Which algorithm carries out a call: rules by size and number of ranks, the first that holds.
+//! Selection of collective algorithms by rules on size and number of ranks. The first matching rule applies.
 //!
-//! All ranks of a call must choose alike without asking each other. So a rule may ask only for what all of them
-//! know: the size of a collective whose ranks all give the same count, and the sum of the counts where MPI hands
-//! them to every rank. The other `v` variants have rules of their own that do not ask for the size.
+//! All ranks of a call must select the same algorithm without communication. A rule may therefore use only what
+//! all ranks know: the size of a collective with equal counts, and the sum of the counts where MPI gives them
+//! to every rank. The other `v` variants have rules without size.
 
 use std::array;
 use std::fmt;
@@ -11,16 +11,15 @@ use config::{Bytes, Error, Parameter, Section, Value};
 use serde_json::{Map, Value as Json};
 use workload::{Call, Collective, Counts};
 
-use super::tables::{Line, TABLES, Table};
-use super::{Algorithm, COLLECTIVES, Share, known};
+use super::tables::{SelectionTable, TABLES, TableRow};
+use super::{COLLECTIVES, CollectiveAlgorithm, CollectiveArgs, known};
 
-/// A collective with its own rules: all collectives, and `v` variants that libraries carry out by other
-/// algorithms.
+/// A collective with rules of its own. Some `v` variants have their own rules, as in MPI libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// What it does.
+pub struct CollectiveVariant {
+    /// The collective.
     pub collective: Collective,
-    /// Whether ranks may give and take different amounts.
+    /// Whether amounts may differ between ranks.
     pub varying: bool,
 }
 
@@ -33,10 +32,10 @@ const VARYING: [Collective; 4] = [
 
 const VARIANTS: usize = COLLECTIVES.len() + VARYING.len();
 
-impl Variant {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Variant> {
-        let of = |varying| move |collective| Variant { collective, varying };
+impl CollectiveVariant {
+    /// All variants.
+    pub fn all() -> impl Iterator<Item = CollectiveVariant> {
+        let of = |varying| move |collective| CollectiveVariant { collective, varying };
         COLLECTIVES
             .into_iter()
             .map(of(false))
@@ -44,7 +43,7 @@ impl Variant {
     }
 
     /// The variant of a call.
-    pub fn of(collective: Collective, call: Call, counts: Option<&Counts>) -> Variant {
+    pub fn of(collective: Collective, call: Call, counts: Option<&Counts>) -> CollectiveVariant {
         let is_v_call = matches!(
             call,
             Call::Allgatherv
@@ -56,7 +55,7 @@ impl Variant {
                 | Call::Scatterv
                 | Call::Iscatterv
         );
-        Variant {
+        CollectiveVariant {
             collective,
             varying: (is_v_call || counts.is_some()) && VARYING.contains(&collective),
         }
@@ -81,12 +80,12 @@ impl Variant {
         }
     }
 
-    /// The algorithms that can carry it out.
-    fn algorithms(self) -> impl Iterator<Item = &'static Algorithm> {
+    /// The algorithms that support it.
+    fn algorithms(self) -> impl Iterator<Item = &'static CollectiveAlgorithm> {
         known(self.collective).filter(move |algorithm| algorithm.varying || !self.varying)
     }
 
-    fn algorithm(self, name: &str) -> Option<&'static Algorithm> {
+    fn algorithm(self, name: &str) -> Option<&'static CollectiveAlgorithm> {
         self.algorithms().find(|algorithm| algorithm.name == name)
     }
 
@@ -95,8 +94,8 @@ impl Variant {
         !self.varying || self.collective == Collective::Allgather
     }
 
-    /// The bytes that rules ask for, if all ranks know them: what the page of the collectives says for each.
-    fn size(self, part: &Share) -> Option<u64> {
+    /// The bytes that rules compare, if all ranks know them. The docs page of the collectives defines them.
+    fn size(self, part: &CollectiveArgs) -> Option<u64> {
         match self.collective {
             Collective::Allgather if self.varying => {
                 part.known(0..part.ranks)?;
@@ -109,22 +108,22 @@ impl Variant {
     }
 }
 
-/// When to take an algorithm: all that it asks for must hold.
+/// A rule that selects an algorithm. All its conditions must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// The call has fewer bytes.
+pub struct SelectionRule {
+    /// The call has fewer bytes than this.
     pub below: Option<u64>,
-    /// The communicator has fewer ranks.
+    /// The communicator has fewer ranks than this.
     pub ranks_below: Option<u32>,
-    /// The number of ranks is a power of two, or is none.
+    /// The number of ranks is a power of two, or is not.
     pub power_of_two: Option<bool>,
-    /// Then this one.
-    pub algorithm: &'static Algorithm,
+    /// The selected algorithm.
+    pub algorithm: &'static CollectiveAlgorithm,
 }
 
-impl Rule {
-    fn always(algorithm: &'static Algorithm) -> Rule {
-        Rule {
+impl SelectionRule {
+    fn always(algorithm: &'static CollectiveAlgorithm) -> SelectionRule {
+        SelectionRule {
             below: None,
             ranks_below: None,
             power_of_two: None,
@@ -132,18 +131,18 @@ impl Rule {
         }
     }
 
-    fn asks_for_nothing(&self) -> bool {
-        *self == Rule::always(self.algorithm)
+    fn is_unconditional(&self) -> bool {
+        *self == SelectionRule::always(self.algorithm)
     }
 
-    fn holds(&self, size: Option<u64>, ranks: u32) -> bool {
+    fn matches(&self, size: Option<u64>, ranks: u32) -> bool {
         self.below
             .is_none_or(|below| size.is_some_and(|size| size < below))
             && self.ranks_below.is_none_or(|below| ranks < below)
             && self.power_of_two.is_none_or(|is| ranks.is_power_of_two() == is)
     }
 
-    fn shown(&self) -> Json {
+    fn json(&self) -> Json {
         let mut shown = Map::new();
         if let Some(bytes) = self.below {
             shown.insert("below".into(), Bytes { bytes }.show());
@@ -158,17 +157,17 @@ impl Rule {
         Json::Object(shown)
     }
 
-    fn read(section: &Section, variant: Variant) -> Result<Rule, Error> {
+    fn read(section: &Section, variant: CollectiveVariant) -> Result<SelectionRule, Error> {
         let name: String = section.required("algorithm")?;
         let below: Option<Bytes> = section.optional("below")?;
         if below.is_some() && !variant.has_size() {
             let why = format!(
-                "the ranks of an {} do not know each other's sizes, so that they could not choose alike; leave out below",
+                "the ranks of an {} do not know each other's sizes and could select different algorithms; leave out below",
                 variant.name()
             );
             return Err(section.error("below", why));
         }
-        Ok(Rule {
+        Ok(SelectionRule {
             below: below.map(|bytes| bytes.bytes),
             ranks_below: section.optional("ranks_below")?,
             power_of_two: section.optional("power_of_two")?,
@@ -179,7 +178,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for SelectionRule {
     /// `bruck (below 80 KiB)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let below = self.below.map(|bytes| format!("below {}", Bytes { bytes }));
@@ -196,28 +195,28 @@ impl fmt::Display for Rule {
     }
 }
 
-fn unknown(section: &Section, key: &str, name: &str, variant: Variant) -> Error {
+fn unknown(section: &Section, key: &str, name: &str, variant: CollectiveVariant) -> Error {
     section.unknown_name(key, name, variant.algorithms().map(|a| a.name))
 }
 
-/// Which algorithm carries out each call.
+/// The rules of all collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Algorithms {
-    /// By the index of the variant; the last of each always holds.
-    rules: [Vec<Rule>; VARIANTS],
+pub struct AlgorithmSelection {
+    /// Rules by variant. The last rule of each is unconditional.
+    rules: [Vec<SelectionRule>; VARIANTS],
 }
 
-impl Default for Algorithms {
-    /// The first of [`TABLES`].
-    fn default() -> Algorithms {
-        Algorithms::table(&TABLES[0])
+impl Default for AlgorithmSelection {
+    /// The first table of [`TABLES`].
+    fn default() -> AlgorithmSelection {
+        AlgorithmSelection::table(&TABLES[0])
     }
 }
 
-impl Algorithms {
+impl AlgorithmSelection {
     /// The rules of a table.
-    pub fn table(table: &Table) -> Algorithms {
-        let rule = |variant: Variant, line: &Line| Rule {
+    pub fn table(table: &SelectionTable) -> AlgorithmSelection {
+        let rule = |variant: CollectiveVariant, line: &TableRow| SelectionRule {
             below: line.below,
             ranks_below: line.ranks_below,
             power_of_two: line.power_of_two,
@@ -226,53 +225,53 @@ impl Algorithms {
                 .expect("tables name algorithms that there are, as a test shows"),
         };
         let mut rules = array::from_fn(|_| Vec::new());
-        for variant in Variant::all() {
+        for variant in CollectiveVariant::all() {
             let lines = table.rules.iter().filter(|(name, _)| *name == variant.name());
             rules[variant.index()] = lines
                 .flat_map(|(_, lines)| *lines)
                 .map(|line| rule(variant, line))
                 .collect();
         }
-        Algorithms { rules }
+        AlgorithmSelection { rules }
     }
 
-    /// Reads `[mpi.collectives]`: `table`, and for each variant an optional key: the name of an algorithm, or
-    /// a list of rules.
+    /// Reads `[mpi.collectives]`: `table`, and for each variant an optional key with the name of an algorithm
+    /// or a list of rules.
     ///
     /// # Errors
-    /// A name that is no algorithm of the collective, or rules of which none may hold.
-    pub fn read(section: &Section) -> Result<Algorithms, Error> {
+    /// A name is not an algorithm of the collective, or the last rule has conditions.
+    pub fn read(section: &Section) -> Result<AlgorithmSelection, Error> {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
         let table = section.choice("table", names[0], &names)?;
-        let mut algorithms = Algorithms::table(
+        let mut algorithms = AlgorithmSelection::table(
             TABLES
                 .iter()
                 .find(|known| known.name == table)
                 .expect("it is one of the names"),
         );
-        for variant in Variant::all() {
+        for variant in CollectiveVariant::all() {
             let key = variant.name();
             let rules = &mut algorithms.rules[variant.index()];
-            match section.or(key, Written::of(rules))? {
-                Written::Default(_) => {}
-                Written::Name(name) => {
+            match section.or(key, RuleSetting::of(rules))? {
+                RuleSetting::Default(_) => {}
+                RuleSetting::Name(name) => {
                     let algorithm = variant.algorithm(&name);
                     let algorithm = algorithm.ok_or_else(|| unknown(section, key, &name, variant))?;
-                    *rules = vec![Rule::always(algorithm)];
+                    *rules = vec![SelectionRule::always(algorithm)];
                 }
-                Written::Rules => {
+                RuleSetting::Rules => {
                     let tables = section.sections(key)?;
                     *rules = tables
                         .iter()
-                        .map(|table| Rule::read(table, variant))
+                        .map(|table| SelectionRule::read(table, variant))
                         .collect::<Result<_, _>>()?;
                     let (last, others) = rules.split_last().expect("TOML has no empty list of tables");
-                    if !last.asks_for_nothing() {
+                    if !last.is_unconditional() {
                         let why = "the last rule must hold for all calls: give its algorithm only";
                         return Err(tables[others.len()].error("", why));
                     }
-                    if let Some(early) = others.iter().position(Rule::asks_for_nothing) {
-                        let why = "this rule holds for all calls, so that those after it never do";
+                    if let Some(early) = others.iter().position(SelectionRule::is_unconditional) {
+                        let why = "this rule holds for all calls, so later rules have no effect";
                         return Err(tables[early].error("", why));
                     }
                 }
@@ -281,9 +280,14 @@ impl Algorithms {
         Ok(algorithms)
     }
 
-    /// The algorithm for a rank's part in a call; the same on all ranks.
-    pub fn of(&self, collective: Collective, call: Call, part: &Share) -> &'static Algorithm {
-        let variant = Variant::of(collective, call, part.counts);
+    /// The algorithm of a call, which is the same on all ranks.
+    pub fn select(
+        &self,
+        collective: Collective,
+        call: Call,
+        part: &CollectiveArgs,
+    ) -> &'static CollectiveAlgorithm {
+        let variant = CollectiveVariant::of(collective, call, part.counts);
         let rules = &self.rules[variant.index()];
         let size = rules
             .iter()
@@ -293,65 +297,65 @@ impl Algorithms {
         let (last, others) = rules.split_last().expect("there is one that always holds");
         others
             .iter()
-            .find(|rule| rule.holds(size, part.ranks))
+            .find(|rule| rule.matches(size, part.ranks))
             .unwrap_or(last)
             .algorithm
     }
 
-    /// The rules of a variant, in their order.
-    pub fn rules(&self, variant: Variant) -> &[Rule] {
+    /// The rules of a variant in order.
+    pub fn rules(&self, variant: CollectiveVariant) -> &[SelectionRule] {
         &self.rules[variant.index()]
     }
 
-    /// Takes one algorithm for all calls of a collective, and for those of its `v` variant if it can; none if
-    /// the collective has no such algorithm.
-    pub fn choose(&mut self, collective: Collective, name: &str) -> Option<&'static Algorithm> {
+    /// Selects one algorithm for all calls of a collective, and of its `v` variant if supported. `None` if the
+    /// collective has no such algorithm.
+    pub fn choose(&mut self, collective: Collective, name: &str) -> Option<&'static CollectiveAlgorithm> {
         let algorithm = known(collective).find(|algorithm| algorithm.name == name)?;
-        for variant in Variant::all().filter(|variant| variant.collective == collective) {
+        for variant in CollectiveVariant::all().filter(|variant| variant.collective == collective) {
             if let Some(algorithm) = variant.algorithm(name) {
-                self.rules[variant.index()] = vec![Rule::always(algorithm)];
+                self.rules[variant.index()] = vec![SelectionRule::always(algorithm)];
             }
         }
         Some(algorithm)
     }
 }
 
-/// What stands under a collective's key.
+/// The setting of a collective.
 #[derive(Clone, Debug)]
-enum Written {
-    /// Nothing: the rules of the table, as they are printed back.
+enum RuleSetting {
+    /// The key is missing. The rules of the table are printed back.
     Default(Json),
     Name(String),
-    /// A list of tables, which is read and printed back as such.
+    /// A list of tables.
     Rules,
 }
 
-impl Written {
-    fn of(rules: &[Rule]) -> Written {
-        Written::Default(match rules {
-            [only] if only.asks_for_nothing() => only.algorithm.name.into(),
-            _ => rules.iter().map(Rule::shown).collect(),
+impl RuleSetting {
+    fn of(rules: &[SelectionRule]) -> RuleSetting {
+        RuleSetting::Default(match rules {
+            [only] if only.is_unconditional() => only.algorithm.name.into(),
+            _ => rules.iter().map(SelectionRule::json).collect(),
         })
     }
 }
 
-impl Parameter for Written {
+impl Parameter for RuleSetting {
     const EXPECTED: &'static str =
         "the name of an algorithm, or a list of rules { below, ranks_below, power_of_two, algorithm }";
 
-    fn read(value: &Value) -> Result<Written, String> {
+    fn read(value: &Value) -> Result<RuleSetting, String> {
         match value {
-            Value::String(name) => Ok(Written::Name(name.clone())),
-            Value::Tables(_) => Ok(Written::Rules),
-            _ => Err(format!("expected {}", Written::EXPECTED)),
+            Value::String(name) => Ok(RuleSetting::Name(name.clone())),
+            Value::Tables(_) => Ok(RuleSetting::Rules),
+            _ => Err(format!("expected {}", RuleSetting::EXPECTED)),
         }
     }
 
     fn show(&self) -> Json {
         match self {
-            Written::Default(shown) => shown.clone(),
-            Written::Name(name) => name.as_str().into(),
-            Written::Rules => Json::Null,
+            RuleSetting::Default(shown) => shown.clone(),
+            RuleSetting::Name(name) => name.as_str().into(),
+            RuleSetting::Rules => Json::Null,
         }
     }
 }
@@ -361,19 +365,19 @@ mod tests {
     use super::super::CollectiveCall;
     use super::*;
 
-    fn read(text: &str) -> Result<Algorithms, Error> {
-        Algorithms::read(&Section::from_toml(text, "x.toml").unwrap())
+    fn read(text: &str) -> Result<AlgorithmSelection, Error> {
+        AlgorithmSelection::read(&Section::from_toml(text, "x.toml").unwrap())
     }
 
-    fn chosen(algorithms: &Algorithms, collective: Collective, ranks: u32, bytes: u64) -> &'static str {
-        let call = CollectiveCall {
-            rank: 0,
-            ranks,
-            root: 0,
-            bytes,
-        };
+    fn chosen(
+        algorithms: &AlgorithmSelection,
+        collective: Collective,
+        ranks: u32,
+        bytes: u64,
+    ) -> &'static str {
+        let call = CollectiveCall::new(0, ranks, 0, bytes);
         algorithms
-            .of(collective, Call::Other, &Share::new(call, None))
+            .select(collective, Call::Other, &CollectiveArgs::new(call, None))
             .name
     }
 
@@ -381,23 +385,23 @@ mod tests {
     fn tables_are_complete_and_name_what_there_is() {
         for table in TABLES {
             assert_eq!(table.rules.len(), VARIANTS);
-            let algorithms = Algorithms::table(table);
-            for (index, variant) in Variant::all().enumerate() {
+            let algorithms = AlgorithmSelection::table(table);
+            for (index, variant) in CollectiveVariant::all().enumerate() {
                 assert_eq!(variant.index(), index);
                 let (last, others) = algorithms.rules(variant).split_last().unwrap();
-                assert!(last.asks_for_nothing() && !others.iter().any(Rule::asks_for_nothing));
+                assert!(last.is_unconditional() && !others.iter().any(SelectionRule::is_unconditional));
                 assert!(variant.has_size() || others.iter().all(|rule| rule.below.is_none()));
                 assert!(variant.algorithms().count() > 0);
             }
         }
-        // All parts of a reduce-scatter have counts in MPI.
+        // In MPI all parts of a reduce-scatter have counts.
         assert!(known(Collective::ReduceScatter).all(|algorithm| algorithm.varying));
     }
 
     #[test]
     fn the_default_is_that_of_mpich() {
         use Collective::*;
-        let default = Algorithms::default();
+        let default = AlgorithmSelection::default();
         for (collective, ranks, bytes, name) in [
             (Bcast, 64, 12 * 1024 - 1, "binomial"),
             (Bcast, 7, 1 << 30, "binomial"),
@@ -431,15 +435,12 @@ mod tests {
 
     #[test]
     fn v_variants_go_by_what_all_ranks_know() {
-        let default = Algorithms::default();
+        let default = AlgorithmSelection::default();
         let of = |collective, call, bytes, counts: Option<&Counts>| {
-            let call_of = CollectiveCall {
-                rank: 0,
-                ranks: 3,
-                root: 0,
-                bytes,
-            };
-            default.of(collective, call, &Share::new(call_of, counts)).name
+            let call_of = CollectiveCall::new(0, 3, 0, bytes);
+            default
+                .select(collective, call, &CollectiveArgs::new(call_of, counts))
+                .name
         };
         let counts = |receives: &[u64]| Counts {
             sends: vec![],
@@ -474,7 +475,7 @@ mod tests {
                     { ranks_below = 4, algorithm = \"reduce-bcast\" }, { algorithm = \"ring\" }]\n\
                     alltoall = \"bruck\"\n";
         let section = Section::from_toml(text, "x.toml").unwrap();
-        let algorithms = Algorithms::read(&section).unwrap();
+        let algorithms = AlgorithmSelection::read(&section).unwrap();
         for (ranks, bytes, name) in [
             (8, 2047, "recursive-doubling"),
             (8, 2048, "ring"),
@@ -493,7 +494,7 @@ mod tests {
         assert_eq!(shown["bcast"][0]["below"], "12 KiB");
         assert_eq!(shown["bcast"][1]["ranks_below"], 8);
         assert_eq!(shown["allgatherv"][2]["algorithm"], "ring");
-        // What is printed back is an experiment that means the same.
+        // The printed experiment is equivalent.
         let mut again = Section::empty("");
         for (key, value) in shown.as_object().unwrap() {
             let rule = |rule: &Json| {
@@ -507,7 +508,7 @@ mod tests {
             };
             again.set(key, &toml).unwrap();
         }
-        assert_eq!(Algorithms::read(&again).unwrap(), algorithms);
+        assert_eq!(AlgorithmSelection::read(&again).unwrap(), algorithms);
     }
 
     #[test]
@@ -525,7 +526,7 @@ mod tests {
             ),
             (
                 "allreduce = [{ algorithm = \"ring\" }, { algorithm = \"ring\" }]",
-                "those after it never do",
+                "later rules have no effect",
             ),
             ("allreduce = [{ algorithm = \"rong\" }]", "did you mean 'ring'"),
             ("allreduce = [{ below = 3, algorithm = \"ring\" }]", "has no unit"),
@@ -544,7 +545,7 @@ mod tests {
         }
         let section =
             Section::from_toml("bcast = [{ blow = \"1 B\", algorithm = \"linear\" }]", "x.toml").unwrap();
-        let message = match Algorithms::read(&section) {
+        let message = match AlgorithmSelection::read(&section) {
             Ok(_) => section.finish().unwrap_err().to_string(),
             Err(e) => e.to_string(),
         };
@@ -553,10 +554,12 @@ mod tests {
 
     #[test]
     fn rules_are_told_to_people() {
-        let default = Algorithms::default();
+        let default = AlgorithmSelection::default();
         let told = |name: &str| {
-            let variant = Variant::all().find(|variant| variant.name() == name).unwrap();
-            let rules = default.rules(variant).iter().map(Rule::to_string);
+            let variant = CollectiveVariant::all()
+                .find(|variant| variant.name() == name)
+                .unwrap();
+            let rules = default.rules(variant).iter().map(SelectionRule::to_string);
             rules.collect::<Vec<String>>().join(", ")
         };
         assert_eq!(told("barrier"), "dissemination");
@@ -568,24 +571,21 @@ mod tests {
 
     #[test]
     fn one_algorithm_can_be_chosen_for_all() {
-        let mut algorithms = Algorithms::default();
+        let mut algorithms = AlgorithmSelection::default();
         assert!(algorithms.choose(Collective::Scan, "ring").is_none());
         algorithms.choose(Collective::Alltoall, "pairwise").unwrap();
         assert_eq!(chosen(&algorithms, Collective::Alltoall, 4, 1), "pairwise");
         algorithms.choose(Collective::Gather, "binomial").unwrap();
-        let call = CollectiveCall {
-            rank: 0,
-            ranks: 4,
-            root: 0,
-            bytes: 1,
-        };
-        let part = Share::new(call, None);
+        let call = CollectiveCall::new(0, 4, 0, 1);
+        let part = CollectiveArgs::new(call, None);
         assert_eq!(
-            algorithms.of(Collective::Alltoall, Call::Alltoallv, &part).name,
+            algorithms
+                .select(Collective::Alltoall, Call::Alltoallv, &part)
+                .name,
             "pairwise"
         );
         assert_eq!(
-            algorithms.of(Collective::Gather, Call::Gatherv, &part).name,
+            algorithms.select(Collective::Gather, Call::Gatherv, &part).name,
             "linear"
         );
     }

@@ -1,11 +1,11 @@
-//! Exclusive scan from rank to rank: the messages of the inclusive one.
+//! Exclusive scan from rank to rank, with the messages of the inclusive scan.
 
 use workload::Collective;
 
-use super::Algorithm;
+use super::CollectiveAlgorithm;
 use super::scan_linear::round;
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
     name: "linear",
     summary: "from rank to rank; n - 1 messages one after the other",
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size, run};
+    use super::super::symbolic::{ContributionSum, every_size, run};
     use super::*;
 
     #[test]
@@ -27,16 +27,16 @@ mod tests {
                 ranks,
                 0,
                 100,
-                |rank| (rank, Sum::default()),
+                |rank| (rank, ContributionSum::default()),
                 |(rank, below), _, _| {
                     let mut sum = below.clone();
-                    sum.add(&Sum::of(*rank));
+                    sum.add(&ContributionSum::of(*rank));
                     (sum, 100)
                 },
-                |(_, below), _, news: Sum| below.add(&news),
+                |(_, below), _, news: ContributionSum| below.add(&news),
             );
             for (rank, (_, below)) in (0..).zip(sums) {
-                assert_eq!(below, Sum::of_all(0..rank));
+                assert_eq!(below, ContributionSum::of_all(0..rank));
             }
             let n = u64::from(ranks);
             assert_eq!(tally, (n - 1, (n - 1) * 100));

@@ -1,11 +1,11 @@
-//! Exclusive scan: the messages of the inclusive one; a rank leaves its own contribution out.
+//! Exclusive scan by recursive doubling, with the messages of the inclusive scan.
 
 use workload::Collective;
 
-use super::Algorithm;
+use super::CollectiveAlgorithm;
 use super::scan_recursive_doubling::round;
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
     name: "recursive-doubling",
     summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
@@ -16,7 +16,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size, pairs, run};
+    use super::super::symbolic::{ContributionSum, every_size, pairs, run};
     use super::*;
 
     #[test]
@@ -27,9 +27,9 @@ mod tests {
                 ranks,
                 0,
                 100,
-                |rank| (Sum::of_all(0..0), Sum::of(rank)),
+                |rank| (ContributionSum::of_all(0..0), ContributionSum::of(rank)),
                 |(_, block), _, _| (block.clone(), 100),
-                |(result, block), message, news: Sum| {
+                |(result, block), message, news: ContributionSum| {
                     block.add(&news);
                     if message.from < message.to {
                         result.add(&news);
@@ -37,7 +37,7 @@ mod tests {
                 },
             );
             for (rank, (result, _)) in (0..).zip(sums) {
-                assert_eq!(result, Sum::of_all(0..rank));
+                assert_eq!(result, ContributionSum::of_all(0..rank));
             }
             assert_eq!(tally, (2 * pairs(ranks), 200 * pairs(ranks)));
         });

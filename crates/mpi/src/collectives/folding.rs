@@ -1,9 +1,9 @@
-//! Ranks folded to a power of two, for algorithms of recursive doubling and halving.
+//! Folding of ranks to a power of two, for recursive doubling and halving.
 //!
-//! With n ranks, p the largest power of two in n and r = n - p, the first 2 r ranks are r pairs. One of each
-//! pair sits out: it hands what it has to its twin before the first step, and gets what it needs after the
-//! last. The others have the positions 0 to p - 1, in the order of their ranks; a position covers its rank
-//! and the twin of that.
+//! With n ranks, p the largest power of two in n and r = n - p, the first 2 r ranks form r pairs. One rank of
+//! each pair sits out: it sends its data to its partner before the first step and receives the result after the
+//! last. The other ranks have the positions 0 to p - 1 in rank order. A position covers its rank and the
+//! partner that sits out.
 //!
 //! SOURCE: MPICH; Thakur, Rabenseifner, Gropp 2005, section 4.5.
 
@@ -20,22 +20,22 @@ pub(super) struct Folding {
     pub rest: u32,
     /// The rank from which ranks are counted.
     origin: u32,
-    /// Which of a pair has a position.
+    /// Which rank of a pair has a position.
     stays: u32,
 }
 
-/// What a round is for.
-pub(super) enum Phase {
-    /// Those that sit out hand over what they have.
+/// Phase of a round.
+pub(super) enum FoldingPhase {
+    /// Ranks that sit out send their data.
     Fold,
     /// A step among the positions.
     Step(u32),
-    /// Those that sit out get what they need.
+    /// Ranks that sit out receive the result.
     Unfold,
 }
 
 impl Folding {
-    /// The odd rank of each pair stays, as in MPICH.
+    /// The odd rank of each pair has a position, as in MPICH.
     pub fn new(call: &CollectiveCall) -> Folding {
         let doublings = call.ranks.ilog2();
         Folding {
@@ -47,7 +47,7 @@ impl Folding {
         }
     }
 
-    /// Ranks are counted from the root, and the first of each pair stays: the root has position 0.
+    /// Ranks are counted from the root, which has position 0.
     pub fn from_root(call: &CollectiveCall) -> Folding {
         Folding {
             origin: call.root,
@@ -56,13 +56,13 @@ impl Folding {
         }
     }
 
-    /// The phase of a round, with so many steps between folding and unfolding; none after the end.
-    pub fn phase(&self, k: u32, steps: u32) -> Option<Phase> {
+    /// The phase of a round, with `steps` steps between folding and unfolding; `None` after the end.
+    pub fn phase(&self, k: u32, steps: u32) -> Option<FoldingPhase> {
         let folds = u32::from(self.rest > 0);
         match k.checked_sub(folds) {
-            None => Some(Phase::Fold),
-            Some(step) if step < steps => Some(Phase::Step(step)),
-            Some(step) if step == steps && folds > 0 => Some(Phase::Unfold),
+            None => Some(FoldingPhase::Fold),
+            Some(step) if step < steps => Some(FoldingPhase::Step(step)),
+            Some(step) if step == steps && folds > 0 => Some(FoldingPhase::Unfold),
             Some(_) => None,
         }
     }
@@ -80,7 +80,7 @@ impl Folding {
         ((u64::from(relative) + u64::from(self.origin)) % u64::from(self.ranks)) as u32
     }
 
-    /// Position of a rank; none if it sits out.
+    /// Position of a rank; `None` if it sits out.
     pub fn position(&self, rank: u32) -> Option<u32> {
         let relative = self.relative(rank);
         if relative >= 2 * self.rest {
@@ -99,19 +99,19 @@ impl Folding {
         })
     }
 
-    /// The other of the rank's pair.
+    /// The partner in the rank's pair.
     pub fn twin(&self, rank: u32) -> Option<u32> {
         let relative = self.relative(rank);
         (relative < 2 * self.rest).then(|| self.absolute(relative ^ 1))
     }
 
-    /// The ranks, counted from the origin, that these positions cover.
+    /// The ranks that these positions cover, counted from the origin.
     pub fn covered(&self, positions: Range<u32>) -> Range<u32> {
         let first = |position: u32| position + position.min(self.rest);
         first(positions.start)..first(positions.end)
     }
 
-    /// Those that sit out send so many bytes to their twins.
+    /// Ranks that sit out send `bytes` to their partners.
     pub fn fold(&self, call: &CollectiveCall, bytes: u64, out: &mut Round) {
         match (self.twin(call.rank), self.position(call.rank)) {
             (Some(twin), None) => out.send(twin, bytes),
@@ -120,7 +120,7 @@ impl Folding {
         }
     }
 
-    /// Those that sit out receive so many bytes from their twins.
+    /// Ranks that sit out receive `bytes` from their partners.
     pub fn unfold(&self, call: &CollectiveCall, bytes: u64, out: &mut Round) {
         match (self.twin(call.rank), self.position(call.rank)) {
             (Some(twin), None) => out.receive(twin, bytes),
@@ -136,8 +136,8 @@ pub(super) fn group(position: u32, bit: u32) -> Range<u32> {
     start..start + (1 << bit)
 }
 
-/// The parts of a vector of 2^`doublings` parts that a position is left with after so many halvings, at
-/// distances 1, 2, 4, ...: the lower position of a pair keeps the lower half.
+/// The parts of a vector of 2^`doublings` parts that a position keeps after `halvings` halvings at distances 1,
+/// 2, 4, ...: the lower position of a pair keeps the lower half.
 pub(super) fn halved(position: u32, halvings: u32, doublings: u32) -> Range<u32> {
     let start: u32 = (0..halvings)
         .map(|bit| (position >> bit & 1) << (doublings - 1 - bit))
@@ -154,12 +154,7 @@ mod tests {
     fn every_position_has_one_rank_and_covers_its_pair() {
         for ranks in 1..=40u32 {
             for root in 0..ranks {
-                let call = CollectiveCall {
-                    rank: 0,
-                    ranks,
-                    root,
-                    bytes: 0,
-                };
+                let call = CollectiveCall::new(0, ranks, root, 0);
                 for folding in [Folding::new(&call), Folding::from_root(&call)] {
                     let positions = 1 << folding.doublings;
                     assert_eq!(folding.covered(0..positions), 0..ranks);

@@ -1,11 +1,11 @@
-//! Gather at the root, to which everyone sends its contribution at once. n - 1 messages. Where sizes are known,
-//! those that give nothing send nothing.
+//! Gather by simultaneous sends of all ranks to the root. n - 1 messages. Empty messages of known size are not
+//! sent.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Gather,
     name: "linear",
     summary: "everyone sends its contribution to the root at once",
@@ -14,17 +14,17 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
     if call.rank == call.root {
         for distance in 1..call.ranks {
-            let from = call.up(distance);
-            out.receive_some(from, call.from(from), call);
+            let from = call.rank_after(distance);
+            out.receive_some(from, call.bytes_from(from), call);
         }
     } else {
-        out.send_some(call.root, call.given(), call);
+        out.send_some(call.root, call.sent_bytes(), call);
     }
     true
 }

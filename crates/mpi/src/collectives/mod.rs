@@ -1,8 +1,8 @@
 //! Collectives as rounds of point-to-point messages; one algorithm a file.
 //!
-//! An algorithm is a function without state: what one rank sends and receives in round `k`. All
-//! messages of a round are started together; the next round begins when all of them are complete.
-//! Ranks need not be in the same round: matching brings together what belongs together.
+//! An algorithm is a stateless function that gives what one rank sends and receives in round `k`. All messages
+//! of a round start together; the next round starts when they are complete. Ranks may be in different rounds:
+//! matching pairs their messages.
 
 mod allgather_bruck;
 mod allgather_neighbor_exchange;
@@ -55,8 +55,8 @@ use std::ops::{Deref, Range};
 use serde::{Deserialize, Serialize};
 use workload::{Collective, Counts};
 
-pub use choice::{Algorithms, Rule, Variant};
-pub use tables::{TABLES, Table};
+pub use choice::{AlgorithmSelection, CollectiveVariant, SelectionRule};
+pub use tables::{SelectionTable, TABLES};
 
 /// One rank's part in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,44 +65,54 @@ pub struct CollectiveCall {
     pub rank: u32,
     /// Size of the communicator.
     pub ranks: u32,
-    /// Root in the communicator, below `ranks`; 0 where there is none.
+    /// Root in the communicator; 0 where there is none.
     pub root: u32,
     /// Bytes, as [`Collective`] counts them.
     pub bytes: u64,
 }
 
 impl CollectiveCall {
-    /// Rounds in which a distance that doubles covers all ranks: log2 of the ranks, rounded up.
+    /// The call of `rank` of `ranks`.
+    pub fn new(rank: u32, ranks: u32, root: u32, bytes: u64) -> CollectiveCall {
+        CollectiveCall {
+            rank,
+            ranks,
+            root,
+            bytes,
+        }
+    }
+
+    /// Number of rounds in which a doubling distance covers all ranks: log2 of the ranks, rounded up.
     fn doublings(&self) -> u32 {
         u32::BITS - (self.ranks - 1).leading_zeros()
     }
 
-    /// The rank so far up from this one, round the end.
-    fn up(&self, distance: u32) -> u32 {
+    /// The rank `distance` after this one, cyclically.
+    fn rank_after(&self, distance: u32) -> u32 {
         ((u64::from(self.rank) + u64::from(distance)) % u64::from(self.ranks)) as u32
     }
 
-    /// The rank so far down from this one, round the end; `distance` is at most `ranks`.
-    fn down(&self, distance: u32) -> u32 {
-        self.up(self.ranks - distance)
+    /// The rank `distance` before this one, cyclically; `distance` is at most `ranks`.
+    fn rank_before(&self, distance: u32) -> u32 {
+        self.rank_after(self.ranks - distance)
     }
 
-    /// Size in bytes of some of the parts of a vector of `bytes` that is cut into `parts`; the parts differ
-    /// by one byte at most and add up exactly.
-    fn cut(&self, parts: u32, range: Range<u32>) -> u64 {
+    /// Bytes of a range of parts of a vector of `bytes` that is cut into `parts`. Parts differ by at most one
+    /// byte and add up exactly.
+    fn even_part(&self, parts: u32, range: Range<u32>) -> u64 {
         let edge = |r: u32| u128::from(self.bytes) * u128::from(r) / u128::from(parts);
         (edge(range.end) - edge(range.start)) as u64
     }
 }
 
-/// What an algorithm is told: one rank's part in one collective, with what the rank knows of the others.
+/// The arguments of an algorithm: one rank's call, with the counts that the rank knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Share<'a> {
+pub struct CollectiveArgs<'a> {
     call: CollectiveCall,
     counts: Option<&'a Counts>,
 }
 
-impl Deref for Share<'_> {
+impl Deref for CollectiveArgs<'_> {
     type Target = CollectiveCall;
 
     fn deref(&self) -> &CollectiveCall {
@@ -110,21 +120,20 @@ impl Deref for Share<'_> {
     }
 }
 
-impl<'a> Share<'a> {
-    /// One rank's part; `counts` as in [`workload::Operation::Collective`]. What they leave out is taken to
-    /// be `bytes`.
-    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> Share<'a> {
-        Share { call, counts }
+impl<'a> CollectiveArgs<'a> {
+    /// `counts` as in [`workload::Operation::Collective`]. Missing counts are `bytes`.
+    pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> CollectiveArgs<'a> {
+        CollectiveArgs { call, counts }
     }
 
-    /// The same collective without counts, as another rank or with another root sees it.
-    fn seen_with(&self, rank: u32, root: u32) -> Share<'static> {
+    /// The same collective without counts, as another rank or with another root.
+    fn as_rank(&self, rank: u32, root: u32) -> CollectiveArgs<'static> {
         let call = CollectiveCall {
             rank,
             root,
             ..self.call
         };
-        Share { call, counts: None }
+        CollectiveArgs { call, counts: None }
     }
 
     fn sends(&self) -> &'a [u64] {
@@ -135,32 +144,32 @@ impl<'a> Share<'a> {
         self.counts.map_or(&[], |counts| &counts.receives)
     }
 
-    /// Whether counts were recorded; then they were on all ranks.
+    /// Whether counts were recorded. If so, all ranks have them.
     fn knows_sizes(&self) -> bool {
         !self.sends().is_empty() || !self.receives().is_empty()
     }
 
-    /// Bytes that this rank gives to a rank (alltoall, root of a scatter).
-    fn to(&self, rank: u32) -> u64 {
+    /// Bytes that this rank sends to a rank (alltoall, root of a scatter).
+    fn bytes_to(&self, rank: u32) -> u64 {
         self.sends().get(rank as usize).copied().unwrap_or(self.bytes)
     }
 
-    /// Bytes that this rank takes from a rank (alltoall, root of a gather).
-    fn from(&self, rank: u32) -> u64 {
+    /// Bytes that this rank receives from a rank (alltoall, root of a gather).
+    fn bytes_from(&self, rank: u32) -> u64 {
         self.receives().get(rank as usize).copied().unwrap_or(self.bytes)
     }
 
-    /// Bytes that this rank gives (gather).
-    fn given(&self) -> u64 {
+    /// Bytes that this rank sends (gather).
+    fn sent_bytes(&self) -> u64 {
         self.sends().first().copied().unwrap_or(self.bytes)
     }
 
-    /// Bytes that this rank takes (scatter).
-    fn taken(&self) -> u64 {
+    /// Bytes that this rank receives (scatter).
+    fn received_bytes(&self) -> u64 {
         self.receives().first().copied().unwrap_or(self.bytes)
     }
 
-    /// Bytes that some ranks contribute (allgather).
+    /// Bytes that a range of ranks contributes (allgather).
     fn contributions(&self, ranks: Range<u32>) -> u64 {
         match self.known(ranks.clone()) {
             Some(counts) => sum(counts),
@@ -168,28 +177,28 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// The same for `count` ranks from `first` on, round the end.
+    /// Contributions of `count` ranks from `first` on, cyclically.
     fn contributions_from(&self, first: u32, count: u32) -> u64 {
         let before_the_end = count.min(self.ranks - first);
         self.contributions(first..first + before_the_end)
             .saturating_add(self.contributions(0..count - before_the_end))
     }
 
-    /// Bytes of the vector that belong to some ranks (reduce-scatter, ring allreduce): as the counts say, or
-    /// cut evenly.
+    /// Bytes of the vector that belong to a range of ranks (reduce-scatter, ring allreduce), by counts or cut
+    /// evenly.
     fn parts(&self, ranks: Range<u32>) -> u64 {
         match self.known(ranks.clone()) {
             Some(counts) => sum(counts),
-            None => self.cut(self.ranks, ranks),
+            None => self.even_part(self.ranks, ranks),
         }
     }
 
-    /// The same for one rank.
+    /// Bytes of the vector that belong to one rank.
     fn part(&self, rank: u32) -> u64 {
         self.parts(rank..rank + 1)
     }
 
-    /// What is known of ranks that every rank knows the same of.
+    /// Counts of a range of ranks, if all ranks know them.
     fn known(&self, ranks: Range<u32>) -> Option<&'a [u64]> {
         let counts = self.receives();
         (counts.len() == self.ranks as usize)
@@ -209,17 +218,17 @@ pub struct Round {
     pub sends: Vec<(u32, u64)>,
     /// Receives, in the order in which they are posted.
     pub receives: Vec<(u32, u64)>,
-    /// By how much the ranks that it exchanges messages with are further on: the messages belong to the
-    /// round `k + ahead` of the collective. Spares ranks that begin late their empty rounds.
-    pub ahead: u32,
+    /// Offset of the round number: the messages belong to round `k + round_offset`. It spares ranks that start
+    /// late their empty rounds.
+    pub round_offset: u32,
 }
 
 impl Round {
-    /// Forgets the messages, keeps the memory.
+    /// Removes the messages and keeps the memory.
     pub fn clear(&mut self) {
         self.sends.clear();
         self.receives.clear();
-        self.ahead = 0;
+        self.round_offset = 0;
     }
 
     fn send(&mut self, to: u32, bytes: u64) {
@@ -232,15 +241,15 @@ impl Round {
 }
 
 impl Round {
-    /// A send, unless the sizes are known and there is nothing to send; the receiver knows it, too.
-    fn send_some(&mut self, to: u32, bytes: u64, call: &Share) {
+    /// Adds a send, unless the sizes are known and it is empty. The receiver knows the size, too.
+    fn send_some(&mut self, to: u32, bytes: u64, call: &CollectiveArgs) {
         if bytes > 0 || !call.knows_sizes() {
             self.send(to, bytes);
         }
     }
 
     /// The receive of [`Round::send_some`].
-    fn receive_some(&mut self, from: u32, bytes: u64, call: &Share) {
+    fn receive_some(&mut self, from: u32, bytes: u64, call: &CollectiveArgs) {
         if bytes > 0 || !call.knows_sizes() {
             self.receive(from, bytes);
         }
@@ -249,33 +258,33 @@ impl Round {
 
 /// One algorithm for one collective.
 #[derive(Debug)]
-pub struct Algorithm {
-    /// The collective that it carries out.
+pub struct CollectiveAlgorithm {
+    /// The collective that it implements.
     pub collective: Collective,
     /// Name in experiments; the file is named `<collective>_<name>.rs`.
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Where it is published.
     pub source: &'static str,
-    /// Whether it can give every rank another amount, and everyone knows what it sends and receives: for
-    /// the `v` variants. (Reduce-scatter always has counts.)
+    /// Whether it supports different amounts by rank, known to sender and receiver, as the `v` variants need.
+    /// (Reduce-scatter always has counts.)
     pub varying: bool,
-    /// Writes what the rank sends and receives in this round into an empty [`Round`]; false if the
-    /// rank's part ended before. A round may be empty.
-    pub round: fn(&Share, u32, &mut Round) -> bool,
+    /// Writes the messages of the rank in this round into an empty [`Round`]. Returns false if the rank's part
+    /// has ended. A round may be empty.
+    pub round: fn(&CollectiveArgs, u32, &mut Round) -> bool,
 }
 
-impl PartialEq for Algorithm {
-    fn eq(&self, other: &Algorithm) -> bool {
+impl PartialEq for CollectiveAlgorithm {
+    fn eq(&self, other: &CollectiveAlgorithm) -> bool {
         (self.collective, self.name) == (other.collective, other.name)
     }
 }
 
-impl Eq for Algorithm {}
+impl Eq for CollectiveAlgorithm {}
 
 /// All algorithms, by collective.
-pub static ALGORITHMS: &[&Algorithm] = &[
+pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &barrier_dissemination::ALGORITHM,
     &barrier_recursive_doubling::ALGORITHM,
     &barrier_tree::ALGORITHM,
@@ -331,26 +340,29 @@ const COLLECTIVES: [Collective; 11] = [
     Collective::Exscan,
 ];
 
-fn known(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+fn known(collective: Collective) -> impl Iterator<Item = &'static CollectiveAlgorithm> {
     ALGORITHMS
         .iter()
         .copied()
         .filter(move |algorithm| algorithm.collective == collective)
 }
 
-/// An algorithm in a saved state: by its collective and name.
+/// Serialises an algorithm by its collective and name.
 pub(crate) mod registered {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{Serialize, Serializer};
     use workload::Collective;
 
-    use super::{Algorithm, known};
+    use super::{CollectiveAlgorithm, known};
 
-    pub fn serialize<S: Serializer>(algorithm: &&'static Algorithm, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        algorithm: &&'static CollectiveAlgorithm,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         (algorithm.collective, algorithm.name).serialize(to)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Algorithm, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static CollectiveAlgorithm, D::Error> {
         let (collective, name) = <(Collective, String)>::deserialize(from)?;
         let unknown = || D::Error::custom(format!("no algorithm '{name}' for {}", collective.name()));
         known(collective)
@@ -359,25 +371,25 @@ pub(crate) mod registered {
     }
 }
 
-/// Tag of a message of a collective, by its number among those of its context. It tells those that are under
-/// way at once apart ([`SEQUENCES`]), and kinds and rounds, so that ranks that disagree about what they do
-/// are found waiting instead of exchanging nonsense.
+/// Tag of a message of a collective. It distinguishes the collectives of a context that are in progress at once
+/// ([`SEQUENCES`]), their kinds and rounds, so that ranks that call different collectives wait for each other
+/// instead of matching.
 ///
-/// The round is there for reports: in one collective, messages between two ranks are sent and taken in the
-/// order of rounds. Beyond 2^18 rounds it starts again at 0.
+/// The round is there for reports, modulo 2^18: messages between two ranks in one collective are ordered by
+/// round.
 pub(crate) fn tag(collective: Collective, sequence: u32, round: u32) -> u32 {
     (collective as u32) << (SEQUENCE_BITS + ROUND_BITS)
         | (sequence % SEQUENCES) << ROUND_BITS
         | (round & ((1 << ROUND_BITS) - 1))
 }
 
-/// The round that [`tag`] was made of.
+/// The round of a [`tag`].
 pub(crate) fn round_of(tag: u32) -> u32 {
     tag & ((1 << ROUND_BITS) - 1)
 }
 
-/// A rank may be in so many collectives of one context at once. Each begins after the one so many before it
-/// has ended, hence the order of messages between two ranks tells these two apart.
+/// Largest number of collectives that a rank may have in progress in one context. Message order between two
+/// ranks distinguishes collectives at this distance.
 pub(crate) const SEQUENCES: u32 = 1 << SEQUENCE_BITS;
 
 const SEQUENCE_BITS: u32 = 10;
@@ -415,57 +427,47 @@ mod tests {
     #[test]
     fn one_rank_has_nothing_to_do() {
         for algorithm in ALGORITHMS {
-            let call = CollectiveCall {
-                rank: 0,
-                ranks: 1,
-                root: 0,
-                bytes: 100,
-            };
+            let call = CollectiveCall::new(0, 1, 0, 100);
             let mut round = Round::default();
             let rounds = (0..)
-                .take_while(|k| (algorithm.round)(&Share::new(call, None), *k, &mut round))
+                .take_while(|k| (algorithm.round)(&CollectiveArgs::new(call, None), *k, &mut round))
                 .count();
             assert!(rounds < 4, "{}", algorithm.name);
-            round.ahead = 0;
+            round.round_offset = 0;
             assert_eq!(round, Round::default(), "{}", algorithm.name);
         }
     }
 
     #[test]
     fn parts_add_up() {
-        let call = CollectiveCall {
-            rank: 0,
-            ranks: 7,
-            root: 0,
-            bytes: 100,
-        };
-        let even = Share::new(call, None);
+        let call = CollectiveCall::new(0, 7, 0, 100);
+        let even = CollectiveArgs::new(call, None);
         let parts: Vec<u64> = (0..7).map(|rank| even.part(rank)).collect();
         assert_eq!(parts.iter().sum::<u64>(), 100);
         assert!(parts.iter().all(|part| [14, 15].contains(part)));
         assert_eq!(even.parts(2..6), parts[2..6].iter().sum::<u64>());
         assert_eq!(even.contributions_from(5, 3), 300);
         let bytes = u64::MAX;
-        let huge = Share::new(CollectiveCall { bytes, ..call }, None);
+        let huge = CollectiveArgs::new(CollectiveCall { bytes, ..call }, None);
         assert_eq!((huge.part(6), huge.parts(0..7)), (u64::MAX / 7 + 1, u64::MAX));
         assert_eq!(huge.contributions(0..7), u64::MAX);
     }
 
     #[test]
     fn counts_go_before_bytes_and_broken_ones_do_no_harm() {
-        let call = CollectiveCall {
-            rank: 2,
-            ranks: 3,
-            root: 0,
-            bytes: 100,
-        };
+        let call = CollectiveCall::new(2, 3, 0, 100);
         let counts = Counts {
             sends: vec![7],
             receives: vec![1, 2, 4],
         };
-        let part = Share::new(call, Some(&counts));
+        let part = CollectiveArgs::new(call, Some(&counts));
         assert_eq!(
-            (part.given(), part.to(0), part.to(1), part.from(2)),
+            (
+                part.sent_bytes(),
+                part.bytes_to(0),
+                part.bytes_to(1),
+                part.bytes_from(2)
+            ),
             (7, 7, 100, 4)
         );
         assert_eq!((part.contributions(1..3), part.contributions_from(2, 2)), (6, 5));
@@ -474,9 +476,9 @@ mod tests {
             sends: vec![],
             receives: vec![9],
         };
-        let part = Share::new(call, Some(&short));
+        let part = CollectiveArgs::new(call, Some(&short));
         assert_eq!(
-            (part.taken(), part.contributions(0..3), part.parts(0..3)),
+            (part.received_bytes(), part.contributions(0..3), part.parts(0..3)),
             (9, 300, 100)
         );
     }

@@ -3,9 +3,9 @@
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
     name: "binomial",
     summary: "up a binomial tree; log2(n) rounds, the whole vector on each edge",
@@ -14,8 +14,8 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// Also a step of other algorithms.
-pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
@@ -29,7 +29,7 @@ pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size_and_root, run};
+    use super::super::symbolic::{ContributionSum, every_size_and_root, run};
     use super::*;
 
     #[test]
@@ -40,11 +40,11 @@ mod tests {
                 ranks,
                 root,
                 100,
-                Sum::of,
+                ContributionSum::of,
                 |sum, _, _| (sum.clone(), 100),
                 |sum, _, news| sum.add(&news),
             );
-            assert_eq!(sums[root as usize], Sum::of_all(0..ranks));
+            assert_eq!(sums[root as usize], ContributionSum::of_all(0..ranks));
             assert_eq!(tally, (u64::from(ranks) - 1, (u64::from(ranks) - 1) * 100));
         });
     }

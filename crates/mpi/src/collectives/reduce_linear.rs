@@ -1,10 +1,10 @@
-//! Reduction at the root, to which everyone sends its vector at once. n - 1 messages.
+//! Reduction by simultaneous sends of all ranks to the root. n - 1 messages.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
     name: "linear",
     summary: "everyone sends its vector to the root at once",
@@ -13,12 +13,12 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
     if call.rank == call.root {
-        (1..call.ranks).for_each(|distance| out.receive(call.up(distance), call.bytes));
+        (1..call.ranks).for_each(|distance| out.receive(call.rank_after(distance), call.bytes));
     } else {
         out.send(call.root, call.bytes);
     }

@@ -1,12 +1,12 @@
-//! Reduction up a chain of all ranks, in segments: a rank passes one segment on while it gets the next.
-//! (n - 1) m messages for m segments, in n - 2 + m steps.
+//! Reduction up a chain of all ranks in segments: a rank forwards one segment while it receives the next. (n -
+//! 1) m messages for m segments, in n - 2 + m steps.
 
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
     name: "pipeline",
     summary: "up a chain of all ranks in segments of 64 KiB; best for very long vectors on few ranks",
@@ -15,20 +15,20 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
-    // The chain ends at the root; a rank begins when the first segment comes to it.
-    let place = call.ranks - 1 - call.down(call.root);
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    // The chain ends at the root. A rank starts when it receives the first segment.
+    let place = call.ranks - 1 - call.rank_before(call.root);
     let (receives, sends) = (place > 0, place + 1 < call.ranks);
-    out.ahead = place.saturating_sub(1);
+    out.round_offset = place.saturating_sub(1);
     let rounds = segments(call.bytes).saturating_add(u32::from(receives && sends));
     if k >= rounds || call.ranks == 1 {
         return false;
     }
     if let Some(bytes) = passing(call.bytes, k, 0).filter(|_| receives) {
-        out.receive(call.up(1), bytes);
+        out.receive(call.rank_after(1), bytes);
     }
     if let Some(bytes) = passing(call.bytes, k, u32::from(receives)).filter(|_| sends) {
-        out.send(call.down(1), bytes);
+        out.send(call.rank_before(1), bytes);
     }
     true
 }
@@ -36,7 +36,7 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::segments::SEGMENT;
-    use super::super::symbolic::{Passage, every_size_and_root, reduces};
+    use super::super::symbolic::{MessagePassage, every_size_and_root, reduces};
     use super::*;
 
     #[test]
@@ -45,7 +45,7 @@ mod tests {
             let n = u64::from(ranks);
             let place = |rank: u32| ranks - 1 - (rank + ranks - root) % ranks;
             let bytes = 2 * SEGMENT + 5;
-            let carried = |passage: Passage| vec![passage.round - place(passage.from)];
+            let carried = |passage: MessagePassage| vec![passage.round - place(passage.from)];
             let tally = reduces(
                 &ALGORITHM,
                 ranks,

@@ -1,13 +1,13 @@
-//! Reduction after Rabenseifner: a reduce-scatter by recursive halving, then a gather to the root up a binomial
-//! tree. Ranks are counted from the root, so that it is never the one of its pair that sits out; MPICH gets it back
-//! in with a message more.
+//! Reduction by Rabenseifner: a reduce-scatter by recursive halving, then a gather to the root up a binomial
+//! tree. Ranks are counted from the root, so that the root never sits out; MPICH sends one more message
+//! instead.
 
 use workload::Collective;
 
-use super::folding::{Folding, Phase, halved};
-use super::{Algorithm, Round, Share};
+use super::folding::{Folding, FoldingPhase, halved};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
     name: "rabenseifner",
     summary: "reduce-scatter by recursive halving, then gather to the root; long vectors",
@@ -16,28 +16,28 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::from_root(call);
     let doublings = folding.doublings;
     let step = match folding.phase(k, 2 * doublings) {
-        Some(Phase::Fold) => {
+        Some(FoldingPhase::Fold) => {
             folding.fold(call, call.bytes, out);
             return true;
         }
-        Some(Phase::Step(step)) => step,
-        Some(Phase::Unfold) | None => return false,
+        Some(FoldingPhase::Step(step)) => step,
+        Some(FoldingPhase::Unfold) | None => return false,
     };
     let Some(position) = folding.position(call.rank) else {
         return true;
     };
     let bytes =
-        |position: u32, halvings: u32| call.cut(1 << doublings, halved(position, halvings, doublings));
+        |position: u32, halvings: u32| call.even_part(1 << doublings, halved(position, halvings, doublings));
     if step < doublings {
         let peer = position ^ (1 << step);
         out.send(folding.rank_at(peer), bytes(peer, step + 1));
         out.receive(folding.rank_at(peer), bytes(position, step + 1));
     } else {
-        // Gather: the longest edges first, so that what comes together is contiguous.
+        // Gather with the longest edges first, so that the parts are contiguous.
         let bit = 2 * doublings - 1 - step;
         let peer = position ^ (1 << bit);
         match position >> bit {
@@ -52,30 +52,25 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, every_size_and_root, reduces};
+    use super::super::symbolic::{MessagePassage, every_size_and_root, reduces};
     use super::*;
 
     #[test]
     fn the_root_has_every_contribution_to_every_part_once() {
         every_size_and_root(|ranks, root| {
-            let folding = Folding::from_root(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root,
-                bytes: 0,
-            });
+            let folding = Folding::from_root(&CollectiveCall::new(0, ranks, root, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);
             let position = |rank: u32| folding.position(rank).unwrap();
-            let step = |message: Passage| match folding.phase(message.round, 2 * d).unwrap() {
-                Phase::Step(step) => Some(step),
+            let step = |message: MessagePassage| match folding.phase(message.round, 2 * d).unwrap() {
+                FoldingPhase::Step(step) => Some(step),
                 _ => None,
             };
-            let carried = |message: Passage| match step(message) {
+            let carried = |message: MessagePassage| match step(message) {
                 None => (0..p).collect(),
                 Some(step) if step < d => halved(position(message.to), step + 1, d).collect(),
                 Some(step) => halved(position(message.from), 2 * d - step, d).collect::<Vec<u32>>(),
             };
-            let adds = |message: Passage| step(message).is_none_or(|step| step < d);
+            let adds = |message: MessagePassage| step(message).is_none_or(|step| step < d);
             let bytes = 96 * u64::from(p);
             let tally = reduces(
                 &ALGORITHM,

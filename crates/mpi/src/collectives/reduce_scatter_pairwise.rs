@@ -1,11 +1,11 @@
-//! Reduce-scatter in n - 1 rounds: in round `k` everyone sends the rank k + 1 up its part of the
-//! vector and hears from the one k + 1 down. Without counts the vector is cut evenly.
+//! Reduce-scatter in n - 1 rounds: in round `k` each rank sends the rank k + 1 after it that rank's part of the
+//! vector and receives from the rank k + 1 before it. Without counts the vector is cut evenly.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
     name: "pairwise",
     summary: "n - 1 rounds, one partner each; each part goes straight to its owner",
@@ -14,13 +14,13 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    let owner = call.up(k + 1);
+    let owner = call.rank_after(k + 1);
     out.send(owner, call.part(owner));
-    out.receive(call.down(k + 1), call.part(call.rank));
+    out.receive(call.rank_before(k + 1), call.part(call.rank));
     true
 }
 

@@ -1,13 +1,13 @@
-//! Reduce-scatter by recursive doubling: in step k ranks at distance 2^k exchange all parts but those of the 2^k
-//! ranks that they have heard of. Few rounds, many bytes; keeps the order of the operands, which recursive halving
-//! does not. Remainder as in recursive halving.
+//! Reduce-scatter by recursive doubling: in step k ranks at distance 2^k exchange all parts except those of
+//! their blocks of 2^k ranks. It has few rounds and many bytes and keeps the order of the operands, unlike
+//! recursive halving. Remaining ranks as in recursive halving.
 
 use workload::Collective;
 
-use super::folding::{Folding, Phase, group};
-use super::{Algorithm, Round, Share};
+use super::folding::{Folding, FoldingPhase, group};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
     name: "recursive-doubling",
     summary: "log2(n) rounds with nearly the whole vector each; for operations that do not commute",
@@ -16,16 +16,16 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     let all = || call.parts(0..call.ranks);
     match folding.phase(k, folding.doublings) {
-        Some(Phase::Fold) => folding.fold(call, all(), out),
-        Some(Phase::Unfold) => {
+        Some(FoldingPhase::Fold) => folding.fold(call, all(), out),
+        Some(FoldingPhase::Unfold) => {
             let sits_out = folding.twin(call.rank).map_or(0, |twin| twin.min(call.rank));
             folding.unfold(call, call.part(sits_out), out);
         }
-        Some(Phase::Step(step)) => {
+        Some(FoldingPhase::Step(step)) => {
             if let Some(position) = folding.position(call.rank) {
                 let peer = position ^ (1 << step);
                 let others =
@@ -42,28 +42,25 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, every_size, reduce_scatters};
+    use super::super::symbolic::{MessagePassage, every_size, reduce_scatters};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution_to_its_part() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let d = folding.doublings;
-            let carried = |message: Passage| match folding.phase(message.round, d).unwrap() {
-                Phase::Fold => (0..ranks).collect::<Vec<_>>(),
-                Phase::Unfold => vec![message.to],
-                Phase::Step(step) => {
+            let carried = |message: MessagePassage| match folding.phase(message.round, d).unwrap() {
+                FoldingPhase::Fold => (0..ranks).collect::<Vec<_>>(),
+                FoldingPhase::Unfold => vec![message.to],
+                FoldingPhase::Step(step) => {
                     let own = folding.covered(group(folding.position(message.from).unwrap(), step));
                     (0..ranks).filter(|rank| !own.contains(rank)).collect()
                 }
             };
-            let adds = |message: Passage| !matches!(folding.phase(message.round, d), Some(Phase::Unfold));
+            let adds = |message: MessagePassage| {
+                !matches!(folding.phase(message.round, d), Some(FoldingPhase::Unfold))
+            };
             let (p, r) = (1u64 << d, u64::from(folding.rest));
             let messages = p * u64::from(d) + 2 * r;
             let vectors = p * u64::from(d) - (p - 1) + r;

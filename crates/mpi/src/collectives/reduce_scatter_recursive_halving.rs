@@ -1,13 +1,14 @@
-//! Reduce-scatter by recursive halving: pairs at distances p/2, p/4, ..., 1 exchange the half of what is left that
-//! the other is responsible for. With p the largest power of two in n and r = n - p, r ranks first hand their vector
-//! to a neighbour, which is responsible for both parts and hands theirs back at the end. p log2 p + 2 r messages.
+//! Reduce-scatter by recursive halving: pairs at distances p/2, p/4, ..., 1 exchange the half of the remaining
+//! vector that the other is responsible for. With p the largest power of two in n and r = n - p, r ranks first
+//! send their vector to a neighbour, which is responsible for both parts and returns theirs at the end. p log2
+//! p + 2 r messages.
 
 use workload::Collective;
 
-use super::folding::{Folding, Phase, group};
-use super::{Algorithm, Round, Share};
+use super::folding::{Folding, FoldingPhase, group};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
     name: "recursive-halving",
     summary: "log2(n) rounds at distances that halve, as the amounts do; short and medium vectors",
@@ -16,15 +17,15 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
-        Some(Phase::Fold) => folding.fold(call, call.parts(0..call.ranks), out),
-        Some(Phase::Unfold) => {
+        Some(FoldingPhase::Fold) => folding.fold(call, call.parts(0..call.ranks), out),
+        Some(FoldingPhase::Unfold) => {
             let sits_out = folding.twin(call.rank).map_or(0, |twin| twin.min(call.rank));
             folding.unfold(call, call.part(sits_out), out);
         }
-        Some(Phase::Step(step)) => {
+        Some(FoldingPhase::Step(step)) => {
             if let Some(position) = folding.position(call.rank) {
                 let bit = folding.doublings - 1 - step;
                 let peer = position ^ (1 << bit);
@@ -41,31 +42,28 @@ fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::CollectiveCall;
-    use super::super::symbolic::{Passage, every_size, reduce_scatters};
+    use super::super::symbolic::{MessagePassage, every_size, reduce_scatters};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution_to_its_part() {
         every_size(|ranks| {
-            let folding = Folding::new(&CollectiveCall {
-                rank: 0,
-                ranks,
-                root: 0,
-                bytes: 0,
-            });
+            let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let d = folding.doublings;
-            let carried = |message: Passage| match folding.phase(message.round, d).unwrap() {
-                Phase::Fold => (0..ranks).collect::<Vec<_>>(),
-                Phase::Unfold => vec![message.to],
-                Phase::Step(step) => {
+            let carried = |message: MessagePassage| match folding.phase(message.round, d).unwrap() {
+                FoldingPhase::Fold => (0..ranks).collect::<Vec<_>>(),
+                FoldingPhase::Unfold => vec![message.to],
+                FoldingPhase::Step(step) => {
                     let position = folding.position(message.to).unwrap();
                     folding.covered(group(position, d - 1 - step)).collect()
                 }
             };
-            let adds = |message: Passage| !matches!(folding.phase(message.round, d), Some(Phase::Unfold));
+            let adds = |message: MessagePassage| {
+                !matches!(folding.phase(message.round, d), Some(FoldingPhase::Unfold))
+            };
             let (p, r) = (1u64 << d, u64::from(folding.rest));
             let messages = p * u64::from(d) + 2 * r;
-            // Whole vectors that are sent, besides the parts of those that sit out.
+            // Whole vectors sent, besides the parts of ranks that sit out.
             let sits_out = |rank: u32| folding.position(rank).is_none();
             reduce_scatters(&ALGORITHM, ranks, carried, adds, messages, p - 1 + r, sits_out);
         });

@@ -1,11 +1,11 @@
-//! Reduce-scatter round a ring: in each of n - 1 rounds everyone adds its own to the part that comes by and
-//! passes it on; each part ends at its owner.
+//! Reduce-scatter in a ring: in each of n - 1 rounds each rank adds its contribution to the received part and
+//! forwards it. Each part ends at its owner.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
     name: "ring",
     summary: "n - 1 rounds to the next rank, a part each; long vectors",
@@ -14,24 +14,27 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }
-    out.send(call.up(1), call.part(call.down(k + 1)));
-    out.receive(call.down(1), call.part(call.down((k + 2) % call.ranks)));
+    out.send(call.rank_after(1), call.part(call.rank_before(k + 1)));
+    out.receive(
+        call.rank_before(1),
+        call.part(call.rank_before((k + 2) % call.ranks)),
+    );
     true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Passage, every_size, reduce_scatters};
+    use super::super::symbolic::{MessagePassage, every_size, reduce_scatters};
     use super::*;
 
     #[test]
     fn everyone_has_every_contribution_to_its_part() {
         every_size(|ranks| {
-            let carried = |message: Passage| vec![(message.from + ranks - 1 - message.round) % ranks];
+            let carried = |message: MessagePassage| vec![(message.from + ranks - 1 - message.round) % ranks];
             let n = u64::from(ranks);
             reduce_scatters(
                 &ALGORITHM,

@@ -1,11 +1,11 @@
-//! Scan from rank to rank: everyone waits for the sum of those below it, adds its own and passes it on. n - 1
-//! messages.
+//! Scan from rank to rank: each rank receives the sum of the ranks below it, adds its own contribution and
+//! forwards it. n - 1 messages.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scan,
     name: "linear",
     summary: "from rank to rank; n - 1 messages one after the other",
@@ -14,11 +14,11 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// Also the exclusive scan, which sends the same.
-pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+/// The exclusive scan uses it, too.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let (receives, sends) = (call.rank > 0, call.rank + 1 < call.ranks);
     // A message belongs to the round of its sender's rank.
-    out.ahead = call.rank.saturating_sub(1);
+    out.round_offset = call.rank.saturating_sub(1);
     if k > u32::from(receives) || call.ranks == 1 {
         return false;
     }
@@ -32,7 +32,7 @@ pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size, run};
+    use super::super::symbolic::{ContributionSum, every_size, run};
     use super::*;
 
     #[test]
@@ -43,16 +43,16 @@ mod tests {
                 ranks,
                 0,
                 100,
-                |rank| (rank, Sum::default()),
+                |rank| (rank, ContributionSum::default()),
                 |(rank, below), _, _| {
                     let mut sum = below.clone();
-                    sum.add(&Sum::of(*rank));
+                    sum.add(&ContributionSum::of(*rank));
                     (sum, 100)
                 },
-                |(_, below), _, news: Sum| below.add(&news),
+                |(_, below), _, news: ContributionSum| below.add(&news),
             );
             for (rank, (_, below)) in (0..).zip(sums) {
-                assert_eq!(below, Sum::of_all(0..rank));
+                assert_eq!(below, ContributionSum::of_all(0..rank));
             }
             let n = u64::from(ranks);
             assert_eq!(tally, (n - 1, (n - 1) * 100));

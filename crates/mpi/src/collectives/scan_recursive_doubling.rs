@@ -1,11 +1,11 @@
-//! Inclusive scan by recursive doubling: in round `k` ranks that differ in bit `k` exchange the sum of
-//! their block of 2^k ranks; the higher one adds it to its result. A rank without partner goes on.
+//! Inclusive scan by recursive doubling: in round `k` ranks that differ in bit `k` exchange the sum of their
+//! block of 2^k ranks; the higher one adds it to its result. A rank without partner skips the round.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scan,
     name: "recursive-doubling",
     summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
@@ -14,8 +14,8 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-/// Also the exclusive scan, which sends the same and adds differently.
-pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+/// The exclusive scan uses it, too, and adds differently.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
@@ -29,7 +29,7 @@ pub(super) fn round(call: &Share, k: u32, out: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{Sum, every_size, pairs, run};
+    use super::super::symbolic::{ContributionSum, every_size, pairs, run};
     use super::*;
 
     #[test]
@@ -40,9 +40,9 @@ mod tests {
                 ranks,
                 0,
                 100,
-                |rank| (Sum::of(rank), Sum::of(rank)),
+                |rank| (ContributionSum::of(rank), ContributionSum::of(rank)),
                 |(_, block), _, _| (block.clone(), 100),
-                |(result, block), message, news: Sum| {
+                |(result, block), message, news: ContributionSum| {
                     block.add(&news);
                     if message.from < message.to {
                         result.add(&news);
@@ -50,7 +50,7 @@ mod tests {
                 },
             );
             for (rank, (result, _)) in (0..).zip(sums) {
-                assert_eq!(result, Sum::of_all(0..rank + 1));
+                assert_eq!(result, ContributionSum::of_all(0..rank + 1));
             }
             assert_eq!(tally, (2 * pairs(ranks), 200 * pairs(ranks)));
         });

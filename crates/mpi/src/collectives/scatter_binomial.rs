@@ -1,11 +1,11 @@
-//! Scatter down a binomial tree, longest edges first: an edge carries what the subtree below it gets.
+//! Scatter down a binomial tree, longest edges first: an edge carries the blocks of the subtree below it.
 
 use workload::Collective;
 
 use super::binomial_tree::{Edge, edge};
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scatter,
     name: "binomial",
     summary: "down a binomial tree; log2(n) rounds, an edge carries its subtree",
@@ -14,7 +14,7 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn everyone_keeps_its_own_block() {
         every_size_and_root(|ranks, root| {
-            // Blocks by rank counted from the root, the root's own first.
+            // Blocks by rank counted from the root, the root's block first.
             let all: Vec<u32> = (0..ranks).map(|relative| (relative + root) % ranks).collect();
             let (kept, tally) = run(
                 &ALGORITHM,

@@ -1,11 +1,10 @@
-//! Scatter from the root, which sends to everyone at once. n - 1 messages. Where sizes are known, nothing is
-//! sent to those that get nothing.
+//! Scatter by simultaneous sends from the root. n - 1 messages. Empty messages of known size are not sent.
 
 use workload::Collective;
 
-use super::{Algorithm, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
-pub(super) static ALGORITHM: Algorithm = Algorithm {
+pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scatter,
     name: "linear",
     summary: "the root sends to everyone at once",
@@ -14,17 +13,17 @@ pub(super) static ALGORITHM: Algorithm = Algorithm {
     round,
 };
 
-fn round(call: &Share, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k > 0 {
         return false;
     }
     if call.rank == call.root {
         for distance in 1..call.ranks {
-            let to = call.up(distance);
-            out.send_some(to, call.to(to), call);
+            let to = call.rank_after(distance);
+            out.send_some(to, call.bytes_to(to), call);
         }
     } else {
-        out.receive_some(call.root, call.taken(), call);
+        out.receive_some(call.root, call.received_bytes(), call);
     }
     true
 }

@@ -1,14 +1,14 @@
-//! Long vectors in segments, for algorithms that pipeline.
+//! Segments of long vectors, for pipelined algorithms.
 
 /// Bytes of a segment.
 pub(super) const SEGMENT: u64 = 64 << 10;
 
-/// The number of segments of a vector; an empty one is one segment.
+/// Number of segments of a vector. An empty vector has one segment.
 pub(super) fn segments(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(SEGMENT).max(1)).unwrap_or(u32::MAX)
 }
 
-/// The bytes of one segment; all are full but the last. None beyond the last.
+/// Bytes of one segment; all but the last are full. `None` beyond the last.
 pub(super) fn segment(bytes: u64, index: u32) -> Option<u64> {
     let last = segments(bytes) - 1;
     match index {
@@ -18,8 +18,7 @@ pub(super) fn segment(bytes: u64, index: u32) -> Option<u64> {
     }
 }
 
-/// The segment that is sent or received in a round, if that is one of the pipeline whose first segment
-/// passes in round `first`.
+/// The segment of a round in a pipeline whose first segment passes in round `first`.
 pub(super) fn passing(bytes: u64, k: u32, first: u32) -> Option<u64> {
     segment(bytes, k.checked_sub(first)?)
 }

@@ -1,47 +1,47 @@
-//! Runs an algorithm with contributions instead of numbers, to see who ends up with what.
+//! Runs an algorithm with symbolic contributions, to check the result of each rank.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use workload::Counts;
 
-use super::{Algorithm, CollectiveCall, Round, Share};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round};
 
-/// A sum that remembers how often each rank's contribution is in it.
+/// A sum that counts how often it contains each rank's contribution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sum(BTreeMap<u32, u32>);
+pub struct ContributionSum(BTreeMap<u32, u32>);
 
-impl Sum {
-    pub fn of(rank: u32) -> Sum {
-        Sum::of_all(rank..rank + 1)
+impl ContributionSum {
+    pub fn of(rank: u32) -> ContributionSum {
+        ContributionSum::of_all(rank..rank + 1)
     }
 
-    pub fn of_all(ranks: Range<u32>) -> Sum {
-        Sum(ranks.map(|rank| (rank, 1)).collect())
+    pub fn of_all(ranks: Range<u32>) -> ContributionSum {
+        ContributionSum(ranks.map(|rank| (rank, 1)).collect())
     }
 
-    pub fn add(&mut self, other: &Sum) {
+    pub fn add(&mut self, other: &ContributionSum) {
         for (rank, times) in &other.0 {
             *self.0.entry(*rank).or_default() += times;
         }
     }
 }
 
-/// Where a message is on its way, in the round of the collective.
+/// A message in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage {
+pub struct MessagePassage {
     pub from: u32,
     pub to: u32,
     pub round: u32,
-    /// How many there are before it, in this round and between these two.
+    /// Index among the messages of this round between these two ranks.
     pub nth: u32,
 }
 
-/// A message on its way: where, size, what it carries.
-type Sent<Payload> = (Passage, u64, Payload);
+/// A message in flight, its size and payload.
+type Sent<Payload> = (MessagePassage, u64, Payload);
 
 /// Messages and bytes.
-type Tally = (u64, u64);
+type MessageTotals = (u64, u64);
 
 pub fn every_size(test: impl Fn(u32)) {
     (1..=33).for_each(test);
@@ -70,34 +70,33 @@ pub fn pairs(ranks: u32) -> u64 {
 
 /// Runs all ranks, all with the same bytes; see [`run_with`].
 pub fn run<State, Payload>(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
     root: u32,
     bytes: u64,
     start: impl Fn(u32) -> State,
-    send: impl Fn(&mut State, Passage, u64) -> (Payload, u64),
-    receive: impl Fn(&mut State, Passage, Payload),
-) -> (Vec<State>, Tally) {
+    send: impl Fn(&mut State, MessagePassage, u64) -> (Payload, u64),
+    receive: impl Fn(&mut State, MessagePassage, Payload),
+) -> (Vec<State>, MessageTotals) {
     run_with(algorithm, ranks, root, bytes, |_| None, start, send, receive)
 }
 
 /// Runs all ranks. `send` gives what a message carries and the size that this has; `receive` adds it
 /// to the receiver's state. Returns the final states, and messages and bytes.
 ///
-/// All sends of a round leave before its receives are taken; ranks go on as soon as they can. Checked
-/// on the way: a message has the size of what it carries and of what its receiver expects, the ranks
-/// agree on the rounds, everyone ends, and nothing is left over.
+/// All sends of a round leave before its receives complete. The run checks that sizes of messages agree with
+/// payload and receiver, that ranks agree on rounds, that all ranks end, and that no message is left over.
 #[allow(clippy::too_many_arguments)]
 pub fn run_with<State, Payload>(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
     root: u32,
     bytes: u64,
     counts: impl Fn(u32) -> Option<Counts>,
     start: impl Fn(u32) -> State,
-    send: impl Fn(&mut State, Passage, u64) -> (Payload, u64),
-    receive: impl Fn(&mut State, Passage, Payload),
-) -> (Vec<State>, Tally) {
+    send: impl Fn(&mut State, MessagePassage, u64) -> (Payload, u64),
+    receive: impl Fn(&mut State, MessagePassage, Payload),
+) -> (Vec<State>, MessageTotals) {
     let counts: Vec<Option<Counts>> = (0..ranks).map(counts).collect();
     let mut states: Vec<State> = (0..ranks).map(start).collect();
     let mut rounds: Vec<(u32, Option<Round>)> = vec![(0, None); ranks as usize];
@@ -114,15 +113,10 @@ pub fn run_with<State, Payload>(
                 continue;
             }
             if current.is_none() {
-                let call = CollectiveCall {
-                    rank,
-                    ranks,
-                    root,
-                    bytes,
-                };
+                let call = CollectiveCall::new(rank, ranks, root, bytes);
                 let mut round = Round::default();
                 progress = true;
-                let part = Share::new(call, counts[rank as usize].as_ref());
+                let part = CollectiveArgs::new(call, counts[rank as usize].as_ref());
                 if !(algorithm.round)(&part, *k, &mut round) {
                     ended[rank as usize] = true;
                     continue;
@@ -130,10 +124,10 @@ pub fn run_with<State, Payload>(
                 for (index, (to, size)) in round.sends.iter().enumerate() {
                     assert_ne!(*to, rank);
                     let nth = round.sends[..index].iter().filter(|(peer, _)| peer == to).count() as u32;
-                    let passage = Passage {
+                    let passage = MessagePassage {
                         from: rank,
                         to: *to,
-                        round: *k + round.ahead,
+                        round: *k + round.round_offset,
                         nth,
                     };
                     let (payload, weight) = send(state, passage, *size);
@@ -161,7 +155,7 @@ pub fn run_with<State, Payload>(
                         .expect("is here");
                     assert_eq!(
                         (passage.round, sent_size),
-                        (*k + round.ahead, *size),
+                        (*k + round.round_offset, *size),
                         "{} of {ranks}: {passage:?}",
                         algorithm.name
                     );
@@ -184,10 +178,10 @@ pub fn run_with<State, Payload>(
     (states, tally)
 }
 
-/// A collective over a vector in pieces, which each rank has some sums of. A message carries some pieces,
-/// which the receiver adds to its own or puts in their place.
+/// A collective over a vector in pieces. Each rank has sums of some pieces. A message carries pieces, which the
+/// receiver adds or replaces.
 struct Pieces<'a> {
-    algorithm: &'a Algorithm,
+    algorithm: &'a CollectiveAlgorithm,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -198,10 +192,10 @@ impl Pieces<'_> {
     fn run(
         &self,
         counts: impl Fn(u32) -> Option<Counts>,
-        start: impl Fn(u32) -> Vec<Sum>,
-        carried: impl Fn(Passage) -> Vec<u32>,
-        adds: impl Fn(Passage) -> bool,
-    ) -> (Vec<Vec<Sum>>, Tally) {
+        start: impl Fn(u32) -> Vec<ContributionSum>,
+        carried: impl Fn(MessagePassage) -> Vec<u32>,
+        adds: impl Fn(MessagePassage) -> bool,
+    ) -> (Vec<Vec<ContributionSum>>, MessageTotals) {
         run_with(
             self.algorithm,
             self.ranks,
@@ -212,12 +206,12 @@ impl Pieces<'_> {
             |pieces, passage, _| {
                 let carried = carried(passage);
                 let size = carried.iter().map(|piece| self.sizes[*piece as usize]).sum();
-                let sent: Vec<(u32, Sum)> = carried
+                let sent: Vec<(u32, ContributionSum)> = carried
                     .into_iter()
                     .map(|piece| (piece, pieces[piece as usize].clone()))
                     .collect();
                 assert!(
-                    sent.iter().all(|(_, sum)| *sum != Sum::default()),
+                    sent.iter().all(|(_, sum)| *sum != ContributionSum::default()),
                     "{} of {}: nothing is sent before it is there: {passage:?}",
                     self.algorithm.name,
                     self.ranks
@@ -240,12 +234,12 @@ impl Pieces<'_> {
     fn reduce(
         &self,
         counts: impl Fn(u32) -> Option<Counts>,
-        carried: impl Fn(Passage) -> Vec<u32>,
-        adds: impl Fn(Passage) -> bool,
-    ) -> (Vec<Vec<Sum>>, Tally) {
+        carried: impl Fn(MessagePassage) -> Vec<u32>,
+        adds: impl Fn(MessagePassage) -> bool,
+    ) -> (Vec<Vec<ContributionSum>>, MessageTotals) {
         self.run(
             counts,
-            |rank| vec![Sum::of(rank); self.sizes.len()],
+            |rank| vec![ContributionSum::of(rank); self.sizes.len()],
             carried,
             adds,
         )
@@ -253,7 +247,7 @@ impl Pieces<'_> {
 }
 
 /// A barrier: everyone hears of everyone.
-pub fn hears_of_everyone(algorithm: &Algorithm, ranks: u32) -> Tally {
+pub fn hears_of_everyone(algorithm: &CollectiveAlgorithm, ranks: u32) -> MessageTotals {
     let (heard, tally) = run(
         algorithm,
         ranks,
@@ -269,13 +263,13 @@ pub fn hears_of_everyone(algorithm: &Algorithm, ranks: u32) -> Tally {
 
 /// A broadcast: everyone ends with all pieces of the root.
 pub fn bcasts(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
     root: u32,
     bytes: u64,
     sizes: &[u64],
-    carried: impl Fn(Passage) -> Vec<u32>,
-) -> Tally {
+    carried: impl Fn(MessagePassage) -> Vec<u32>,
+) -> MessageTotals {
     let pieces = Pieces {
         algorithm,
         ranks,
@@ -283,10 +277,10 @@ pub fn bcasts(
         bytes,
         sizes,
     };
-    let of_root = vec![Sum::of(root); sizes.len()];
+    let of_root = vec![ContributionSum::of(root); sizes.len()];
     let start = |rank: u32| match rank == root {
         true => of_root.clone(),
-        false => vec![Sum::default(); sizes.len()],
+        false => vec![ContributionSum::default(); sizes.len()],
     };
     let (vectors, tally) = pieces.run(|_| None, start, carried, |_| false);
     assert!(
@@ -298,14 +292,14 @@ pub fn bcasts(
 
 /// A reduction: the root ends with every contribution to every piece, once.
 pub fn reduces(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
     root: u32,
     bytes: u64,
     sizes: &[u64],
-    carried: impl Fn(Passage) -> Vec<u32>,
-    adds: impl Fn(Passage) -> bool,
-) -> Tally {
+    carried: impl Fn(MessagePassage) -> Vec<u32>,
+    adds: impl Fn(MessagePassage) -> bool,
+) -> MessageTotals {
     let pieces = Pieces {
         algorithm,
         ranks,
@@ -314,7 +308,7 @@ pub fn reduces(
         sizes,
     };
     let (vectors, tally) = pieces.reduce(|_| None, carried, adds);
-    let all = Sum::of_all(0..ranks);
+    let all = ContributionSum::of_all(0..ranks);
     assert!(
         vectors[root as usize].iter().all(|sum| *sum == all),
         "{root} of {ranks}"
@@ -324,13 +318,13 @@ pub fn reduces(
 
 /// An allreduce: everyone ends with every contribution to every piece, once.
 pub fn reduces_for_all(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
     bytes: u64,
     sizes: &[u64],
-    carried: impl Fn(Passage) -> Vec<u32>,
-    adds: impl Fn(Passage) -> bool,
-) -> Tally {
+    carried: impl Fn(MessagePassage) -> Vec<u32>,
+    adds: impl Fn(MessagePassage) -> bool,
+) -> MessageTotals {
     let pieces = Pieces {
         algorithm,
         ranks,
@@ -339,7 +333,7 @@ pub fn reduces_for_all(
         sizes,
     };
     let (vectors, tally) = pieces.reduce(|_| None, carried, adds);
-    let all = Sum::of_all(0..ranks);
+    let all = ContributionSum::of_all(0..ranks);
     assert!(vectors.iter().flatten().all(|sum| *sum == all), "{ranks}");
     tally
 }
@@ -352,13 +346,18 @@ fn varying_sizes(ranks: u32) -> Vec<u64> {
 }
 
 /// An allgather, with equal and with varying contributions: everyone ends with all of them.
-pub fn allgathers(algorithm: &Algorithm, ranks: u32, messages: u64, carried: impl Fn(Passage) -> Vec<u32>) {
+pub fn allgathers(
+    algorithm: &CollectiveAlgorithm,
+    ranks: u32,
+    messages: u64,
+    carried: impl Fn(MessagePassage) -> Vec<u32>,
+) {
     let start = |rank: u32| {
-        let mut vector = vec![Sum::default(); ranks as usize];
-        vector[rank as usize] = Sum::of(rank);
+        let mut vector = vec![ContributionSum::default(); ranks as usize];
+        vector[rank as usize] = ContributionSum::of(rank);
         vector
     };
-    let all: Vec<Sum> = (0..ranks).map(Sum::of).collect();
+    let all: Vec<ContributionSum> = (0..ranks).map(ContributionSum::of).collect();
     for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
         let pieces = Pieces {
             algorithm,
@@ -381,7 +380,7 @@ pub fn allgathers(algorithm: &Algorithm, ranks: u32, messages: u64, carried: imp
 }
 
 /// An alltoall in which each block goes straight to its rank, with equal and with varying blocks.
-pub fn alltoalls(algorithm: &Algorithm, ranks: u32, skips_empty: bool) {
+pub fn alltoalls(algorithm: &CollectiveAlgorithm, ranks: u32, skips_empty: bool) {
     let varying = |from: u32, to: u32| u64::from((from * 7 + to * 13) % 5) * 10;
     for varies in [false, true] {
         let size = |from: u32, to: u32| if varies { varying(from, to) } else { 100 };
@@ -417,7 +416,7 @@ pub fn alltoalls(algorithm: &Algorithm, ranks: u32, skips_empty: bool) {
 }
 
 /// A gather or scatter in which each block goes straight to its rank, with equal and with varying blocks.
-pub fn rooted_with_counts(algorithm: &Algorithm, ranks: u32, root: u32, scatters: bool) {
+pub fn rooted_with_counts(algorithm: &CollectiveAlgorithm, ranks: u32, root: u32, scatters: bool) {
     for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
         let counts = |rank: u32| {
             let all = if rank == root { sizes.clone() } else { Vec::new() };
@@ -459,10 +458,10 @@ pub fn rooted_with_counts(algorithm: &Algorithm, ranks: u32, root: u32, scatters
 /// A reduce-scatter, cut evenly and with counts: everyone ends with every contribution to its part, once.
 /// So many messages are sent, and as bytes so many vectors and the parts of those that sit out.
 pub fn reduce_scatters(
-    algorithm: &Algorithm,
+    algorithm: &CollectiveAlgorithm,
     ranks: u32,
-    carried: impl Fn(Passage) -> Vec<u32>,
-    adds: impl Fn(Passage) -> bool,
+    carried: impl Fn(MessagePassage) -> Vec<u32>,
+    adds: impl Fn(MessagePassage) -> bool,
     messages: u64,
     vectors: u64,
     sits_out: impl Fn(u32) -> bool,
@@ -484,7 +483,7 @@ pub fn reduce_scatters(
             })
         };
         let (parts, tally) = pieces.reduce(counts, &carried, &adds);
-        let all = Sum::of_all(0..ranks);
+        let all = ContributionSum::of_all(0..ranks);
         assert!(
             parts.iter().enumerate().all(|(rank, parts)| parts[rank] == all),
             "{ranks}"

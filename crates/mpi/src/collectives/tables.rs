@@ -1,29 +1,29 @@
-//! Tables of rules that come with FabricSim, by name.
+//! Tables of selection rules that come with FabricSim.
 
 /// Rules for all collectives.
 #[derive(Debug)]
-pub struct Table {
+pub struct SelectionTable {
     /// Name in experiments.
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Source of the rules.
     pub source: &'static str,
-    /// Rules of each variant by its name, the first that holds first; the last always holds.
-    pub(super) rules: &'static [(&'static str, &'static [Line])],
+    /// Rules by name of the variant, in order. The last rule of each is unconditional.
+    pub(super) rules: &'static [(&'static str, &'static [TableRow])],
 }
 
-/// One rule as it is written here.
+/// One rule of a table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct TableRow {
     pub below: Option<u64>,
     pub ranks_below: Option<u32>,
     pub power_of_two: Option<bool>,
     pub algorithm: &'static str,
 }
 
-const fn always(algorithm: &'static str) -> Line {
-    Line {
+const fn always(algorithm: &'static str) -> TableRow {
+    TableRow {
         below: None,
         ranks_below: None,
         power_of_two: None,
@@ -31,29 +31,29 @@ const fn always(algorithm: &'static str) -> Line {
     }
 }
 
-impl Line {
-    /// Only for calls of fewer bytes.
-    const fn below(self, bytes: u64) -> Line {
-        Line {
+impl TableRow {
+    /// Restricts the rule to calls of fewer bytes.
+    const fn below(self, bytes: u64) -> TableRow {
+        TableRow {
             below: Some(bytes),
             ..self
         }
     }
 
-    /// Only for calls of so many bytes at most.
-    const fn up_to(self, bytes: u64) -> Line {
+    /// Restricts the rule to calls of at most so many bytes.
+    const fn up_to(self, bytes: u64) -> TableRow {
         self.below(bytes + 1)
     }
 
-    const fn ranks_below(self, ranks: u32) -> Line {
-        Line {
+    const fn ranks_below(self, ranks: u32) -> TableRow {
+        TableRow {
             ranks_below: Some(ranks),
             ..self
         }
     }
 
-    const fn power_of_two(self) -> Line {
-        Line {
+    const fn power_of_two(self) -> TableRow {
+        TableRow {
             power_of_two: Some(true),
             ..self
         }
@@ -62,14 +62,14 @@ impl Line {
 
 const KIB: u64 = 1024;
 
-const ALLGATHER_OF_MPICH: &[Line] = &[
+const ALLGATHER_OF_MPICH: &[TableRow] = &[
     always("recursive-doubling").below(512 * KIB).power_of_two(),
     always("bruck").below(80 * KIB),
     always("ring"),
 ];
 
-/// The first is the default.
-pub static TABLES: &[Table] = &[Table {
+/// The first table is the default.
+pub static TABLES: &[SelectionTable] = &[SelectionTable {
     name: "thakur-2005",
     summary: "the choice of MPICH",
     source: "Thakur, Rabenseifner, Gropp 2005; where that is silent, the defaults of MPICH",

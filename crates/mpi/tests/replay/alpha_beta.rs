@@ -2,7 +2,7 @@
 //! takes alpha + beta x, whatever else is under way, and a rank goes on as soon as it has what it needs.
 
 use des::Time;
-use mpi::{ALGORITHMS, Settings};
+use mpi::{ALGORITHMS, MpiSettings};
 use workload::Collective;
 
 use super::network::*;
@@ -60,7 +60,7 @@ fn every_algorithm_takes_the_time_of_its_form() {
     for algorithm in ALGORITHMS {
         for log in 1..=6 {
             let ranks = 1u32 << log;
-            let mut settings = Settings {
+            let mut settings = MpiSettings {
                 eager_threshold: u64::MAX,
                 send_overhead: Time::ZERO,
                 receive_overhead: Time::ZERO,

@@ -1,6 +1,6 @@
 //! Every algorithm through whole ranks, over a network that changes the order.
 
-use mpi::{ALGORITHMS, Settings};
+use mpi::{ALGORITHMS, MpiSettings};
 use workload::{Call, Collective, Counts, Operation};
 
 use super::network::*;
@@ -10,7 +10,7 @@ fn every_algorithm_ends_on_every_size() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=17u32 {
             for bytes in [0, 10, 5000, 200_000] {
-                let mut settings: Settings = settings();
+                let mut settings: MpiSettings = settings();
                 settings
                     .collectives
                     .choose(algorithm.collective, algorithm.name)
@@ -48,7 +48,7 @@ fn they_run_in_communicators_with_their_own_order() {
 #[test]
 fn contributions_may_differ_between_ranks() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.varying) {
-        let mut settings: Settings = settings();
+        let mut settings: MpiSettings = settings();
         settings
             .collectives
             .choose(algorithm.collective, algorithm.name)

@@ -3,10 +3,10 @@
 extern crate fabricsim_mpi as mpi;
 
 mod alpha_beta;
-mod background;
 mod collectives;
 mod matching;
 mod network;
+mod nonblocking_collectives;
 mod one_sided;
 mod probes;
 mod random_programs;

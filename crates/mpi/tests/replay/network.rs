@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::Time;
-use mpi::{Action, Doing, Job, Kind, Message, Note, Rank, RankStats, ReplayError, Settings};
+use mpi::{
+    Action, Message, MessageKind, MpiJob, MpiSettings, Rank, RankStats, ReplayError, TraceEvent,
+    TracedActivity,
+};
 use workload::{Call, Collective, Operation, Program, TraceError};
 
 /// Operations from a list.
@@ -71,8 +74,8 @@ pub struct Outcome {
     pub ranks: Vec<Rank>,
     /// Everything that was sent, in that order.
     pub sent: Vec<Message>,
-    /// What they told, with rank and time.
-    pub notes: Vec<(u32, Time, Note)>,
+    /// What they traced_stats, with rank and time.
+    pub traced: Vec<(u32, Time, TraceEvent)>,
 }
 
 impl Outcome {
@@ -87,62 +90,74 @@ impl Outcome {
         end / 1000
     }
 
-    /// What each rank told is gap-free, and adds up to what it counted.
-    pub fn assert_notes(&self) {
+    /// What each rank traced_stats is gap-free, and adds up to what it counted.
+    pub fn assert_trace(&self) {
         for (index, rank) in (0..).zip(&self.ranks) {
-            let mut told = RankStats::default();
+            let mut traced_stats = RankStats::default();
             let (mut at, mut calls) = (None, BTreeMap::<Call, (u64, Time)>::new());
-            for (_, now, note) in self.notes.iter().filter(|(rank, ..)| *rank == index) {
-                let Note::Did {
+            for (_, now, event) in self.traced.iter().filter(|(rank, ..)| *rank == index) {
+                let TraceEvent::Activity {
                     what,
                     since,
                     until,
                     blocked,
-                } = *note
+                } = *event
                 else {
                     continue;
                 };
                 assert_eq!(since, at.unwrap_or(since), "rank {index}");
                 assert!(until <= *now && (until == *now || !blocked), "rank {index}");
-                told.started_at.get_or_insert(since);
+                traced_stats.started_at.get_or_insert(since);
                 at = Some(until);
                 match what {
-                    Doing::Compute(_) => told.compute += until - since,
-                    Doing::Call(call) => {
+                    TracedActivity::Compute(_) => traced_stats.compute += until - since,
+                    TracedActivity::Call(call) => {
                         let (count, time) = calls.entry(call).or_default();
                         (*count, *time) = (*count + 1, *time + (until - since));
                     }
                 }
             }
             let stats = rank.stats();
-            assert_eq!(told.compute, stats.compute, "rank {index}");
+            assert_eq!(traced_stats.compute, stats.compute, "rank {index}");
             if at.is_some() && rank.finished() {
-                assert_eq!((told.started_at, at), (stats.started_at, stats.finished_at));
+                assert_eq!(
+                    (traced_stats.started_at, at),
+                    (stats.started_at, stats.finished_at)
+                );
             }
             assert_eq!(calls.len(), stats.calls().len(), "rank {index}");
             for call in stats.calls() {
                 let (count, time) = calls[&call.call];
                 assert_eq!(time, call.time, "rank {index}: {}", call.call.name());
-                // Calls are told of in parts.
+                // Calls are traced_stats of in parts.
                 assert!(count >= call.calls, "rank {index}: {}", call.call.name());
             }
         }
-        let told = |of: fn(&Note) -> bool| self.notes.iter().filter(|(.., note)| of(note)).count();
+        let traced_stats =
+            |of: fn(&TraceEvent) -> bool| self.traced.iter().filter(|(.., event)| of(event)).count();
         let asking = |m: &&Message| {
-            let asks = [Kind::Eager, Kind::RequestToSend, Kind::Put, Kind::Get];
+            let asks = [
+                MessageKind::Eager,
+                MessageKind::RequestToSend,
+                MessageKind::Put,
+                MessageKind::Get,
+            ];
             asks.contains(&{ m.kind })
         };
         let asked = self.sent.iter().filter(asking).count();
-        assert_eq!(told(|note| matches!(note, Note::Asked { .. })), asked);
+        assert_eq!(
+            traced_stats(|event| matches!(event, TraceEvent::SendIssued { .. })),
+            asked
+        );
     }
 
     /// Everyone has ended, nothing is left over, and times and messages add up.
     pub fn assert_clean(&self) {
-        self.assert_notes();
-        let enveloped = |m: &&Message| [Kind::Eager, Kind::RequestToSend].contains(&{ m.kind });
+        self.assert_trace();
+        let enveloped = |m: &&Message| [MessageKind::Eager, MessageKind::RequestToSend].contains(&{ m.kind });
         let mut sent: Vec<Message> = self.sent.iter().filter(enveloped).copied().collect();
-        let matched = self.notes.iter().filter_map(|(rank, _, note)| match note {
-            Note::Matched(message) if message.to == *rank => Some(*message),
+        let matched = self.traced.iter().filter_map(|(rank, _, event)| match event {
+            TraceEvent::ReceiveMatched(message) if message.to == *rank => Some(*message),
             _ => None,
         });
         let mut matched: Vec<Message> = matched.collect();
@@ -179,19 +194,27 @@ impl Outcome {
 }
 
 /// Runs programs in a job with the world as its only communicator.
-pub fn run(settings: Settings, delay: Delay, programs: Vec<Vec<Operation>>) -> Result<Outcome, ReplayError> {
+pub fn run(
+    settings: MpiSettings,
+    delay: Delay,
+    programs: Vec<Vec<Operation>>,
+) -> Result<Outcome, ReplayError> {
     let world: Vec<u32> = (0..programs.len() as u32).collect();
     run_in(settings, delay, vec![world], programs)
 }
 
 /// Runs programs in a job with these communicators until nothing happens any more.
 pub fn run_in(
-    settings: Settings,
+    settings: MpiSettings,
     delay: Delay,
     communicators: Vec<Vec<u32>>,
     programs: Vec<Vec<Operation>>,
 ) -> Result<Outcome, ReplayError> {
-    let job = Arc::new(Job::new(programs.len() as u32, communicators.into(), settings)?);
+    let job = Arc::new(MpiJob::new(
+        programs.len() as u32,
+        communicators.into(),
+        settings,
+    )?);
     drive(job, delay, programs, |_, rank, now, input, out| {
         input.give(rank, now, out)
     })
@@ -200,18 +223,18 @@ pub fn run_in(
 /// Runs programs until nothing happens any more; `owner` gives each input to its rank, whose number comes
 /// first.
 pub fn drive(
-    job: Arc<Job>,
+    job: Arc<MpiJob>,
     mut delay: Delay,
     programs: Vec<Vec<Operation>>,
     mut owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
 ) -> Result<Outcome, ReplayError> {
     let new_rank = |(rank, program): (u32, Vec<Operation>)| {
         let mut rank = Rank::new(job.clone(), rank, Box::new(List(program.into_iter())));
-        rank.keep_notes(true);
+        rank.set_tracing(true);
         rank
     };
     let mut ranks: Vec<Rank> = (0..).zip(programs).map(new_rank).collect();
-    let (mut sent, mut notes) = (Vec::new(), Vec::new());
+    let (mut sent, mut traced) = (Vec::new(), Vec::new());
     let mut events: BTreeMap<(Time, u64), (u32, Input)> = (0..ranks.len())
         .map(|rank| ((Time::ZERO, rank as u64), (rank as u32, Input::Start)))
         .collect();
@@ -239,22 +262,22 @@ pub fn drive(
                     schedule(at, rank, Input::Resume);
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
-                Action::Note(note) => notes.push((rank, now, note)),
+                Action::Trace(event) => traced.push((rank, now, event)),
             }
         }
     }
-    Ok(Outcome { ranks, sent, notes })
+    Ok(Outcome { ranks, sent, traced })
 }
 
 /// 10 ns and 20 ns overhead, 4 B control, 2 B header, eager up to 100 B.
-pub fn settings() -> Settings {
-    Settings {
+pub fn settings() -> MpiSettings {
+    MpiSettings {
         eager_threshold: 100,
         send_overhead: Time::from_ns(10),
         receive_overhead: Time::from_ns(20),
         control_bytes: 4,
         header_bytes: 2,
-        ..Settings::default()
+        ..MpiSettings::default()
     }
 }
 

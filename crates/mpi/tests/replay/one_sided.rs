@@ -1,7 +1,7 @@
 //! Put, get and fence. Times as in `timing`.
 
 use des::Time;
-use mpi::{Kind, RankStats};
+use mpi::{MessageKind, RankStats};
 use workload::{Call, Collective};
 
 use super::network::*;
@@ -37,8 +37,16 @@ fn a_put_is_over_when_its_acknowledgement_is_back() {
         assert_eq!(outcome.stats(1).call(Call::WinFence).calls, 1);
         assert_eq!(traffic(outcome.stats(0)), [1, bytes, 0, 0]);
         assert_eq!(traffic(outcome.stats(1)), [0, 0, 1, bytes]);
-        let kinds: Vec<Kind> = outcome.sent.iter().map(|message| message.kind).collect();
-        assert_eq!(kinds, [Kind::Put, Kind::Eager, Kind::PutDone, Kind::Eager]);
+        let kinds: Vec<MessageKind> = outcome.sent.iter().map(|message| message.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                MessageKind::Put,
+                MessageKind::Eager,
+                MessageKind::PutDone,
+                MessageKind::Eager
+            ]
+        );
     }
 }
 

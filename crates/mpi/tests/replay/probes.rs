@@ -1,7 +1,7 @@
 //! Probes: until a message is here, which stays. Times as in `timing`.
 
 use des::Time;
-use mpi::Settings;
+use mpi::MpiSettings;
 use workload::Call;
 
 use super::network::*;
@@ -108,7 +108,7 @@ fn messages_that_do_not_fit_do_not_end_a_probe() {
 
 #[test]
 fn what_is_looked_at_in_the_queues_costs_the_receiver() {
-    let settings = Settings {
+    let settings = MpiSettings {
         matching_overhead: Time::from_ns(7),
         ..settings()
     };

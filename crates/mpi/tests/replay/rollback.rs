@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use des::Time;
 use mpi::{
-    Action, COLLECTIVE_CONTEXT, Changes, Job, Kind, Message, NO_REQUEST, Rank, RankState, ReplayError,
-    WINDOW_CONTEXT,
+    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, Rank, RankState,
+    ReplayError, WINDOW_CONTEXT,
 };
 use proptest::prelude::*;
 use workload::{Operation, Program, TraceError};
@@ -22,7 +22,7 @@ struct Case {
 }
 
 impl Case {
-    fn job(&self) -> Arc<Job> {
+    fn job(&self) -> Arc<MpiJob> {
         let mut settings = settings();
         if self.free_of_overhead {
             settings.send_overhead = Time::ZERO;
@@ -33,7 +33,7 @@ impl Case {
         }
         let ranks = self.programs.len() as u32;
         let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
-        Arc::new(Job::new(ranks, communicators.into(), settings).unwrap())
+        Arc::new(MpiJob::new(ranks, communicators.into(), settings).unwrap())
     }
 
     fn program(&self, rank: u32) -> Box<dyn Program> {
@@ -79,15 +79,15 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::Eager,
-    Kind::RequestToSend,
-    Kind::ClearToSend,
-    Kind::Data,
-    Kind::Put,
-    Kind::PutDone,
-    Kind::Get,
-    Kind::GetData,
+const KINDS: [MessageKind; 8] = [
+    MessageKind::Eager,
+    MessageKind::RequestToSend,
+    MessageKind::ClearToSend,
+    MessageKind::Data,
+    MessageKind::Put,
+    MessageKind::PutDone,
+    MessageKind::Get,
+    MessageKind::GetData,
 ];
 
 /// SplitMix64, as one number per step.
@@ -128,7 +128,7 @@ impl Random {
 }
 
 /// A call, what it answered, and what it left.
-struct Told {
+struct TracedUntil {
     now: Time,
     input: Input,
     before: RankState,
@@ -137,9 +137,9 @@ struct Told {
     after: RankState,
 }
 
-impl Told {
+impl TracedUntil {
     /// Tells the rank, and keeps how.
-    fn tell(rank: &mut Rank, now: Time, input: Input) -> Told {
+    fn tell(rank: &mut Rank, now: Time, input: Input) -> TracedUntil {
         rank.keep_changes(true);
         let before = rank.state();
         let mut actions = Vec::new();
@@ -149,7 +149,7 @@ impl Told {
         assert!(changes.is_some() || before == after);
         assert!(rank.take_changes().is_none());
         let answer = (result, actions);
-        Told {
+        TracedUntil {
             now,
             input,
             before,
@@ -174,7 +174,7 @@ impl Told {
     }
 
     fn tell_again(&mut self, rank: &mut Rank) {
-        let again = Told::tell(rank, self.now, self.input);
+        let again = TracedUntil::tell(rank, self.now, self.input);
         assert_eq!(again.answer, self.answer);
         assert_eq!(again.after, self.after);
         self.changes = again.changes;
@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn every_call_is_undone_and_done_again(case in case()) {
         let disturbed = case.run(|_, rank, now, input, out| {
-            let mut told = Told::tell(rank, now, input);
+            let mut told = TracedUntil::tell(rank, now, input);
             told.take_back(rank);
             told.tell_again(rank);
             out.append(&mut told.answer.1);
@@ -214,10 +214,10 @@ proptest! {
     #[test]
     fn several_calls_are_undone_and_done_again(case in case(), seed: u64, together: bool) {
         let mut random = Random(seed);
-        let mut histories: Vec<Vec<Told>> = case.programs.iter().map(|_| Vec::new()).collect();
+        let mut histories: Vec<Vec<TracedUntil>> = case.programs.iter().map(|_| Vec::new()).collect();
         let disturbed = case.run(|number, rank, now, input, out| {
             let history = &mut histories[number as usize];
-            let told = Told::tell(rank, now, input);
+            let told = TracedUntil::tell(rank, now, input);
             let (result, actions) = told.answer.clone();
             history.push(told);
             let back = random.below(2 * history.len() as u64 + 1).min(history.len() as u64) as usize;
@@ -253,11 +253,11 @@ proptest! {
                 let state: RankState = postcard::from_bytes(&bytes).unwrap();
                 assert_eq!(state, rank.state());
                 // Also after a rollback, which leaves operations to be taken again.
-                let mut told = Told::tell(rank, now, input);
+                let mut told = TracedUntil::tell(rank, now, input);
                 told.take_back(rank);
                 assert_eq!(saved(rank), bytes);
                 *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
-                rank.keep_notes(true);
+                rank.set_tracing(true);
                 assert_eq!(saved(rank), bytes);
                 told.tell_again(rank);
                 rank.undo(told.changes.take().expect("calls that are asked for change something"));
@@ -275,7 +275,7 @@ proptest! {
         let disturbed = case.run(|number, rank, now, input, out| {
             let mut history = Vec::new();
             for _ in 0..random.below(12) {
-                let told = Told::tell(rank, now, random.nonsense(number, ranks));
+                let told = TracedUntil::tell(rank, now, random.nonsense(number, ranks));
                 let failed = told.answer.0.is_err();
                 // What the owner asks of a rank does not disturb it either.
                 let _ = (rank.waiting_for(), rank.stats().communication(), rank.open_requests());
@@ -297,7 +297,7 @@ proptest! {
 }
 
 fn alone(program: Box<dyn Program>) -> Rank {
-    let job = Job::new(1, vec![vec![0]].into(), settings()).unwrap();
+    let job = MpiJob::new(1, vec![vec![0]].into(), settings()).unwrap();
     Rank::new(Arc::new(job), 0, program)
 }
 
@@ -324,7 +324,7 @@ fn a_broken_source_is_broken_again() {
         }
     }
     let mut rank = alone(Box::new(Breaks(0)));
-    let mut told = Told::tell(&mut rank, Time::ZERO, Input::Start);
+    let mut told = TracedUntil::tell(&mut rank, Time::ZERO, Input::Start);
     assert!(matches!(told.answer.0, Err(ReplayError::Trace(_))));
     told.take_back(&mut rank);
     told.tell_again(&mut rank);
@@ -340,7 +340,7 @@ fn states_that_do_not_fit_are_refused() {
     rank.resume(Time(3000), &mut out).unwrap();
     assert!(rank.blocked());
     let restore = |operations, state| {
-        let job = Arc::new(Job::new(1, vec![vec![0]].into(), settings()).unwrap());
+        let job = Arc::new(MpiJob::new(1, vec![vec![0]].into(), settings()).unwrap());
         Rank::restore(job, 0, list(operations), state).map(|rank| rank.state())
     };
     assert_eq!(restore(operations.clone(), rank.state()), Ok(rank.state()));
@@ -366,7 +366,8 @@ fn states_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_collective_of_another_job_is_refused() {
-    let job = |ranks: u32| Arc::new(Job::new(ranks, vec![(0..ranks).collect()].into(), settings()).unwrap());
+    let job =
+        |ranks: u32| Arc::new(MpiJob::new(ranks, vec![(0..ranks).collect()].into(), settings()).unwrap());
     let operations = vec![collective(workload::Collective::Allreduce, 0, 0, 8)];
     let mut rank = Rank::new(job(4), 0, list(operations.clone()));
     rank.start(Time::ZERO, &mut Vec::new()).unwrap();
@@ -386,7 +387,7 @@ fn a_collective_of_another_job_is_refused() {
 /// state, and no panic, whatever comes then.
 #[test]
 fn damaged_states_of_all_kinds_are_refused_or_go_on() {
-    let job = || Arc::new(Job::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let job = || Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
     let start = |n| nonblocking(workload::Collective::Allreduce, 0, 0, 500, n);
     for last in [wait(&[1]), probe(Some(1), Some(3)), fence()] {
         let operations = vec![start(1), put(1, 500), get(0, 8), start(2), last];
@@ -446,7 +447,7 @@ fn messages_and_operations_survive_their_bytes() {
         bytes: u64::MAX,
         sequence: 6,
         request: NO_REQUEST,
-        kind: Kind::Data,
+        kind: MessageKind::Data,
     };
     let bytes = postcard::to_stdvec(&message).unwrap();
     assert_eq!(postcard::from_bytes::<Message>(&bytes).unwrap(), message);

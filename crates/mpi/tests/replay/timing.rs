@@ -2,7 +2,7 @@
 //! L = 1000, G = 1 per byte, header 2, control 4 (nanoseconds, bytes).
 
 use des::Time;
-use mpi::Settings;
+use mpi::MpiSettings;
 use workload::{Call, Collective};
 
 use super::network::*;
@@ -105,7 +105,7 @@ fn modes_of_sends_end_when_mpi_says() {
 
 #[test]
 fn what_the_sender_copies_leaves_as_a_rendezvous_and_ends_at_once() {
-    let settings = Settings {
+    let settings = MpiSettings {
         copy_threshold: 200,
         ..settings()
     };
@@ -178,7 +178,7 @@ fn receive_overheads_queue_up_on_the_cpu() {
     assert_eq!(outcome.end_ns(1), 1012 + 3 * 20);
 
     // With a gap between arrivals the CPU is idle until the last.
-    let spread = Settings {
+    let spread = MpiSettings {
         send_overhead: Time::from_ns(100),
         ..settings()
     };
@@ -187,7 +187,7 @@ fn receive_overheads_queue_up_on_the_cpu() {
 
 #[test]
 fn without_overheads_everything_is_inline() {
-    let free = Settings {
+    let free = MpiSettings {
         send_overhead: Time::ZERO,
         receive_overhead: Time::ZERO,
         ..settings()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use des::Time;
-use mpi::{Action, Job, Kind, Message, NO_REQUEST, Rank, ReplayError};
+use mpi::{Action, Message, MessageKind, MpiJob, NO_REQUEST, Rank, ReplayError};
 use workload::{Call, Collective, Operation, Program, TraceError};
 
 use super::network::*;
@@ -151,7 +151,7 @@ fn a_broken_source_is_reported() {
             })
         }
     }
-    let job = Arc::new(Job::new(1, vec![vec![0]].into(), settings()).unwrap());
+    let job = Arc::new(MpiJob::new(1, vec![vec![0]].into(), settings()).unwrap());
     let mut rank = Rank::new(job, 0, Box::new(Broken));
     let error = rank.start(Time::ZERO, &mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "x.otf2: rank 0: cut short");
@@ -271,7 +271,7 @@ fn small_sends_that_face_each_other_go_through() {
 
 #[test]
 fn an_owner_that_breaks_the_contract_is_told() {
-    let job = Arc::new(Job::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let job = Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
     let program = vec![isend(1, 0, 500, 0), compute(10), wait(&[0])];
     let mut rank = Rank::new(job, 0, Box::new(List(program.into_iter())));
     let mut out = Vec::new();
@@ -299,18 +299,18 @@ fn an_owner_that_breaks_the_contract_is_told() {
     rank.resume(Time(10_005), &mut out).unwrap();
     defect(rank.injected(Time(10_005), 0, &mut out));
     defect(rank.injected(Time(10_005), 77, &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::Data, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::ClearToSend, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::Eager, 1), &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::Put, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::PutDone, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(Kind::GetData, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::Data, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::ClearToSend, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::Eager, 1), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::Put, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::PutDone, 0), &mut out));
+    defect(rank.arrived(Time(10_006), message(MessageKind::GetData, 0), &mut out));
     assert!(!rank.finished());
 }
 
 #[test]
 fn messages_before_the_start_and_after_the_end_are_kept() {
-    let job = Arc::new(Job::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let job = Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
     let program = vec![receive(Some(1), None, 8)];
     let mut rank = Rank::new(job, 0, Box::new(List(program.into_iter())));
     let mut out = Vec::new();
@@ -322,7 +322,7 @@ fn messages_before_the_start_and_after_the_end_are_kept() {
         bytes: 8,
         sequence,
         request: NO_REQUEST,
-        kind: Kind::Eager,
+        kind: MessageKind::Eager,
     };
     rank.arrived(Time(1), message(0), &mut out).unwrap();
     assert_eq!(rank.unexpected_messages(), 1);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use config::Section;
-use workload::traffic::{Place, Random};
+use workload::traffic::{PatternContext, Random};
 
 use super::*;
 use crate::setup::geometry::HostGeometry;
@@ -35,7 +35,7 @@ impl Random for Never {
 /// A pattern of the registry among all hosts.
 fn pattern(network: &Network, text: &str) -> Box<dyn Pattern> {
     let section = Section::from_toml(text, "x.toml").unwrap();
-    let mut place = Place {
+    let mut place = PatternContext {
         hosts: network.hosts(),
         network: Some(&HostGeometry::new(network)),
         folder: Path::new("."),

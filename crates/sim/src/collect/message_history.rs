@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::{LpId, Time};
-use mpi::{ALGORITHMS, Kind};
+use mpi::{ALGORITHMS, MessageKind};
 use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
@@ -72,15 +72,15 @@ struct JobNames {
 
 /// What the columns of `messages` call the parts of protocols.
 fn protocol(kind: u8) -> &'static str {
-    const KINDS: [(Kind, &str); 8] = [
-        (Kind::Eager, "eager"),
-        (Kind::RequestToSend, "request-to-send"),
-        (Kind::ClearToSend, "clear-to-send"),
-        (Kind::Data, "rendezvous"),
-        (Kind::Put, "put"),
-        (Kind::PutDone, "put-done"),
-        (Kind::Get, "get"),
-        (Kind::GetData, "get-data"),
+    const KINDS: [(MessageKind, &str); 8] = [
+        (MessageKind::Eager, "eager"),
+        (MessageKind::RequestToSend, "request-to-send"),
+        (MessageKind::ClearToSend, "clear-to-send"),
+        (MessageKind::Data, "rendezvous"),
+        (MessageKind::Put, "put"),
+        (MessageKind::PutDone, "put-done"),
+        (MessageKind::Get, "get"),
+        (MessageKind::GetData, "get-data"),
     ];
     let found = KINDS.iter().find(|(of, _)| *of as u8 == kind);
     found.map_or("", |(_, name)| name)
@@ -88,7 +88,7 @@ fn protocol(kind: u8) -> &'static str {
 
 /// Whether a receive has to match it, or it is taken as it comes.
 fn is_matched(kind: u8) -> bool {
-    [Kind::Eager as u8, Kind::RequestToSend as u8].contains(&kind)
+    [MessageKind::Eager as u8, MessageKind::RequestToSend as u8].contains(&kind)
 }
 
 impl TraceBuilder {
@@ -267,21 +267,21 @@ impl TraceBuilder {
     /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
     fn shake_hands(&mut self, key: MessageKey, message: MessageTrace) {
         let request = |from, to| MessageKey {
-            kind: Kind::RequestToSend as u8,
+            kind: MessageKind::RequestToSend as u8,
             from,
             to,
             ..key
         };
-        if key.kind == Kind::RequestToSend as u8 {
+        if key.kind == MessageKind::RequestToSend as u8 {
             self.message_history
                 .handshakes
                 .insert(key, (message.posted, message.algorithm));
             return;
         }
-        let (posted, algorithm) = if key.kind == Kind::ClearToSend as u8 {
+        let (posted, algorithm) = if key.kind == MessageKind::ClearToSend as u8 {
             let of = self.message_history.handshakes.get(&request(key.to, key.from));
             (message.posted, of.and_then(|(_, algorithm)| *algorithm))
-        } else if key.kind == Kind::Data as u8
+        } else if key.kind == MessageKind::Data as u8
             && let Some(of) = self.message_history.handshakes.remove(&request(key.from, key.to))
         {
             of

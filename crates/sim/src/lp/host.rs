@@ -8,7 +8,7 @@ use fabric::{
     Inbox, InboxState, InboxUndo, LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker,
     NicWaitTrackerUndo, Outgoing, Packet, Wait, WaitOutputs,
 };
-use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Note, Rank, RankState, WINDOW_CONTEXT};
+use mpi::{Action, COLLECTIVE_CONTEXT, Changes, Message, Rank, RankState, TraceEvent, WINDOW_CONTEXT};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use topology::{HOST_LINK, HostId};
@@ -584,7 +584,7 @@ impl Host {
         match ranks.workload.program(rank_slot.rank) {
             Ok(program) => {
                 let mut rank = Rank::new(ranks.mpi.clone(), rank_slot.rank, program);
-                rank.keep_notes(simulation.timeline);
+                rank.set_tracing(simulation.timeline);
                 rank_slot.state = Some(rank);
             }
             Err(error) => return context.fail(Error::from(error).into()),
@@ -643,7 +643,7 @@ impl Host {
                         NetEvent::RankFinished,
                     );
                 }
-                Action::Note(Note::Did {
+                Action::Trace(TraceEvent::Activity {
                     what,
                     since,
                     until,
@@ -656,8 +656,8 @@ impl Host {
                     what: what.into(),
                     blocked,
                 })),
-                Action::Note(Note::Asked { at, algorithm }) => asked = Some((at, algorithm)),
-                Action::Note(Note::Matched(message)) => {
+                Action::Trace(TraceEvent::SendIssued { at, algorithm }) => asked = Some((at, algorithm)),
+                Action::Trace(TraceEvent::ReceiveMatched(message)) => {
                     let key = MessageKey::new(job, &message);
                     context.emit(Record::Trace(TraceRecord::Matched { key }));
                 }
@@ -1027,7 +1027,7 @@ fn tell_asked(
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.
-fn wire_bytes(message: &Message, settings: &mpi::Settings) -> u64 {
+fn wire_bytes(message: &Message, settings: &mpi::MpiSettings) -> u64 {
     message.wire_bytes(settings).max(1)
 }
 
@@ -1048,7 +1048,7 @@ fn restore_rank(
     };
     let rank = Rank::restore(mpi.clone(), rank, program, saved);
     let mut rank = rank.map_err(|error| error.to_string())?;
-    rank.keep_notes(simulation.timeline);
+    rank.set_tracing(simulation.timeline);
     Ok(rank)
 }
 

@@ -7,7 +7,7 @@
 
 use des::{LpId, Time};
 use fabric::Wait;
-use mpi::{Doing, Kind, Message};
+use mpi::{Message, MessageKind, TracedActivity};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 use workload::Call;
@@ -31,8 +31,13 @@ impl MessageKey {
     /// Of a message.
     pub fn new(job: u16, message: &Message) -> MessageKey {
         let sequence = match message.kind {
-            Kind::Eager | Kind::RequestToSend | Kind::ClearToSend | Kind::Data => message.sequence,
-            Kind::Put | Kind::PutDone | Kind::Get | Kind::GetData => message.request,
+            MessageKind::Eager
+            | MessageKind::RequestToSend
+            | MessageKind::ClearToSend
+            | MessageKind::Data => message.sequence,
+            MessageKind::Put | MessageKind::PutDone | MessageKind::Get | MessageKind::GetData => {
+                message.request
+            }
         };
         MessageKey {
             job,
@@ -53,11 +58,11 @@ pub enum Activity {
     Call(Call),
 }
 
-impl From<Doing> for Activity {
-    fn from(doing: Doing) -> Activity {
-        match doing {
-            Doing::Compute(region) => Activity::Compute(region),
-            Doing::Call(call) => Activity::Call(call),
+impl From<TracedActivity> for Activity {
+    fn from(activity: TracedActivity) -> Activity {
+        match activity {
+            TracedActivity::Compute(region) => Activity::Compute(region),
+            TracedActivity::Call(call) => Activity::Call(call),
         }
     }
 }

@@ -221,7 +221,7 @@ impl Experiment {
         root.sections("job")?;
         let run = RunSetting::read(root.section("run")?)?;
         let network = Network::read(root.section("network")?)?;
-        let mpi = mpi::Settings::read(root.section("mpi")?)?;
+        let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect = CollectSetting::read(root.section("collect")?, &network, run.until)?;
         let folder = folder_of(folder);
         let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;

@@ -1,7 +1,7 @@
 //! A topology as the patterns of synthetic traffic see it.
 
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology, Tree};
-use workload::traffic::{Geometry, Grid, GridKind};
+use workload::traffic::{Geometry, GridKind, RouterGrid};
 
 use crate::setup::experiment::Network;
 use crate::setup::rails::Rails;
@@ -127,11 +127,11 @@ impl Geometry for HostGeometry<'_> {
         block_size(self.rails.hosts(), |host| self.group(host).unwrap_or_default())
     }
 
-    fn grid(&self) -> Option<Grid> {
+    fn grid(&self) -> Option<RouterGrid> {
         let (sizes, kind) = self.sizes()?;
         let hosts_per_router = self.hosts_per_router()?;
         let every_router = u64::from(self.routers()) * u64::from(hosts_per_router);
-        (every_router == u64::from(self.rails.hosts())).then_some(Grid {
+        (every_router == u64::from(self.rails.hosts())).then_some(RouterGrid {
             sizes,
             kind,
             hosts_per_router,

@@ -11,7 +11,7 @@ use config::Section;
 use des::{RandomStream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
-use workload::traffic::{Arrival, Geometry, Pace, Pattern, Place, Random, Size};
+use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext, Random, SizeDistribution};
 use workload::{Interpreters, Workload};
 
 use crate::Error;
@@ -51,7 +51,7 @@ pub struct RankJob {
     /// Where that comes from: [`workload::Source::kind`], for people.
     pub kind: &'static str,
     /// What they share.
-    pub mpi: Arc<mpi::Job>,
+    pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// The place of each rank among the ranks of its host.
@@ -65,7 +65,7 @@ pub struct TrafficJob {
     /// When.
     arrival: Box<dyn Arrival>,
     /// How large messages are.
-    size: Box<dyn Size>,
+    size: Box<dyn SizeDistribution>,
     /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
     pub load: f64,
     /// Its hosts; none: all of them.
@@ -110,7 +110,7 @@ impl RankJob {
     /// Not one host for each rank, or communicators that contradict each other.
     pub fn new(
         workload: Arc<dyn Workload>,
-        settings: mpi::Settings,
+        settings: mpi::MpiSettings,
         hosts: Vec<HostId>,
     ) -> Result<RankJob, mpi::ReplayError> {
         let ranks = workload.ranks();
@@ -125,7 +125,7 @@ impl RankJob {
             slots.push(*seat);
             *seat += 1;
         }
-        let mpi = mpi::Job::new(ranks, workload.communicators(), settings)?;
+        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
         Ok(RankJob {
             workload,
             repetitions: 1,
@@ -296,7 +296,7 @@ struct HostAllocator<'a> {
 pub fn read_jobs(
     root: &Section,
     network: &Network,
-    mpi: &mpi::Settings,
+    mpi: &mpi::MpiSettings,
     seed: u64,
     folder: &Path,
     interpreters: Interpreters<'_>,
@@ -358,7 +358,12 @@ fn read_job(
 }
 
 impl HostAllocator<'_> {
-    fn read_ranks(&mut self, section: &Section, index: usize, mpi: &mpi::Settings) -> Result<JobKind, Error> {
+    fn read_ranks(
+        &mut self,
+        section: &Section,
+        index: usize,
+        mpi: &mpi::MpiSettings,
+    ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
@@ -422,7 +427,7 @@ impl HostAllocator<'_> {
         let all_in_order =
             |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
         let is_whole = hosts.as_ref().is_none_or(all_in_order);
-        let mut place = Place {
+        let mut place = PatternContext {
             hosts: host_count,
             network: is_whole.then_some(&geometry as &dyn Geometry),
             folder,
@@ -439,7 +444,8 @@ impl HostAllocator<'_> {
             return Err(traffic.error("load", message).into());
         }
         let injection = network.injection_bits_per_s();
-        let pace = Pace::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
+        let pace =
+            OfferedLoad::new(size.mean(), injection, load).map_err(|e| traffic.error("load", e.message))?;
         Ok(JobKind::Traffic(TrafficJob {
             pattern,
             arrival: (arrival.build)(traffic, &pace)?,

@@ -142,8 +142,8 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
 }
 
 /// A table of rules that choose among the algorithms of collectives.
-fn table(table: &mpi::Table) -> Listing {
-    let algorithms = mpi::Algorithms::table(table);
+fn table(table: &mpi::SelectionTable) -> Listing {
+    let algorithms = mpi::AlgorithmSelection::table(table);
     let rules = |variant| {
         let rules: Vec<String> = algorithms
             .rules(variant)
@@ -155,6 +155,6 @@ fn table(table: &mpi::Table) -> Listing {
     Listing {
         name: format!("table/{}", table.name),
         summary: format!("{} ({})", table.summary, table.source),
-        parameters: mpi::Variant::all().map(rules).collect(),
+        parameters: mpi::CollectiveVariant::all().map(rules).collect(),
     }
 }

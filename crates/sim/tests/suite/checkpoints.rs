@@ -256,7 +256,7 @@ fn programs_in_memory_are_refused_at_the_start() {
     let network = "[network]\ntopology = { kind = \"torus\", sizes = [3] }\n\
                    routing = { algorithm = \"dimension-order\" }\n";
     let programs = vec![vec![compute(10), send(1, 64)], vec![receive(0, 64)]];
-    let job = job("pair", programs, &mpi::Settings::default(), &[0, 1]);
+    let job = job("pair", programs, &mpi::MpiSettings::default(), &[0, 1]);
     let mut experiment = jobs_on(network, vec![job]);
     let (folder, file) = place();
     for executor in [Executor::Sequential, Executor::Conservative, Executor::Optimistic] {

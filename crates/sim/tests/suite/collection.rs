@@ -199,9 +199,9 @@ fn an_incast_fills_buffers_and_queues() {
         router = { buffer = "10 KB" }
         packet = "500 B"
     "#;
-    let settings = mpi::Settings {
+    let settings = mpi::MpiSettings {
         eager_threshold: 1 << 30,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     };
     let all: Vec<u32> = (0..hosts).collect();
     let job = job("incast", programs.collect(), &settings, &all);
@@ -265,9 +265,9 @@ fn a_link_that_is_held_up_for_long_has_its_rows() {
         packet = "4 MiB"
         router = { buffer = "8 MiB" }
     "#;
-    let settings = mpi::Settings {
+    let settings = mpi::MpiSettings {
         eager_threshold: 1 << 30,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     };
     let result = run_everywhere(&mut jobs_on(
         network,

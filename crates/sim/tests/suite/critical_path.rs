@@ -1,7 +1,7 @@
 //! Critical paths of real runs: where the answer follows by arithmetic, and that they have no gap anywhere.
 
 use des::Time;
-use mpi::Settings;
+use mpi::MpiSettings;
 use results::rows::CriticalPathRow;
 use results::{CriticalPath, CriticalPaths, RunResult};
 
@@ -19,13 +19,13 @@ router = { delay = "100 ns", buffer = "256 KiB" }
 packet = "1000 B"
 "#;
 
-fn settings(eager_threshold: u64) -> Settings {
-    Settings {
+fn settings(eager_threshold: u64) -> MpiSettings {
+    MpiSettings {
         eager_threshold,
         send_overhead: Time::from_ns(20),
         receive_overhead: Time::from_ns(30),
         header_bytes: 0,
-        ..Settings::default()
+        ..MpiSettings::default()
     }
 }
 
@@ -231,13 +231,13 @@ fn paths_have_no_gap_whatever_ranks_do() {
     for eager_threshold in [0, 8 << 10, 1 << 20] {
         for gap in [0, 40] {
             for overhead in [0, 250] {
-                let settings = Settings {
+                let settings = MpiSettings {
                     eager_threshold,
                     nic_gap: Time::from_ns(gap),
                     send_overhead: Time::from_ns(overhead),
                     receive_overhead: Time::from_ns(overhead / 2),
                     matching_overhead: Time::from_ns(gap / 2),
-                    ..Settings::default()
+                    ..MpiSettings::default()
                 };
                 let hosts = [0, 3, 4, 4, 7, 8];
                 let programs = mpi_semantics::programs();

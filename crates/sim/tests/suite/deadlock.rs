@@ -60,13 +60,13 @@ fn assert_names_the_knot(error: &str) {
 
 #[test]
 fn alone_it_is_found_when_nothing_is_left_to_happen() {
-    let knot = job("knot", knot(), &mpi::Settings::default(), &[0, 4, 4, 8]);
+    let knot = job("knot", knot(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
     assert_names_the_knot(&error_everywhere(&mut jobs_on(NETWORK, vec![knot])));
 }
 
 #[test]
 fn beside_endless_traffic_the_watchdog_finds_it() {
-    let knot = job("knot", knot(), &mpi::Settings::default(), &[0, 4, 4, 8]);
+    let knot = job("knot", knot(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
     let mut experiment = job_beside_traffic(NETWORK, 0.3, knot);
     experiment.run.watchdog = Time::from_ns(20_000);
     let error = error_everywhere(&mut experiment);
@@ -150,7 +150,7 @@ fn circles_are_named_through_collectives_probes_fences_and_requests() {
         ),
     ] {
         let hosts = &[0, 4, 8][..programs.len()];
-        let knot = job("knot", programs, &mpi::Settings::default(), hosts);
+        let knot = job("knot", programs, &mpi::MpiSettings::default(), hosts);
         let error = error_everywhere(&mut jobs_on(NETWORK, vec![knot]));
         for line in lines {
             assert!(error.contains(line), "'{line}' is missing: {error}");
@@ -183,7 +183,12 @@ fn whoever_can_go_on_is_left_alone() {
         vec![receive(2, 64), send(0, 100_000)],
     ];
     let with_watchdog = |interval: Time| {
-        let mut slow = job("slow", programs.clone(), &mpi::Settings::default(), &[0, 4, 8, 8]);
+        let mut slow = job(
+            "slow",
+            programs.clone(),
+            &mpi::MpiSettings::default(),
+            &[0, 4, 8, 8],
+        );
         slow.start = Time::from_ns(5_000);
         let mut experiment = job_beside_traffic(NETWORK, 0.1, slow);
         experiment.run.watchdog = interval;

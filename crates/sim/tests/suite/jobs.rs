@@ -85,7 +85,7 @@ fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowD
 
 #[test]
 fn jobs_that_share_a_link_slow_each_other_down() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     // Hosts 0 and 1 are on the first router, 6 and 7 on the last; the third job is on a router of its own.
     let jobs = vec![
         job("pairs", ping_pong(20, 20_000), &mpi, &[0, 6]),
@@ -113,7 +113,7 @@ fn jobs_that_share_a_link_slow_each_other_down() {
 
 #[test]
 fn a_job_alone_is_not_slowed_down() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     let experiment = jobs_on(LINE, vec![job("pairs", ping_pong(5, 5_000), &mpi, &[0, 6])]);
     let (result, jobs) = interference(&experiment);
     assert_eq!(jobs[0].slowdown, Some(1.0));
@@ -123,7 +123,7 @@ fn a_job_alone_is_not_slowed_down() {
 /// Traffic slows a job down, and is no job that could be slowed down; a job that is cut off has no factor.
 #[test]
 fn traffic_interferes_and_is_not_compared() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     let pairs = || job("pairs", ping_pong(20, 20_000), &mpi, &[0, 6]);
     let mut experiment = job_beside_traffic(LINE, 0.4, pairs());
     let (_, jobs) = interference_everywhere(&mut experiment);
@@ -149,7 +149,7 @@ fn without_ranks_there_is_nothing_to_compare() {
 /// The error of one of the runs ends them all, in all processes.
 #[test]
 fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     let jobs = vec![
         job("pairs", ping_pong(5, 500), &mpi, &[0, 6]),
         job("knot", vec![vec![receive(0, 8)]], &mpi, &[1]),
@@ -168,7 +168,7 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
 }
 
 /// A job of these programs, on hosts 0, 1, ..., changed.
-fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::Settings) -> Job {
+fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::MpiSettings) -> Job {
     let hosts = (0..workload.ranks()).map(HostId).collect();
     Job {
         name: "job".into(),
@@ -181,7 +181,7 @@ fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::Settings) -> Job 
 
 #[test]
 fn a_repeated_job_takes_as_often_as_long() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     let programs = || {
         let mut programs = ping_pong(3, 3_000);
         programs[0].insert(0, compute(700));
@@ -220,7 +220,7 @@ fn repetitions_do_not_clash() {
         vec![receive(1, 40_000)],
     ];
     let workload = repeated(Arc::new(Programs(programs)), 20);
-    let mut experiment = jobs_on(LINE, vec![on_first_hosts(workload, &mpi::Settings::default())]);
+    let mut experiment = jobs_on(LINE, vec![on_first_hosts(workload, &mpi::MpiSettings::default())]);
     let result = run_everywhere(&mut experiment);
     assert!(result.summary.jobs[0].finished);
     assert_eq!(sum(table(&result, "ranks"), "messages_received"), 40);
@@ -273,9 +273,9 @@ fn computations_follow_the_rule() {
         ("compute = { scale = 0, regions = { write = \"7 us\" } }", 7_000.0),
     ] {
         let section = config::Section::from_toml(rule, "x.toml").unwrap();
-        let settings = mpi::Settings {
+        let settings = mpi::MpiSettings {
             compute: ComputeRule::read(&section, &Parts.regions()).unwrap(),
-            ..mpi::Settings::default()
+            ..mpi::MpiSettings::default()
         };
         let mut experiment = jobs_on(LINE, vec![on_first_hosts(Arc::new(Parts), &settings)]);
         let result = run_everywhere(&mut experiment);
@@ -287,7 +287,7 @@ fn computations_follow_the_rule() {
 /// Without an end of its own, the run ends when the ranks have; with one, it may end before.
 #[test]
 fn a_run_ends_with_its_ranks_although_traffic_goes_on() {
-    let mpi = mpi::Settings::default();
+    let mpi = mpi::MpiSettings::default();
     let pairs = || job("pairs", ping_pong(10, 5_000), &mpi, &[0, 6]);
     let mut experiment = job_beside_traffic(LINE, 0.2, pairs());
     let open = run_everywhere(&mut experiment);

@@ -1,7 +1,7 @@
 //! What ranks may do, all at once on a network: alike from all executors, and taken back event by event.
 
 use des::Time;
-use mpi::Settings;
+use mpi::MpiSettings;
 use results::RunResult;
 use workload::{Call, Collective, Operation};
 
@@ -102,12 +102,12 @@ pub fn programs() -> Vec<Vec<Operation>> {
     (0..6).map(program).collect()
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> MpiSettings {
+    MpiSettings {
         nic_gap: Time::from_ns(250),
         matching_overhead: Time::from_ns(15),
         copy_threshold: 9000,
-        ..Settings::default()
+        ..MpiSettings::default()
     }
 }
 
@@ -127,7 +127,7 @@ fn assert_whole(result: &RunResult) {
 
 #[test]
 fn all_executors_agree_on_all_of_it() {
-    for settings in [Settings::default(), settings()] {
+    for settings in [MpiSettings::default(), settings()] {
         let job = job("all", programs(), &settings, &HOSTS);
         let mut experiment = jobs_on(NETWORK, vec![job]);
         let result = run_everywhere(&mut experiment);
@@ -146,9 +146,9 @@ fn ends(result: &RunResult) -> Vec<u64> {
 #[test]
 fn messages_of_a_host_keep_their_distance() {
     let with_gap = |gap_ns: u64| {
-        let settings = Settings {
+        let settings = MpiSettings {
             nic_gap: Time::from_ns(gap_ns),
-            ..Settings::default()
+            ..MpiSettings::default()
         };
         // The ranks of one router, at the same distance; rank 4 shares the sender's host.
         let programs = vec![

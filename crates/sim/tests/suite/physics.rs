@@ -136,13 +136,13 @@ fn zero_load_latency(network: &Network, links: &[LinkSetting], bytes: u32) -> Ti
 }
 
 /// MPI without overheads and headers: what it sends is what the network carries.
-fn bare_mpi() -> mpi::Settings {
-    mpi::Settings {
+fn bare_mpi() -> mpi::MpiSettings {
+    mpi::MpiSettings {
         eager_threshold: 1 << 40,
         send_overhead: Time::ZERO,
         receive_overhead: Time::ZERO,
         header_bytes: 0,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     }
 }
 
@@ -371,7 +371,7 @@ fn output_queues_saturate_at_the_bandwidth() {
 // ---- Ping-pong ----------------------------------------------------------------------------------------
 
 /// Rank 0 sends and receives `rounds` times, rank 1 answers; the time of half a round.
-fn ping_pong(settings: &mpi::Settings, bytes: u64) -> Time {
+fn ping_pong(settings: &mpi::MpiSettings, bytes: u64) -> Time {
     const ROUNDS: u64 = 5;
     let network = r#"
 [network]
@@ -399,13 +399,13 @@ fn transfer(bytes: u64) -> u64 {
 
 #[test]
 fn ping_pong_takes_overheads_latency_and_size_over_bandwidth() {
-    let settings = mpi::Settings {
+    let settings = mpi::MpiSettings {
         eager_threshold: 4096,
         send_overhead: Time::from_ns(250),
         receive_overhead: Time::from_ns(350),
         header_bytes: 40,
         control_bytes: 64,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     };
     let overheads = 250_000 + 350_000;
     for bytes in [0, 1, 8, 984, 985, 4096] {

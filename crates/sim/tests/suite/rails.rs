@@ -24,14 +24,14 @@ const PACKET_PS: u64 = 20_480;
 /// From a packet's first bit leaving until its last has come: two cables, a router, and its own length.
 const ALONE_PS: u64 = 2 * 50_000 + 100_000 + PACKET_PS;
 
-fn bare_mpi(eager_threshold: u64) -> mpi::Settings {
-    mpi::Settings {
+fn bare_mpi(eager_threshold: u64) -> mpi::MpiSettings {
+    mpi::MpiSettings {
         eager_threshold,
         send_overhead: Time::ZERO,
         receive_overhead: Time::ZERO,
         header_bytes: 0,
         control_bytes: 256,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     }
 }
 

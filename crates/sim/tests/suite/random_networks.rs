@@ -557,11 +557,11 @@ proptest! {
         beside_traffic: bool,
         division in division(),
     ) {
-        let settings = mpi::Settings {
+        let settings = mpi::MpiSettings {
             eager_threshold,
             nic_gap: Time::from_ns(nic_gap_ns),
             matching_overhead: Time::from_ns(nic_gap_ns / 8),
-            ..mpi::Settings::default()
+            ..mpi::MpiSettings::default()
         };
         let hosts: Vec<u32> = (0..ranks).map(|rank| rank / ranks_per_host % network.hosts).collect();
         let job = job("ring", ring(ranks, bytes, 2), &settings, &hosts);

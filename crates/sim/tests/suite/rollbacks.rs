@@ -69,7 +69,7 @@ fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
 
 /// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are. All is told of them and
 /// of packets.
-fn watched(network: &str, settings: &mpi::Settings) -> Experiment {
+fn watched(network: &str, settings: &mpi::MpiSettings) -> Experiment {
     let hosts = [0, 6, 2, 8, 4, 10];
     let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
     let mut experiment = job_beside_traffic(network, 0.4, ranks);
@@ -106,16 +106,16 @@ fn is_enough(rollbacks: &Rollbacks) -> bool {
 
 #[test]
 fn of_every_kind_of_process_leave_no_trace() {
-    let mut experiment = watched(NETWORK, &mpi::Settings::default());
+    let mut experiment = watched(NETWORK, &mpi::MpiSettings::default());
     leave_no_trace(&mut experiment, FAMILY);
 }
 
 /// Requests to send make a rank wait for the last of a message that both rails carry.
 #[test]
 fn of_hosts_with_rails_leave_no_trace() {
-    let settings = mpi::Settings {
+    let settings = mpi::MpiSettings {
         eager_threshold: 0,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     };
     let mut experiment = watched(&format!("{NETWORK}{RAILS}"), &settings);
     leave_no_trace(&mut experiment, FAMILY_WITH_RAILS);

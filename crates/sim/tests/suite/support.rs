@@ -263,7 +263,7 @@ impl Workload for Programs {
 }
 
 /// A job of such an application, its ranks on these hosts.
-pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::Settings, hosts: &[u32]) -> Job {
+pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::MpiSettings, hosts: &[u32]) -> Job {
     let hosts = hosts.iter().map(|host| HostId(*host)).collect();
     let ranks = RankJob::new(Arc::new(Programs(programs)), settings.clone(), hosts);
     Job {

@@ -135,7 +135,7 @@ fn what_a_rank_was_doing_when_the_run_ended_is_not_counted() {
     ];
     let mut experiment = jobs_on(
         network,
-        vec![job("cut off", programs, &mpi::Settings::default(), &[0, 1])],
+        vec![job("cut off", programs, &mpi::MpiSettings::default(), &[0, 1])],
     );
     experiment.run.until = Some(des::Time::from_ns(10_000));
     let result = run(&experiment);
@@ -316,13 +316,13 @@ packet = "1000 B"
     )
 }
 
-fn settings() -> mpi::Settings {
-    mpi::Settings {
+fn settings() -> mpi::MpiSettings {
+    mpi::MpiSettings {
         header_bytes: 0,
         eager_threshold: 1 << 20,
         send_overhead: des::Time::ZERO,
         receive_overhead: des::Time::ZERO,
-        ..mpi::Settings::default()
+        ..mpi::MpiSettings::default()
     }
 }
 
@@ -477,7 +477,7 @@ fn messages_wait_in_the_nic() {
 /// What a rank computes has the name that the application gives it; what it waits for late is matched late.
 #[test]
 fn a_rendezvous_is_told_with_its_handshake() {
-    let settings = mpi::Settings {
+    let settings = mpi::MpiSettings {
         eager_threshold: 0,
         ..settings()
     };

@@ -1,31 +1,31 @@
-//! The functions of the format in the order of their numbers, and what a record of each holds.
+//! The functions of the format by number, and the arguments in their records.
 //!
 //! A layout has one letter per argument:
 //!
 //! | letter | argument |
 //! | --- | --- |
 //! | `b`, `h`, `i`, `l` | a number of 8, 16, 32, 64 bits |
-//! | `B`, `H`, `I` | an array of such numbers: how many in 32 bits, then they; text is a `B` |
+//! | `B`, `H`, `I` | an array of such numbers: its length in 32 bits, then the numbers; text is a `B` |
 //! | `S`, `T` | an array of `B`, of `S` |
 //! | `J` | an array of `I` |
 //! | `s` | statuses, if the record has any |
-//! | `[xy...]` | there only if number x of the record is equal to number y: at the root |
+//! | `[xy...]` | only if number x of the record equals number y: at the root |
 //!
 //! Source: sst-dumpi (<https://github.com/sstsimulator/sst-dumpi>), `dumpi/common/funclabels.h` for the
 //! numbers, `dumpi/common/dumpiio.c` for the arguments.
 
 use super::record::Version;
 
-/// Number of the mark after the last record.
+/// Number of the end mark.
 pub const END_OF_STREAM: u16 = 293;
-/// Stands for all functions in tables of the format; some old files end with it. What comes after it are the
-/// application's own functions.
+/// Number that stands for all functions; some old files end with it. Higher numbers are functions of the
+/// application.
 pub const ALL_FUNCTIONS: u16 = 290;
 
-/// Name and layout of a function; none for a number that the format does not know.
+/// Name and layout of a function; `None` for an unknown number.
 pub fn function(number: u16, version: Version) -> Option<(&'static str, &'static str)> {
     let (name, layout) = *FUNCTIONS.get(usize::from(number))?;
-    // Errors of old writers.
+    // Old writers deviate from the format.
     let layout = match name {
         "MPI_Init" if version < [0, 6, 2] => "iS",
         "MPI_Cart_get" if version < [0, 6, 8] => "ihiIIi",
@@ -35,12 +35,12 @@ pub fn function(number: u16, version: Version) -> Option<(&'static str, &'static
     Some((name, layout))
 }
 
-/// Name of a function; `?` for a number that the format does not know.
+/// Name of a function; `?` for an unknown number.
 pub fn name(number: u16) -> &'static str {
     FUNCTIONS.get(usize::from(number)).map_or("?", |(name, _)| name)
 }
 
-/// No layout: the number is taken, but nobody writes such records.
+/// Functions without layout have a number, but no records.
 const FUNCTIONS: [(&str, Option<&str>); 293] = [
     ("MPI_Send", Some("ihiih")),
     ("MPI_Recv", Some("ihiihs")),

@@ -1,21 +1,21 @@
-//! Who is in which communicator, from the calls of all ranks.
+//! Members of communicators, from the calls of all ranks.
 //!
-//! A rank records the handle it got, and of `MPI_Comm_split` its own colour and key: the members are known
-//! only when the calls of all ranks are put together. What makes communicators is collective over the
-//! parent, and all members make such calls on it in the same order, so each rank goes through its calls
-//! until it needs the others; when all members of a parent have come, the children are made, and they go on.
+//! A rank records the handle of a new communicator, and its own colour and key of `MPI_Comm_split`. The members
+//! follow from the calls of all ranks ([`CommunicatorAssembly`]).
 //!
-//! Handles are used again after a communicator is freed. A handle means the communicator that the rank made
-//! last under it.
+//! A handle is reused after its communicator is freed. It means the communicator that the rank created last
+//! with this handle.
 //!
-//! Only calls that concern communicators and groups are kept in memory, and only until the members are known.
+//! Only calls that concern communicators and groups are kept in memory, until the members are known.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::files::RankFile;
-use super::record::Record;
+use super::files::DumpiFile;
+use super::record::DumpiRecord;
 use crate::TraceError;
+use crate::mpi_calls::communicators::{CommunicatorAssembly, split};
+use crate::mpi_calls::{CommunicatorRef, Communicators};
 
 /// Handle of `MPI_COMM_NULL`.
 pub const NULL: u16 = 1;
@@ -27,30 +27,9 @@ pub const SELF: u16 = 3;
 /// `MPI_GROUP_NULL` and `MPI_GROUP_EMPTY`.
 const EMPTY_GROUPS: [u16; 2] = [1, 2];
 
-/// A communicator, as the rest of the simulator knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// One with members.
-    Group(u32),
-    /// One that each rank has for itself alone: [`SELF`] and its copies. Here it has all ranks, and each
-    /// sends to itself only.
-    Own(u32),
-}
-
-/// All communicators of a trace.
-#[derive(Debug)]
-pub struct Communicators {
-    /// World ranks of the members.
-    pub members: Arc<[Vec<u32>]>,
-    /// How many of them are [`Place::Group`]; those come first.
-    pub groups: usize,
-    /// For each rank: what each of its calls that make communicators gave it, in order.
-    pub made: Vec<Vec<Option<Place>>>,
-}
-
-/// How a call makes communicators of a parent.
+/// How a call creates communicators from a parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Making {
+enum CreationKind {
     Dup,
     Create { group: u16 },
     Split { color: i64, key: i64 },
@@ -59,21 +38,21 @@ enum Making {
     Graph { nodes: i64 },
 }
 
-/// A call that makes communicators.
+/// A call that creates communicators.
 #[derive(Clone, Debug)]
 struct Creation {
     call: &'static str,
     offset: u64,
     parent: u16,
     child: u16,
-    making: Making,
-    /// The rank's own in the child, where a later call says.
+    kind: CreationKind,
+    /// Rank in the child, if a later call records it.
     rank: Option<i64>,
 }
 
-/// How a call makes a group of others.
+/// How a call creates a group from others.
 #[derive(Clone, Debug)]
-enum Grouping {
+enum GroupExpression {
     OfCommunicator(u16),
     Union(u16, u16),
     Intersection(u16, u16),
@@ -85,32 +64,32 @@ enum Grouping {
 }
 
 #[derive(Clone, Debug)]
-enum Event {
+enum CommunicatorCall {
     Create(Creation),
     Free(u16),
     Group {
         call: &'static str,
         offset: u64,
         group: u16,
-        grouping: Grouping,
+        expression: GroupExpression,
     },
     FreeGroup(u16),
 }
 
-/// Collects the calls of one rank.
+/// Communicator calls of one rank.
 #[derive(Default)]
-pub struct Calls {
-    events: VecDeque<Event>,
-    /// Which event made a handle last.
+pub struct CommunicatorCalls {
+    calls: VecDeque<CommunicatorCall>,
+    /// Index of the call that created a handle last.
     latest: BTreeMap<u16, usize>,
 }
 
-impl Calls {
-    /// Takes a call, and checks what it says of the rank and the number of ranks.
+impl CommunicatorCalls {
+    /// Adds a call, and checks the rank and number of ranks that it records.
     ///
     /// # Errors
-    /// It contradicts the trace's files, or makes an inter-communicator.
-    pub fn note(&mut self, record: &Record, rank: u32, ranks: u32) -> Result<(), String> {
+    /// The call contradicts the trace's files, or creates an inter-communicator.
+    pub fn note(&mut self, record: &DumpiRecord, rank: u32, ranks: u32) -> Result<(), String> {
         let r = record;
         match r.name() {
             "MPI_Comm_rank" => return self.own_rank(r.handle(0), r.number(1), rank),
@@ -133,19 +112,19 @@ impl Calls {
             }
             "MPI_Comm_free" | "MPI_Comm_disconnect" => {
                 self.latest.remove(&r.handle(0));
-                self.events.push_back(Event::Free(r.handle(0)));
+                self.calls.push_back(CommunicatorCall::Free(r.handle(0)));
             }
-            "MPI_Group_free" => self.events.push_back(Event::FreeGroup(r.handle(0))),
+            "MPI_Group_free" => self.calls.push_back(CommunicatorCall::FreeGroup(r.handle(0))),
             _ => {
                 if let Some(creation) = creation(r) {
-                    self.latest.insert(creation.child, self.events.len());
-                    self.events.push_back(Event::Create(creation));
-                } else if let Some(grouping) = grouping(r) {
-                    self.events.push_back(Event::Group {
+                    self.latest.insert(creation.child, self.calls.len());
+                    self.calls.push_back(CommunicatorCall::Create(creation));
+                } else if let Some(expression) = expression(r) {
+                    self.calls.push_back(CommunicatorCall::Group {
                         call: r.name(),
                         offset: r.offset,
                         group: r.last_handle(),
-                        grouping,
+                        expression,
                     });
                 }
             }
@@ -159,37 +138,37 @@ impl Calls {
                 "says that this is rank {own}, but the file's name says {rank}"
             ));
         }
-        let event = self.latest.get(&communicator).map(|i| &mut self.events[*i]);
-        if let Some(Event::Create(creation)) = event {
+        let event = self.latest.get(&communicator).map(|i| &mut self.calls[*i]);
+        if let Some(CommunicatorCall::Create(creation)) = event {
             creation.rank = creation.rank.or(Some(own));
         }
         Ok(())
     }
 }
 
-/// The parent of a call that makes communicators, and the handle of the child.
-pub fn parent_and_child(record: &Record) -> Option<(u16, u16)> {
+/// Handles of the parent and child of a call that creates communicators.
+pub fn parent_and_child(record: &DumpiRecord) -> Option<(u16, u16)> {
     creation(record).map(|c| (c.parent, c.child))
 }
 
-fn creation(record: &Record) -> Option<Creation> {
+fn creation(record: &DumpiRecord) -> Option<Creation> {
     let r = record;
-    let (parent, making) = match r.name() {
-        "MPI_Comm_dup" => (0, Making::Dup),
-        "MPI_Comm_create" => (0, Making::Create { group: r.handle(1) }),
+    let (parent, kind) = match r.name() {
+        "MPI_Comm_dup" => (0, CreationKind::Dup),
+        "MPI_Comm_create" => (0, CreationKind::Create { group: r.handle(1) }),
         "MPI_Comm_split" => {
             let (color, key) = (r.number(1), r.number(2));
-            (0, Making::Split { color, key })
+            (0, CreationKind::Split { color, key })
         }
         "MPI_Cart_create" => {
             let (sizes, reorder) = (r.array(0).to_vec(), r.number(2) != 0);
-            (0, Making::Cart { sizes, reorder })
+            (0, CreationKind::Cart { sizes, reorder })
         }
         "MPI_Cart_sub" => {
             let keep = r.array(0).iter().map(|n| *n != 0).collect();
-            (1, Making::CartSub { keep })
+            (1, CreationKind::CartSub { keep })
         }
-        "MPI_Graph_create" => (1, Making::Graph { nodes: r.number(2) }),
+        "MPI_Graph_create" => (1, CreationKind::Graph { nodes: r.number(2) }),
         _ => return None,
     };
     Some(Creation {
@@ -197,183 +176,230 @@ fn creation(record: &Record) -> Option<Creation> {
         offset: r.offset,
         parent: r.handle(parent),
         child: r.last_handle(),
-        making,
+        kind,
         rank: None,
     })
 }
 
-fn grouping(record: &Record) -> Option<Grouping> {
+fn expression(record: &DumpiRecord) -> Option<GroupExpression> {
     let r = record;
     let (first, second) = (r.handle(0), r.handle(1));
     let ranks = || r.array(0).to_vec();
     Some(match r.name() {
-        "MPI_Comm_group" => Grouping::OfCommunicator(first),
-        "MPI_Group_union" => Grouping::Union(first, second),
-        "MPI_Group_intersection" => Grouping::Intersection(first, second),
-        "MPI_Group_difference" => Grouping::Difference(first, second),
-        "MPI_Group_incl" => Grouping::Include(first, ranks()),
-        "MPI_Group_excl" => Grouping::Exclude(first, ranks()),
-        "MPI_Group_range_incl" => Grouping::IncludeRanges(first, ranks()),
-        "MPI_Group_range_excl" => Grouping::ExcludeRanges(first, ranks()),
+        "MPI_Comm_group" => GroupExpression::OfCommunicator(first),
+        "MPI_Group_union" => GroupExpression::Union(first, second),
+        "MPI_Group_intersection" => GroupExpression::Intersection(first, second),
+        "MPI_Group_difference" => GroupExpression::Difference(first, second),
+        "MPI_Group_incl" => GroupExpression::Include(first, ranks()),
+        "MPI_Group_excl" => GroupExpression::Exclude(first, ranks()),
+        "MPI_Group_range_incl" => GroupExpression::IncludeRanges(first, ranks()),
+        "MPI_Group_range_excl" => GroupExpression::ExcludeRanges(first, ranks()),
         _ => return None,
     })
 }
 
-/// World ranks, shared between all who have the same.
+/// World ranks of a group, shared between ranks.
 type Group = Arc<[u32]>;
 
-/// A rank on its way through its calls.
-struct Walker {
-    events: VecDeque<Event>,
-    communicators: BTreeMap<u16, Place>,
+/// The remaining calls of a rank.
+struct RankCalls {
+    calls: VecDeque<CommunicatorCall>,
+    communicators: BTreeMap<u16, CommunicatorRef>,
     groups: BTreeMap<u16, Group>,
     /// Copies of [`SELF`].
     copies: u32,
-    made: Vec<Option<Place>>,
+    created: Vec<Option<CommunicatorRef>>,
 }
 
-/// A communicator to be made: its grid, if it has one, and its members as positions in the parent.
+/// A communicator to be created: its grid, if any, and its members as positions in the parent.
 type Child = (Option<Vec<i64>>, Vec<usize>);
 
-struct Made {
+struct CreatedCommunicator {
     members: Vec<u32>,
-    /// Of a cartesian one.
+    /// Sizes of its grid, if it is cartesian.
     sizes: Option<Vec<i64>>,
 }
 
-/// Puts the calls of all ranks together.
+/// Combines the calls of all ranks.
 ///
 /// # Errors
 /// They contradict each other.
-pub fn resolve(calls: Vec<Calls>, files: &[Arc<RankFile>]) -> Result<Communicators, TraceError> {
+pub fn resolve(calls: Vec<CommunicatorCalls>, files: &[Arc<DumpiFile>]) -> Result<Communicators, TraceError> {
     let ranks = files.len() as u32;
-    let walker = |calls: Calls| Walker {
-        events: calls.events,
-        communicators: BTreeMap::from([(WORLD, Place::Group(0)), (SELF, Place::Own(0))]),
+    let replay = |calls: CommunicatorCalls| RankCalls {
+        calls: calls.calls,
+        communicators: BTreeMap::from([
+            (WORLD, CommunicatorRef::Group(0)),
+            (SELF, CommunicatorRef::SelfOnly(0)),
+        ]),
         groups: BTreeMap::new(),
         copies: 0,
-        made: Vec::new(),
+        created: Vec::new(),
     };
-    let mut assembly = Assembly {
+    let mut assembly = DumpiAssembly {
         files,
-        walkers: calls.into_iter().map(walker).collect(),
-        made: vec![Made {
+        ranks: calls.into_iter().map(replay).collect(),
+        created: vec![CreatedCommunicator {
             members: (0..ranks).collect(),
             sizes: None,
         }],
-        waiting: BTreeMap::new(),
         known: BTreeSet::new(),
     };
-    assembly.run()?;
-    let groups = assembly.made.len();
-    let copies = assembly.walkers.iter().map(|w| w.copies).max().unwrap_or(0);
-    let mut members: Vec<Vec<u32>> = assembly.made.into_iter().map(|m| m.members).collect();
+    assembly.assemble(ranks)?;
+    let groups = assembly.created.len();
+    let copies = assembly.ranks.iter().map(|rank| rank.copies).max().unwrap_or(0);
+    let mut members: Vec<Vec<u32>> = assembly.created.into_iter().map(|c| c.members).collect();
     members.extend((0..=copies).map(|_| (0..ranks).collect()));
-    let absolute = |place: Option<Place>| match place {
-        Some(Place::Own(copy)) => Some(Place::Own(groups as u32 + copy)),
+    let absolute = |communicator| match communicator {
+        Some(CommunicatorRef::SelfOnly(copy)) => Some(CommunicatorRef::SelfOnly(groups as u32 + copy)),
         other => other,
     };
-    let made = assembly.walkers.into_iter();
+    let created = assembly.ranks.into_iter();
     Ok(Communicators {
         members: members.into(),
         groups,
-        made: made.map(|w| w.made.into_iter().map(absolute).collect()).collect(),
+        created: created
+            .map(|rank| rank.created.into_iter().map(absolute).collect())
+            .collect(),
     })
 }
 
-struct Assembly<'a> {
-    files: &'a [Arc<RankFile>],
-    walkers: Vec<Walker>,
-    made: Vec<Made>,
-    /// Ranks that have come to a call on a parent.
-    waiting: BTreeMap<u32, Vec<u32>>,
+struct DumpiAssembly<'a> {
+    files: &'a [Arc<DumpiFile>],
+    ranks: Vec<RankCalls>,
+    created: Vec<CreatedCommunicator>,
     known: BTreeSet<Group>,
 }
 
-impl Assembly<'_> {
-    fn run(&mut self) -> Result<(), TraceError> {
-        let mut ready: VecDeque<u32> = (0..self.files.len() as u32).collect();
-        while let Some(rank) = ready.pop_front() {
-            let Some(parent) = self.walk(rank)? else { continue };
-            let arrived = self.waiting.entry(parent).or_default();
-            arrived.push(rank);
-            if arrived.len() == self.made[parent as usize].members.len() {
-                self.waiting.remove(&parent);
-                self.make(parent)?;
-                ready.extend(&self.made[parent as usize].members);
-            }
-        }
-        let Some((parent, arrived)) = self.waiting.iter().next() else {
-            return Ok(());
-        };
-        let members = &self.made[*parent as usize].members;
-        let absent = members.iter().find(|m| !arrived.contains(m)).copied();
-        let message = format!(
-            "makes a communicator together with {} ranks, but rank {} makes no such call",
-            members.len(),
-            absent.unwrap_or(0)
-        );
-        Err(self.error(arrived[0], message))
+impl CommunicatorAssembly for DumpiAssembly<'_> {
+    fn members(&self, communicator: u32) -> &[u32] {
+        &self.created[communicator as usize].members
     }
 
-    /// Lets a rank go on to its next call that needs others, and gives the parent it is on.
-    fn walk(&mut self, rank: u32) -> Result<Option<u32>, TraceError> {
+    fn advance(&mut self, rank: u32) -> Result<Option<u32>, TraceError> {
         loop {
-            let Some(event) = self.walkers[rank as usize].events.front().cloned() else {
+            let state = &mut self.ranks[rank as usize];
+            let Some(call) = state.calls.front().cloned() else {
                 return Ok(None);
             };
-            let walker = &mut self.walkers[rank as usize];
-            match event {
-                Event::Create(creation) => {
-                    let parent = walker.communicators.get(&creation.parent).copied();
-                    match parent {
-                        Some(Place::Group(parent)) => return Ok(Some(parent)),
-                        Some(Place::Own(_)) => self.copy_own(rank, creation.child),
-                        None => {
-                            let message = unknown_communicator(creation.parent);
-                            return Err(self.error(rank, message));
-                        }
+            match call {
+                CommunicatorCall::Create(creation) => {
+                    match state.communicators.get(&creation.parent).copied() {
+                        Some(CommunicatorRef::Group(parent)) => return Ok(Some(parent)),
+                        Some(CommunicatorRef::SelfOnly(_)) => self.copy_own(rank, creation.child),
+                        None => return Err(self.error(rank, unknown_communicator(creation.parent))),
                     }
                     continue;
                 }
-                Event::Free(handle) => {
-                    walker.communicators.remove(&handle);
+                CommunicatorCall::Free(handle) => {
+                    state.communicators.remove(&handle);
                 }
-                Event::Group { group, grouping, .. } => {
-                    let made = self.group(rank, &grouping).map_err(|m| self.error(rank, m))?;
-                    let made = self.shared(made);
-                    self.walkers[rank as usize].groups.insert(group, made);
+                CommunicatorCall::Group {
+                    group, expression, ..
+                } => {
+                    let members = self.group(rank, &expression).map_err(|m| self.error(rank, m))?;
+                    let members = self.shared(members);
+                    self.ranks[rank as usize].groups.insert(group, members);
                 }
-                Event::FreeGroup(group) => {
-                    walker.groups.remove(&group);
+                CommunicatorCall::FreeGroup(group) => {
+                    state.groups.remove(&group);
                 }
             }
-            self.walkers[rank as usize].events.pop_front();
+            self.ranks[rank as usize].calls.pop_front();
         }
     }
 
-    fn copy_own(&mut self, rank: u32, child: u16) {
-        let walker = &mut self.walkers[rank as usize];
-        walker.events.pop_front();
-        if child == NULL {
-            walker.made.push(None);
-            return;
-        }
-        walker.copies += 1;
-        let place = Place::Own(walker.copies);
-        walker.communicators.insert(child, place);
-        walker.made.push(Some(place));
-    }
-
-    /// An error at the call that a rank has come to.
-    fn error(&self, rank: u32, message: impl std::fmt::Display) -> TraceError {
-        let at = match self.walkers[rank as usize].events.front() {
-            Some(Event::Create(Creation { call, offset, .. }) | Event::Group { call, offset, .. }) => {
-                format!("{call} at byte {offset}: ")
-            }
+    fn error(&self, rank: u32, message: String) -> TraceError {
+        let at = match self.ranks[rank as usize].calls.front() {
+            Some(
+                CommunicatorCall::Create(Creation { call, offset, .. })
+                | CommunicatorCall::Group { call, offset, .. },
+            ) => format!("{call} at byte {offset}: "),
             _ => String::new(),
         };
         self.files[rank as usize].error(format!("{at}{message}"))
+    }
+
+    fn create(&mut self, parent: u32) -> Result<(), TraceError> {
+        let members = self.created[parent as usize].members.clone();
+        let creation = |member: &u32| match self.ranks[*member as usize].calls.front() {
+            Some(CommunicatorCall::Create(creation)) => creation.clone(),
+            _ => unreachable!("a rank waits at a creation only"),
+        };
+        let creations: Vec<Creation> = members.iter().map(creation).collect();
+        self.check_agreement(&members, &creations)?;
+        let mut given: Vec<Option<u32>> = vec![None; members.len()];
+        for (sizes, chosen) in self.children(parent, &members, &creations)? {
+            let id = self.created.len() as u32;
+            for (own, position) in chosen.iter().enumerate() {
+                let creation = &creations[*position];
+                if creation.child == NULL || given[*position].is_some() {
+                    let message = "the rank gets MPI_COMM_NULL, but the other ranks' calls make it a member";
+                    return Err(self.error(members[*position], message.into()));
+                }
+                if let Some(rank) = creation.rank.filter(|rank| *rank != own as i64) {
+                    let message = format!(
+                        "MPI_Comm_rank says later that the rank is {rank} in it, but by all ranks' calls it is {own}"
+                    );
+                    return Err(self.error(members[*position], message));
+                }
+                given[*position] = Some(id);
+            }
+            let members = chosen.iter().map(|position| members[*position]).collect();
+            self.created.push(CreatedCommunicator { members, sizes });
+        }
+        for ((member, creation), id) in members.iter().zip(&creations).zip(given) {
+            if id.is_none() && creation.child != NULL {
+                let message = "the rank gets a communicator, but by all ranks' calls it is no member of any";
+                return Err(self.error(*member, message.into()));
+            }
+            let rank = &mut self.ranks[*member as usize];
+            let communicator = id.map(CommunicatorRef::Group);
+            rank.calls.pop_front();
+            rank.created.push(communicator);
+            if let Some(communicator) = communicator {
+                rank.communicators.insert(creation.child, communicator);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DumpiAssembly<'_> {
+    /// Checks that all members of a parent make the same call.
+    fn check_agreement(&self, members: &[u32], creations: &[Creation]) -> Result<(), TraceError> {
+        let first = &creations[0];
+        for (member, creation) in members.iter().zip(creations) {
+            if creation.call != first.call {
+                let message = format!(
+                    "rank {} calls {} at this point, on the same communicator",
+                    members[0], first.call
+                );
+                return Err(self.error(*member, message));
+            }
+            let differs = matches!(
+                creation.kind,
+                CreationKind::Split { .. } | CreationKind::Create { .. }
+            );
+            if !differs && creation.kind != first.kind {
+                let message = format!("other arguments than those of rank {}", members[0]);
+                return Err(self.error(*member, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_own(&mut self, rank: u32, child: u16) {
+        let state = &mut self.ranks[rank as usize];
+        state.calls.pop_front();
+        if child == NULL {
+            state.created.push(None);
+            return;
+        }
+        state.copies += 1;
+        let place = CommunicatorRef::SelfOnly(state.copies);
+        state.communicators.insert(child, place);
+        state.created.push(Some(place));
     }
 
     fn shared(&mut self, group: Vec<u32>) -> Group {
@@ -391,112 +417,50 @@ impl Assembly<'_> {
         if EMPTY_GROUPS.contains(&handle) {
             return Ok(Arc::new([]));
         }
-        let groups = &self.walkers[rank as usize].groups;
+        let groups = &self.ranks[rank as usize].groups;
         groups
             .get(&handle)
             .cloned()
             .ok_or_else(|| format!("group {handle} is used, but no recorded call makes it"))
     }
 
-    fn group(&self, rank: u32, grouping: &Grouping) -> Result<Vec<u32>, String> {
+    fn group(&self, rank: u32, expression: &GroupExpression) -> Result<Vec<u32>, String> {
         let group = |handle: &u16| self.group_of(rank, *handle);
-        Ok(match grouping {
-            Grouping::OfCommunicator(handle) => match self.walkers[rank as usize].communicators.get(handle) {
-                Some(Place::Group(id)) => self.made[*id as usize].members.clone(),
-                Some(Place::Own(_)) => vec![rank],
-                None => return Err(unknown_communicator(*handle)),
-            },
-            Grouping::Union(first, second) => {
+        Ok(match expression {
+            GroupExpression::OfCommunicator(handle) => {
+                match self.ranks[rank as usize].communicators.get(handle) {
+                    Some(CommunicatorRef::Group(id)) => self.created[*id as usize].members.clone(),
+                    Some(CommunicatorRef::SelfOnly(_)) => vec![rank],
+                    None => return Err(unknown_communicator(*handle)),
+                }
+            }
+            GroupExpression::Union(first, second) => {
                 let (first, second) = (group(first)?, group(second)?);
                 let there: BTreeSet<u32> = first.iter().copied().collect();
                 let more = second.iter().filter(|r| !there.contains(r));
                 first.iter().chain(more).copied().collect()
             }
-            Grouping::Intersection(first, second) | Grouping::Difference(first, second) => {
-                let wanted = matches!(grouping, Grouping::Intersection(..));
+            GroupExpression::Intersection(first, second) | GroupExpression::Difference(first, second) => {
+                let wanted = matches!(expression, GroupExpression::Intersection(..));
                 let (first, second) = (group(first)?, group(second)?);
                 let there: BTreeSet<u32> = second.iter().copied().collect();
                 let chosen = first.iter().filter(|r| there.contains(r) == wanted);
                 chosen.copied().collect()
             }
-            Grouping::Include(of, ranks) => include(&group(of)?, ranks)?,
-            Grouping::Exclude(of, ranks) => exclude(&group(of)?, ranks)?,
-            Grouping::IncludeRanges(of, ranges) => {
+            GroupExpression::Include(of, ranks) => include(&group(of)?, ranks)?,
+            GroupExpression::Exclude(of, ranks) => exclude(&group(of)?, ranks)?,
+            GroupExpression::IncludeRanges(of, ranges) => {
                 let of = group(of)?;
                 include(&of, &expand(ranges, of.len())?)?
             }
-            Grouping::ExcludeRanges(of, ranges) => {
+            GroupExpression::ExcludeRanges(of, ranges) => {
                 let of = group(of)?;
                 exclude(&of, &expand(ranges, of.len())?)?
             }
         })
     }
 
-    /// All members of a parent have come: makes the children.
-    fn make(&mut self, parent: u32) -> Result<(), TraceError> {
-        let members = self.made[parent as usize].members.clone();
-        let creations: Vec<Creation> = members
-            .iter()
-            .map(|m| match self.walkers[*m as usize].events.front() {
-                Some(Event::Create(creation)) => creation.clone(),
-                // A rank waits at nothing else.
-                _ => unreachable!("a rank that waits is at a creation"),
-            })
-            .collect();
-        for (member, creation) in members.iter().zip(&creations) {
-            if creation.call != creations[0].call {
-                let message = format!(
-                    "rank {} calls {} at this point, on the same communicator",
-                    members[0], creations[0].call
-                );
-                return Err(self.error(*member, message));
-            }
-            let is_the_same_for_all =
-                !matches!(creation.making, Making::Split { .. } | Making::Create { .. });
-            if is_the_same_for_all && creation.making != creations[0].making {
-                let message = format!("other arguments than those of rank {}", members[0]);
-                return Err(self.error(*member, message));
-            }
-        }
-        let children = self.children(parent, &members, &creations)?;
-        let mut places: Vec<Option<u32>> = vec![None; members.len()];
-        for (sizes, chosen) in children {
-            let id = self.made.len() as u32;
-            for (own, position) in chosen.iter().enumerate() {
-                let creation = &creations[*position];
-                if creation.child == NULL || places[*position].is_some() {
-                    let message = "the rank gets MPI_COMM_NULL, but the other ranks' calls make it a member";
-                    return Err(self.error(members[*position], message));
-                }
-                if creation.rank.is_some_and(|rank| rank != own as i64) {
-                    let message = format!(
-                        "MPI_Comm_rank says later that the rank is {} in it, but by all ranks' calls it is {own}",
-                        creation.rank.unwrap_or(0)
-                    );
-                    return Err(self.error(members[*position], message));
-                }
-                places[*position] = Some(id);
-            }
-            let members = chosen.iter().map(|p| members[*p]).collect();
-            self.made.push(Made { members, sizes });
-        }
-        for ((member, creation), place) in members.iter().zip(&creations).zip(places) {
-            if place.is_none() && creation.child != NULL {
-                let message = "the rank gets a communicator, but by all ranks' calls it is no member of any";
-                return Err(self.error(*member, message));
-            }
-            let walker = &mut self.walkers[*member as usize];
-            let place = place.map(Place::Group);
-            walker.events.pop_front();
-            walker.made.push(place);
-            if let Some(place) = place {
-                walker.communicators.insert(creation.child, place);
-            }
-        }
-        Ok(())
-    }
-
-    /// The communicators that a call makes.
+    /// The communicators that a call creates.
     fn children(
         &self,
         parent: u32,
@@ -505,25 +469,18 @@ impl Assembly<'_> {
     ) -> Result<Vec<Child>, TraceError> {
         let first = members[0];
         let fail = |message: String| self.error(first, message);
-        let sizes = &self.made[parent as usize].sizes;
-        let takes_part = |p: &usize| creations[*p].child != NULL;
-        Ok(match &creations[0].making {
-            Making::Dup => vec![(sizes.clone(), (0..members.len()).collect())],
-            Making::Split { .. } => {
-                let mut by_color: BTreeMap<i64, Vec<(i64, usize)>> = BTreeMap::new();
-                for position in (0..members.len()).filter(takes_part) {
-                    if let Making::Split { color, key } = creations[position].making {
-                        by_color.entry(color).or_default().push((key, position));
-                    }
-                }
-                let sorted = by_color.into_values().map(|mut group| {
-                    group.sort_unstable();
-                    (None, group.into_iter().map(|(_, position)| position).collect())
+        let sizes = &self.created[parent as usize].sizes;
+        Ok(match &creations[0].kind {
+            CreationKind::Dup => vec![(sizes.clone(), (0..members.len()).collect())],
+            CreationKind::Split { .. } => {
+                let colors = creations.iter().map(|creation| match creation.kind {
+                    CreationKind::Split { color, key } if creation.child != NULL => Some((color, key)),
+                    _ => None,
                 });
-                sorted.collect()
+                split(colors).map(|group| (None, group)).collect()
             }
-            Making::Create { .. } => self.created(members, creations)?,
-            Making::Cart { sizes, reorder } => {
+            CreationKind::Create { .. } => self.created(members, creations)?,
+            CreationKind::Cart { sizes, reorder } => {
                 let chosen = leading(sizes.iter().copied(), members.len()).map_err(fail)?;
                 let chosen = if *reorder {
                     reordered(creations, chosen)
@@ -532,28 +489,14 @@ impl Assembly<'_> {
                 };
                 vec![(Some(sizes.clone()), chosen)]
             }
-            Making::Graph { nodes } => {
+            CreationKind::Graph { nodes } => {
                 let chosen = leading([*nodes], members.len()).map_err(fail)?;
                 vec![(None, reordered(creations, chosen))]
             }
-            Making::CartSub { keep } => {
+            CreationKind::CartSub { keep } => {
                 let sizes = sizes.as_ref().filter(|sizes| sizes.len() == keep.len());
                 let sizes = sizes.ok_or_else(|| fail("the communicator has no such grid of ranks".into()))?;
-                let kept = sizes.iter().zip(keep).filter(|(_, keep)| **keep);
-                let kept: Vec<i64> = kept.map(|(size, _)| *size).collect();
-                let mut slices: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
-                for position in 0..members.len() {
-                    let mut rest = position as i64;
-                    let mut dropped = Vec::new();
-                    for (size, keep) in sizes.iter().zip(keep).rev() {
-                        if !keep {
-                            dropped.push(rest % size);
-                        }
-                        rest /= size;
-                    }
-                    slices.entry(dropped).or_default().push(position);
-                }
-                slices.into_values().map(|s| (Some(kept.clone()), s)).collect()
+                cartesian_slices(sizes, keep, members.len())
             }
         })
     }
@@ -562,12 +505,13 @@ impl Assembly<'_> {
         let places: BTreeMap<u32, usize> = members.iter().enumerate().map(|(p, m)| (*m, p)).collect();
         let mut groups: BTreeMap<Group, usize> = BTreeMap::new();
         for (member, creation) in members.iter().zip(creations) {
-            if let (true, Making::Create { group }) = (creation.child != NULL, &creation.making) {
+            if let (true, CreationKind::Create { group }) = (creation.child != NULL, &creation.kind) {
                 let group = self
                     .group_of(*member, *group)
                     .map_err(|m| self.error(*member, m))?;
                 if !group.contains(member) {
-                    return Err(self.error(*member, "the rank is not in the group, but gets a communicator"));
+                    let message = "the rank is not in the group, but gets a communicator";
+                    return Err(self.error(*member, message.into()));
                 }
                 *groups.entry(group).or_default() += 1;
             }
@@ -579,7 +523,7 @@ impl Assembly<'_> {
                 Some(chosen) if callers == group.len() => children.push((None, chosen)),
                 _ => {
                     let message = format!(
-                        "{callers} of the {} ranks of the group give this group",
+                        "{callers} of the {} ranks of the group name this group",
                         group.len()
                     );
                     return Err(self.error(group[0], message));
@@ -590,7 +534,7 @@ impl Assembly<'_> {
     }
 }
 
-/// What is wrong with a handle that no recorded call made.
+/// The error of an unknown handle.
 pub fn unknown_communicator(handle: u16) -> String {
     match handle {
         NULL => "is called on MPI_COMM_NULL".into(),
@@ -598,7 +542,7 @@ pub fn unknown_communicator(handle: u16) -> String {
     }
 }
 
-/// The first ranks of a parent, as many as a grid has.
+/// The first ranks of a parent that fill a grid.
 fn leading(sizes: impl IntoIterator<Item = i64>, ranks: usize) -> Result<Vec<usize>, String> {
     let product = sizes
         .into_iter()
@@ -613,7 +557,7 @@ fn leading(sizes: impl IntoIterator<Item = i64>, ranks: usize) -> Result<Vec<usi
     Ok((0..product).collect())
 }
 
-/// The order that MPI has chosen for a grid, where all ranks say; otherwise that of the parent.
+/// The rank order in a grid, if all ranks record it; otherwise that of the parent.
 fn reordered(creations: &[Creation], chosen: Vec<usize>) -> Vec<usize> {
     let mut order = vec![None; chosen.len()];
     for (position, creation) in creations.iter().enumerate() {
@@ -626,6 +570,28 @@ fn reordered(creations: &[Creation], chosen: Vec<usize>) -> Vec<usize> {
         .into_iter()
         .collect::<Option<Vec<usize>>>()
         .unwrap_or(chosen)
+}
+
+/// The slices of a grid along the kept dimensions.
+fn cartesian_slices(sizes: &[i64], keep: &[bool], ranks: usize) -> Vec<Child> {
+    let kept = sizes.iter().zip(keep).filter(|(_, keep)| **keep);
+    let kept: Vec<i64> = kept.map(|(size, _)| *size).collect();
+    let mut slices: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+    for position in 0..ranks {
+        let mut rest = position as i64;
+        let mut dropped = Vec::new();
+        for (size, keep) in sizes.iter().zip(keep).rev() {
+            if !keep {
+                dropped.push(rest % size);
+            }
+            rest /= size;
+        }
+        slices.entry(dropped).or_default().push(position);
+    }
+    slices
+        .into_values()
+        .map(|slice| (Some(kept.clone()), slice))
+        .collect()
 }
 
 fn include(group: &[u32], ranks: &[i64]) -> Result<Vec<u32>, String> {
@@ -641,7 +607,7 @@ fn exclude(group: &[u32], ranks: &[i64]) -> Result<Vec<u32>, String> {
     Ok(group.iter().filter(|r| !left_out.contains(r)).copied().collect())
 }
 
-/// The ranks that triples of first, last and stride name.
+/// The ranks of triples of first, last and stride.
 fn expand(ranges: &[i64], ranks: usize) -> Result<Vec<i64>, String> {
     let mut all = Vec::new();
     for range in ranges.chunks(3) {

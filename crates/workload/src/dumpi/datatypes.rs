@@ -1,15 +1,15 @@
-//! Sizes of datatypes by handle, as one rank's calls make them.
+//! Sizes of datatypes by handle.
 //!
-//! Handles below 28 are MPI's own types. Their sizes are in a table of the file; where it has none, or 0 for
-//! a type that has a size, they are those of 64-bit Unix. All other handles are the application's types, or
-//! types of MPI that the format does not know (those of Fortran, `MPI_INT64_T`): their sizes follow from the
-//! calls that made them, or from what `MPI_Type_size` and `MPI_Get_count` said of them.
+//! Handles below 28 are predefined types of MPI. Their sizes are in a table of the file; where it lacks a size,
+//! that of 64-bit Unix applies. All other handles are types of the application, or predefined types that the
+//! format does not know (those of Fortran, `MPI_INT64_T`). Their sizes follow from the calls that create them,
+//! or from `MPI_Type_size` and `MPI_Get_count`.
 //!
 //! Source: sst-dumpi, `dumpi/common/constants.h`.
 
 use std::collections::BTreeMap;
 
-use super::record::Record;
+use super::record::DumpiRecord;
 
 /// Sizes on 64-bit Unix of the types that the format knows: error, null, char, signed and unsigned char,
 /// byte, wchar, short, unsigned short, int, unsigned, long, unsigned long, float, double, long double, long
@@ -19,24 +19,24 @@ const SIZES: [u32; 28] = [
     0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20,
 ];
 
-/// What is known of the size of a type.
+/// Size of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Size {
+enum TypeSize {
     Bytes(u64),
-    /// Made by this call, in a way that its size cannot be told.
+    /// The call that created it does not determine the size.
     Unknown(&'static str),
 }
 
-/// Sizes that calls anywhere in a rank's file tell of types that none of its calls makes.
+/// Sizes that calls of a rank's file report for types that no call creates.
 #[derive(Clone, Debug, Default)]
-pub struct Hints {
+pub struct TypeSizeHints {
     sizes: BTreeMap<u16, u64>,
     made: std::collections::BTreeSet<u16>,
 }
 
-impl Hints {
-    /// Takes what a call tells.
-    pub fn note(&mut self, record: &Record) {
+impl TypeSizeHints {
+    /// Adds a call.
+    pub fn note(&mut self, record: &DumpiRecord) {
         if let Some((handle, _)) = made(record) {
             self.made.insert(handle);
         } else if let Some((handle, bytes)) = told(record) {
@@ -44,7 +44,7 @@ impl Hints {
         }
     }
 
-    /// What remains when all calls have been seen.
+    /// The sizes, after all calls.
     pub fn into_sizes(mut self) -> BTreeMap<u16, u64> {
         self.sizes.retain(|handle, _| !self.made.contains(handle));
         self.sizes
@@ -54,16 +54,16 @@ impl Hints {
 /// The types of one rank at one point of its calls.
 #[derive(Clone, Debug)]
 pub struct Datatypes {
-    sizes: BTreeMap<u16, Size>,
+    sizes: BTreeMap<u16, TypeSize>,
 }
 
 impl Datatypes {
-    /// The types before the first call: the file's table, and hints.
+    /// The types before the first call.
     pub fn new(table: &[u32], hints: &BTreeMap<u16, u64>) -> Datatypes {
-        let mut sizes: BTreeMap<u16, Size> = BTreeMap::new();
+        let mut sizes: BTreeMap<u16, TypeSize> = BTreeMap::new();
         let mut set = |handle: usize, bytes: u64| {
             if let Ok(handle) = u16::try_from(handle) {
-                sizes.insert(handle, Size::Bytes(bytes));
+                sizes.insert(handle, TypeSize::Bytes(bytes));
             }
         };
         for (handle, bytes) in SIZES.iter().enumerate() {
@@ -78,10 +78,10 @@ impl Datatypes {
         Datatypes { sizes }
     }
 
-    /// Bytes of so many of a type.
+    /// Bytes of `count` elements of a type.
     ///
     /// # Errors
-    /// The size is not known, the count is negative, or the product too large.
+    /// The size is unknown, the count is negative, or the product is too large.
     pub fn bytes(&self, count: i64, handle: u16) -> Result<u64, String> {
         let count = u64::try_from(count).map_err(|_| format!("a count of {count}"))?;
         if count == 0 {
@@ -94,15 +94,15 @@ impl Datatypes {
                     "{count} elements of the datatype {handle}, which is none"
                 ));
             }
-            Some(Size::Bytes(bytes)) => *bytes,
-            Some(Size::Unknown(call)) => {
+            Some(TypeSize::Bytes(bytes)) => *bytes,
+            Some(TypeSize::Unknown(call)) => {
                 return Err(format!(
-                    "the size of datatype {handle}, made by {call}, cannot be told from the trace"
+                    "the size of datatype {handle}, made by {call}, is not known from the trace"
                 ));
             }
             None => {
                 return Err(format!(
-                    "the size of datatype {handle} cannot be told from the trace: no recorded call makes it or says its size"
+                    "the size of datatype {handle} is not known from the trace: no recorded call makes it or says its size"
                 ));
             }
         };
@@ -111,15 +111,15 @@ impl Datatypes {
             .ok_or_else(|| format!("{count} elements of {size} bytes"))
     }
 
-    /// Takes a call that makes a type or tells its size.
-    pub fn note(&mut self, record: &Record) {
+    /// Applies a call that creates a type or reports its size.
+    pub fn note(&mut self, record: &DumpiRecord) {
         if let Some((handle, elements)) = made(record) {
             let size = elements
                 .and_then(|elements| self.sum(&elements))
-                .map_or(Size::Unknown(record.name()), Size::Bytes);
+                .map_or(TypeSize::Unknown(record.name()), TypeSize::Bytes);
             self.sizes.insert(handle, size);
         } else if let Some((handle, bytes)) = told(record) {
-            self.sizes.insert(handle, Size::Bytes(bytes));
+            self.sizes.insert(handle, TypeSize::Bytes(bytes));
         }
     }
 
@@ -130,11 +130,11 @@ impl Datatypes {
     }
 }
 
-/// Numbers of elements and their types.
+/// Counts and types of elements.
 type Elements = Vec<(i64, u16)>;
 
-/// The type that a call makes, and what of; no elements, if they cannot be counted.
-fn made(record: &Record) -> Option<(u16, Option<Elements>)> {
+/// The type that a call creates, and its elements; no elements if they cannot be counted.
+fn made(record: &DumpiRecord) -> Option<(u16, Option<Elements>)> {
     let r = record;
     let elements = match r.name() {
         "MPI_Type_contiguous" => times(&[r.number(0)], r.handle(1)),
@@ -146,7 +146,7 @@ fn made(record: &Record) -> Option<(u16, Option<Elements>)> {
         }
         "MPI_Type_create_indexed_block" => times(&[r.number(0), r.number(1)], r.handle(2)),
         "MPI_Type_struct" | "MPI_Type_create_struct" => {
-            // Old files have one displacement instead of an array of them.
+            // Old files have one displacement instead of an array.
             let types = r
                 .array(2)
                 .iter()
@@ -157,7 +157,7 @@ fn made(record: &Record) -> Option<(u16, Option<Elements>)> {
         }
         "MPI_Type_dup" | "MPI_Type_create_resized" => times(&[], r.handle(0)),
         "MPI_Type_create_subarray" => times(r.array(1), r.handle(2)),
-        // Each rank has another part of the array.
+        // Each rank has a different part of the array.
         "MPI_Type_create_darray" => None,
         "MPI_Type_match_size" => return None,
         _ => return None,
@@ -172,8 +172,8 @@ fn times(factors: &[i64], handle: u16) -> Option<Elements> {
     Some(vec![(count, handle)])
 }
 
-/// The type whose size a call tells, and the size.
-fn told(record: &Record) -> Option<(u16, u64)> {
+/// The type whose size a call reports, and the size.
+fn told(record: &DumpiRecord) -> Option<(u16, u64)> {
     let (handle, bytes) = match record.name() {
         "MPI_Type_size" => (record.handle(0), record.number(1)),
         "MPI_Type_match_size" => (record.handle(2), record.number(1)),

@@ -1,7 +1,7 @@
-//! The files of a trace: one with text, `NAME.meta`, and one per rank, `NAME-0000.bin` and so on.
+//! The files of a trace: the text file `NAME.meta`, and one file per rank, `NAME-0000.bin` and so on.
 //!
-//! A rank's file begins with eight bytes of magic and ends with an index: the same magic and where its
-//! parts begin. Older versions have fewer parts in the index.
+//! A rank's file begins with an eight-byte magic number and ends with an index: the magic number and the
+//! offsets of its parts. Older versions have fewer offsets.
 //!
 //! Source: sst-dumpi, `docs/traceformat.dox` and `dumpi/common/io.c`.
 
@@ -13,36 +13,36 @@ use std::sync::Arc;
 use super::record::Version;
 use crate::TraceError;
 
-/// How a rank's file begins.
+/// Magic number of a rank's file.
 pub const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, 0x44, 0x55, 0x4d, 0x50, 0x49];
 
-/// Offsets in the index since version 0.6.6; before, and before that, there was one less.
+/// Offsets in the index since version 0.6.6. Earlier versions have fewer.
 const OFFSETS: usize = 7;
 
 /// The file of one rank.
 #[derive(Debug)]
-pub struct RankFile {
-    /// Where it is.
+pub struct DumpiFile {
+    /// Path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Rank.
     pub rank: u32,
     /// Offset of the records.
     pub body: u64,
-    /// Offset of what follows them.
+    /// Offset after the records.
     pub end: u64,
     /// Version of its writer.
     pub version: Version,
-    /// Sizes of datatypes by handle, where they were recorded.
+    /// Sizes of datatypes by handle, if recorded.
     pub sizes: Vec<u32>,
 }
 
-impl RankFile {
+impl DumpiFile {
     /// Opens a rank's file and reads its index.
     ///
     /// # Errors
-    /// It is missing, cut off, or no file of the format.
-    pub fn open(path: PathBuf, rank: u32) -> Result<RankFile, TraceError> {
-        let mut opened = RankFile {
+    /// It is missing, cut off, or not of this format.
+    pub fn open(path: PathBuf, rank: u32) -> Result<DumpiFile, TraceError> {
+        let mut opened = DumpiFile {
             path,
             rank,
             body: 0,
@@ -56,7 +56,7 @@ impl RankFile {
         }
     }
 
-    /// An error in it.
+    /// An error in the file.
     pub fn error(&self, message: impl Into<String>) -> TraceError {
         TraceError {
             file: self.path.display().to_string(),
@@ -86,7 +86,7 @@ impl RankFile {
         }
         if !complete || magic != MAGIC {
             return Err(
-                "is no rank's file of a DUMPI trace: it does not begin with ff aa dd 44 55 4d 50 49, or is too short"
+                "is not a rank's file of a DUMPI trace: it does not begin with ff aa dd 44 55 4d 50 49, or is too short"
                     .into(),
             );
         }
@@ -114,7 +114,7 @@ impl RankFile {
     }
 }
 
-/// Whether the magic is that of a machine with the other byte order, in units of 4 or 8 bytes.
+/// Whether the magic number has the other byte order, in units of 4 or 8 bytes.
 fn is_turned_around(magic: [u8; 8]) -> bool {
     let mut eight = MAGIC;
     eight.reverse();
@@ -124,13 +124,13 @@ fn is_turned_around(magic: [u8; 8]) -> bool {
     magic == eight || magic == four
 }
 
-/// The offsets at the end of a file: of sizes, addresses, counters, header, body, footer, key values.
+/// The offsets in the index: of sizes, addresses, counters, header, body, footer, key values.
 fn index(file: &mut File) -> std::io::Result<Option<[u64; OFFSETS]>> {
     file.seek(SeekFrom::End(-8 * (OFFSETS as i64 + 1)))?;
     let mut bytes = [0; 8 * (OFFSETS + 1)];
     file.read_exact(&mut bytes)?;
     let words: Vec<[u8; 8]> = bytes.as_chunks().0.to_vec();
-    // The last four were there from the beginning; up to three came before them since.
+    // All versions have the last four; up to three precede them.
     let Some(magic) = (0..4).find(|i| words[*i] == MAGIC) else {
         return Ok(None);
     };
@@ -160,8 +160,8 @@ fn type_sizes(file: &mut File, offset: u64, length: u64) -> Result<Vec<u32>, Str
 /// Opens the files of all ranks; `main` is the meta file, or the file of any rank.
 ///
 /// # Errors
-/// One is missing or damaged, or the meta file contradicts what is there.
-pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+/// A file is missing or damaged, or the meta file contradicts the others.
+pub fn open(main: &Path) -> Result<Vec<Arc<DumpiFile>>, TraceError> {
     let fail = |message: String| TraceError {
         file: main.display().to_string(),
         rank: None,
@@ -187,7 +187,7 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
     let (ranks, prefix) = read_meta(main).map_err(fail)?;
     let mut files = Vec::new();
     for rank in 0..ranks {
-        files.push(Arc::new(RankFile::open(rank_file(&prefix, rank), rank)?));
+        files.push(Arc::new(DumpiFile::open(rank_file(&prefix, rank), rank)?));
     }
     let surplus = rank_file(&prefix, ranks);
     if surplus.is_file() {
@@ -199,22 +199,22 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
     Ok(files)
 }
 
-/// All ranks from 0 on, where no meta file says how many they are.
-fn open_while_there(prefix: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+/// Opens ranks from 0 on until a file is missing, since there is no meta file.
+fn open_while_there(prefix: &Path) -> Result<Vec<Arc<DumpiFile>>, TraceError> {
     let mut files = Vec::new();
     for rank in 0.. {
         let path = rank_file(prefix, rank);
         if rank > 0 && !path.is_file() {
             break;
         }
-        files.push(Arc::new(RankFile::open(path, rank)?));
+        files.push(Arc::new(DumpiFile::open(path, rank)?));
     }
     Ok(files)
 }
 
-/// Number of ranks, and how the names of their files begin.
+/// Number of ranks, and the common prefix of their files.
 fn read_meta(meta: &Path) -> Result<(u32, PathBuf), String> {
-    // Some hundred bytes; more is something else.
+    // A meta file has some hundred bytes.
     const LONGEST: u64 = 1 << 16;
     let mut text = Vec::new();
     let read = File::open(meta).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
@@ -232,11 +232,11 @@ fn read_meta(meta: &Path) -> Result<(u32, PathBuf), String> {
         .parse()
         .ok()
         .filter(|n| *n > 0)
-        .ok_or_else(|| format!("numprocs={ranks} is no number of ranks"))?;
+        .ok_or_else(|| format!("numprocs={ranks} is not a number of ranks"))?;
     let folder = meta.parent().unwrap_or(Path::new(""));
     let own = meta.with_extension("");
     let written = value("fileprefix").unwrap_or_default();
-    // Recorded with the folder of the recording, which is not where the trace is now.
+    // The recorded folder is that of the recording.
     let written = Path::new(&written).file_name().map(|name| folder.join(name));
     let prefix = written.filter(|prefix| rank_file(prefix, 0).is_file() || !rank_file(&own, 0).is_file());
     Ok((ranks, prefix.unwrap_or(own)))
@@ -254,14 +254,14 @@ fn rank_file(prefix: &Path, rank: u32) -> PathBuf {
     with_ending(prefix, &format!("-{rank:04}.bin"))
 }
 
-/// Not `with_extension`: what precedes may have dots.
+/// Appends an ending. The name may contain dots.
 fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Whether a file that begins so is a meta file.
+/// Whether a file with these first bytes is a meta file.
 pub fn is_meta(head: &[u8]) -> bool {
     let is_text = head
         .iter()

@@ -1,128 +1,123 @@
 //! DUMPI traces, as the library of SST's trace tools writes them: one binary file per rank.
 //!
-//! `files` finds the files and their parts, `calls` is the table of functions, `record` streams records,
-//! `communicators` works out who is in which, `datatypes` how large types are, `ahead` where messages came
-//! from, `program` makes operations of calls, `survey` adds it all up for people. `docs/formats/dumpi.md`
-//! says what is read and what is not.
+//! `files` finds the files and their parts, `calls` is the table of functions, `record` reads records,
+//! `communicators` finds members, `datatypes` sizes of types, `look_ahead` sources of messages, `program`
+//! decodes calls for `mpi_calls`, `scan` summarises. `docs/formats/dumpi.md` documents what is read.
 //!
 //! Source: the documentation and headers of sst-dumpi, <https://github.com/sstsimulator/sst-dumpi>.
 
-mod ahead;
 mod calls;
 mod communicators;
 mod datatypes;
 mod files;
+mod look_ahead;
 mod program;
 mod record;
-mod survey;
+mod scan;
+#[cfg(test)]
+mod test_trace;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod written;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::trace::Format;
+use crate::mpi_calls::Communicators;
+use crate::scan::RecordTotals;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, TraceInfo, Workload};
-use communicators::{Calls, Communicators};
-use datatypes::Hints;
-use files::RankFile;
-use program::RankProgram;
-pub(crate) use program::{COLOR_AND_KEY, CONTEXT_MASK};
-use record::{Cursor, Interval, Record};
+use communicators::CommunicatorCalls;
+use datatypes::TypeSizeHints;
+use files::DumpiFile;
+use program::DumpiProgram;
+use record::{DumpiRecord, Interval, RecordCursor};
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "dumpi",
     summary: "DUMPI, as SST's library writes it: give the file NAME.meta, or the folder that holds it",
     main: "*.meta",
     is_main: |name| name.ends_with(".meta"),
     recognise: |head| head.starts_with(&files::MAGIC) || files::is_meta(head),
-    open: |main| open(main, Clock::Any),
+    open: |main| open(main, RecordedClock::Any),
     info,
 };
 
-/// Which clock tells how long a rank computes.
+/// The clock that measures computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// The CPU's where it was recorded, otherwise the wall clock.
+pub enum RecordedClock {
+    /// The CPU clock if recorded, otherwise the wall clock.
     #[default]
     Any,
-    /// The CPU's: what the process itself has used.
+    /// The CPU clock: time used by the process.
     Cpu,
-    /// The wall clock: it runs on while other processes have the CPU.
+    /// The wall clock, which includes time of other processes.
     Wall,
 }
 
-impl Clock {
+impl RecordedClock {
     /// Names in experiments, `any` first.
     pub const NAMES: [&'static str; 3] = ["any", "cpu", "wall"];
 
     /// The clock of a name.
-    pub fn from_name(name: &str) -> Clock {
+    pub fn from_name(name: &str) -> RecordedClock {
         match name {
-            "cpu" => Clock::Cpu,
-            "wall" => Clock::Wall,
-            _ => Clock::Any,
+            "cpu" => RecordedClock::Cpu,
+            "wall" => RecordedClock::Wall,
+            _ => RecordedClock::Any,
         }
     }
 }
 
-/// What is known of one rank before its program begins.
+/// Facts from the first pass over a rank's file.
 #[derive(Debug)]
-struct Facts {
+struct RankScan {
     /// Whether it calls `MPI_Cancel`.
     cancels: bool,
-    /// Sizes of types that no call makes.
+    /// Sizes of types that no call creates.
     sizes: BTreeMap<u16, u64>,
 }
 
 /// Counts over all records.
 #[derive(Debug, Default)]
-struct Totals {
-    records: u64,
-    /// Calls by name.
-    calls: BTreeMap<&'static str, u64>,
-    /// Calls with a time on the CPU's clock, and on the wall clock.
+struct DumpiTotals {
+    records: RecordTotals,
+    /// Calls with a time on the CPU clock, and on the wall clock.
     timed: [u64; 2],
     /// Calls by other threads than the first.
     by_threads: u64,
-    /// Longest time of a rank, and the sum over ranks, in nanoseconds.
-    span_ns: u64,
-    total_ns: u64,
     /// Newest version of the library.
     version: record::Version,
 }
 
-/// A trace that any number of programs read.
+/// An open trace, shared by programs.
 #[derive(Debug)]
-struct Archive {
-    files: Vec<Arc<RankFile>>,
+struct DumpiArchive {
+    files: Vec<Arc<DumpiFile>>,
     communicators: Communicators,
-    ranks: Vec<Facts>,
-    totals: Totals,
-    clock: Clock,
+    ranks: Vec<RankScan>,
+    totals: DumpiTotals,
+    clock: RecordedClock,
 }
 
-impl Archive {
-    /// Opens a trace, and reads all of it once to learn who is in which communicator.
-    fn open(main: &Path, clock: Clock) -> Result<Archive, TraceError> {
+impl DumpiArchive {
+    /// Opens a trace and reads it once to find communicators.
+    fn open(main: &Path, clock: RecordedClock) -> Result<DumpiArchive, TraceError> {
         let files = files::open(main)?;
-        let mut totals = Totals::default();
+        let mut totals = DumpiTotals::default();
         let mut calls = Vec::new();
         let mut ranks = Vec::new();
         for file in &files {
-            let (own, facts) = first_pass(file, files.len() as u32, &mut totals)?;
+            let (own, scan) = first_pass(file, files.len() as u32, &mut totals)?;
             calls.push(own);
-            ranks.push(facts);
+            ranks.push(scan);
         }
         let [cpu, wall] = totals.timed;
         let missing = match clock {
-            Clock::Cpu => (cpu == 0).then_some("CPU clock"),
-            Clock::Wall => (wall == 0).then_some("wall clock"),
-            Clock::Any => None,
+            RecordedClock::Cpu => (cpu == 0).then_some("CPU clock"),
+            RecordedClock::Wall => (wall == 0).then_some("wall clock"),
+            RecordedClock::Any => None,
         };
         if let Some(missing) = missing {
             return Err(TraceError {
@@ -132,7 +127,7 @@ impl Archive {
             });
         }
         let communicators = communicators::resolve(calls, &files)?;
-        Ok(Archive {
+        Ok(DumpiArchive {
             files,
             communicators,
             ranks,
@@ -141,35 +136,39 @@ impl Archive {
         })
     }
 
-    /// Which clock computation is measured with.
+    /// Name of the clock that measures computation.
     fn clock_name(&self) -> Option<&'static str> {
         let [cpu, wall] = self.totals.timed;
         match self.clock {
-            Clock::Cpu => Some("CPU"),
-            Clock::Wall => Some("wall"),
-            Clock::Any if cpu > 0 => Some("CPU"),
-            Clock::Any if wall > 0 => Some("wall"),
-            Clock::Any => None,
+            RecordedClock::Cpu => Some("CPU"),
+            RecordedClock::Wall => Some("wall"),
+            RecordedClock::Any if cpu > 0 => Some("CPU"),
+            RecordedClock::Any if wall > 0 => Some("wall"),
+            RecordedClock::Any => None,
         }
     }
 }
 
-/// Reads a rank's file once.
-fn first_pass(file: &Arc<RankFile>, ranks: u32, totals: &mut Totals) -> Result<(Calls, Facts), TraceError> {
-    let mut calls = Calls::default();
-    let mut hints = Hints::default();
+/// The first pass over a rank's file.
+fn first_pass(
+    file: &Arc<DumpiFile>,
+    ranks: u32,
+    totals: &mut DumpiTotals,
+) -> Result<(CommunicatorCalls, RankScan), TraceError> {
+    let mut calls = CommunicatorCalls::default();
+    let mut hints = TypeSizeHints::default();
     let mut cancels = false;
-    let mut cursor = Cursor::new(file.clone());
-    let mut record = Record::default();
-    let mut span = Span::default();
+    let mut cursor = RecordCursor::new(file.clone());
+    let mut record = DumpiRecord::default();
+    let mut span = WallSpan::default();
     totals.version = totals.version.max(file.version);
     while cursor.next(&mut record)? {
-        totals.records += 1;
+        totals.records.records += 1;
         if record.function > calls::ALL_FUNCTIONS {
             continue;
         }
         let name = record.name();
-        *totals.calls.entry(name).or_default() += 1;
+        totals.records.add_call(name);
         for (count, time) in totals.timed.iter_mut().zip([record.cpu, record.wall]) {
             *count += u64::from(time.is_some());
         }
@@ -177,26 +176,23 @@ fn first_pass(file: &Arc<RankFile>, ranks: u32, totals: &mut Totals) -> Result<(
         span.note(&record);
         cancels |= name == "MPI_Cancel";
         hints.note(&record);
-        calls.note(&record, file.rank, ranks).map_err(|message| {
-            let offset = record.offset;
-            file.error(format!("{name} at byte {offset}: {message}"))
-        })?;
+        let noted = calls.note(&record, file.rank, ranks);
+        noted.map_err(|message| cursor.error(&record, message))?;
     }
-    totals.span_ns = totals.span_ns.max(span.nanoseconds());
-    totals.total_ns += span.nanoseconds();
+    totals.records.add_span(span.picoseconds());
     let sizes = hints.into_sizes();
-    Ok((calls, Facts { cancels, sizes }))
+    Ok((calls, RankScan { cancels, sizes }))
 }
 
-/// Time from a rank's first to its last call, on the wall clock where there is one.
+/// Time from a rank's first to its last call, on the wall clock if recorded.
 #[derive(Default)]
-struct Span {
+struct WallSpan {
     last: Option<Interval>,
     ns: i64,
 }
 
-impl Span {
-    fn note(&mut self, record: &Record) {
+impl WallSpan {
+    fn note(&mut self, record: &DumpiRecord) {
         let Some(now) = record.wall.or(record.cpu) else {
             return;
         };
@@ -208,29 +204,29 @@ impl Span {
         self.last = Some(now);
     }
 
-    fn nanoseconds(&self) -> u64 {
-        u64::try_from(self.ns).unwrap_or(0)
+    fn picoseconds(&self) -> u64 {
+        u64::try_from(self.ns).unwrap_or(0).saturating_mul(1000)
     }
 }
 
-struct Trace {
-    archive: Arc<Archive>,
+struct DumpiTrace {
+    archive: Arc<DumpiArchive>,
 }
 
 /// Opens a trace; `main` is its meta file, or the file of any rank.
 ///
 /// # Errors
-/// It is damaged, incomplete, or has what cannot be replayed.
-pub fn open(main: &Path, clock: Clock) -> Result<Arc<dyn Workload>, TraceError> {
-    let archive = Arc::new(Archive::open(main, clock)?);
-    Ok(Arc::new(Trace { archive }))
+/// It is damaged, incomplete, or cannot be replayed.
+pub fn open(main: &Path, clock: RecordedClock) -> Result<Arc<dyn Workload>, TraceError> {
+    let archive = Arc::new(DumpiArchive::open(main, clock)?);
+    Ok(Arc::new(DumpiTrace { archive }))
 }
 
 fn info(main: &Path) -> Result<TraceInfo, TraceError> {
-    survey::info(Archive::open(main, Clock::Any)?, main)
+    scan::info(DumpiArchive::open(main, RecordedClock::Any)?, main)
 }
 
-impl Workload for Trace {
+impl Workload for DumpiTrace {
     fn ranks(&self) -> u32 {
         self.archive.files.len() as u32
     }
@@ -240,7 +236,7 @@ impl Workload for Trace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(RankProgram::new(self.archive.clone(), rank)))
+        Ok(Box::new(DumpiProgram::new(self.archive.clone(), rank)))
     }
 
     fn reopens(&self) -> bool {

@@ -1,11 +1,10 @@
-//! Records of calls, streamed from one rank's file.
+//! Records of calls in one rank's file.
 //!
-//! Numbers are big-endian, whatever the machine. A record is the number of its function (16 bits), a mask
-//! that says what is in it (8 bits), the thread (16 bits), times, values of performance counters, and the
-//! arguments of the call (`calls.rs`).
+//! Numbers are big-endian. A record has the number of its function (16 bits), a mask of its parts (8 bits), the
+//! thread (16 bits), times, values of performance counters, and the arguments of the call (`calls.rs`).
 //!
-//! The file is opened for each part that is read, and closed: a trace may have more ranks than a process
-//! may have open files. Memory per cursor is [`CHUNK`] bytes and the largest record.
+//! The file is closed between reads, since a trace may have more ranks than a process may have open files. A
+//! cursor needs [`CHUNK`] bytes and the largest record.
 //!
 //! Source: sst-dumpi, `dumpi/common/iodefs.h`.
 
@@ -15,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::calls;
-use super::files::RankFile;
+use super::files::DumpiFile;
 use crate::TraceError;
 
 /// Version of the library that wrote a file.
@@ -30,36 +29,36 @@ const HAS_WALL_TIMES: u8 = 1 << 3;
 const HAS_THREAD: u8 = 1 << 6;
 const HAS_COUNTERS: u8 = 1 << 7;
 
-/// A point in time: seconds, modulo 2^16, and nanoseconds.
+/// A time: seconds modulo 2^16, and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instant {
+pub struct ClockTime {
     seconds: u16,
     nanoseconds: u32,
 }
 
-impl Instant {
-    /// Nanoseconds from another point to this one, if they are less than 9 hours apart.
-    pub fn since(self, earlier: Instant) -> i64 {
+impl ClockTime {
+    /// Nanoseconds since `earlier`, which is less than 9 hours away.
+    pub fn since(self, earlier: ClockTime) -> i64 {
         let seconds = self.seconds.wrapping_sub(earlier.seconds) as i16;
         i64::from(seconds) * 1_000_000_000 + i64::from(self.nanoseconds) - i64::from(earlier.nanoseconds)
     }
 }
 
-/// When a call began and returned.
+/// Start and end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// It was entered.
-    pub start: Instant,
-    /// It returned.
-    pub stop: Instant,
+    /// Start.
+    pub start: ClockTime,
+    /// End.
+    pub stop: ClockTime,
 }
 
-/// What was recorded of an `MPI_Status`.
+/// A recorded `MPI_Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Bytes received.
     pub bytes: i32,
-    /// Rank of the sender; negative: none.
+    /// Rank of the sender; negative if there is none.
     pub source: i32,
     /// Whether the request was cancelled.
     pub cancelled: bool,
@@ -69,51 +68,57 @@ pub struct Status {
 
 /// One call.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct DumpiRecord {
     /// Its function.
     pub function: u16,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Which thread made it.
+    /// The thread that made it.
     pub thread: u16,
-    /// On the CPU's clock.
+    /// Times on the CPU clock.
     pub cpu: Option<Interval>,
-    /// On the wall clock.
+    /// Times on the wall clock.
     pub wall: Option<Interval>,
-    /// Statuses; none if the application did not want them.
+    /// Statuses; empty if the application asked for none.
     pub statuses: Vec<Status>,
     numbers: Vec<i64>,
     arrays: Vec<Range<usize>>,
     values: Vec<i64>,
 }
 
-impl Record {
+impl DumpiRecord {
     /// Name of its function.
     pub fn name(&self) -> &'static str {
         calls::name(self.function)
     }
 
-    /// The n-th argument among those that are numbers.
+    /// The n-th number.
     pub fn number(&self, n: usize) -> i64 {
         self.numbers.get(n).copied().unwrap_or(0)
     }
 
-    /// The n-th, as a handle.
+    /// The n-th number, as a handle.
     pub fn handle(&self, n: usize) -> u16 {
         self.number(n) as u16
     }
 
-    /// The last argument that is a number, as a handle.
+    /// The last number.
+    pub fn last_number(&self) -> i64 {
+        self.numbers.last().copied().unwrap_or(0)
+    }
+
+    /// The last number, as a handle.
     pub fn last_handle(&self) -> u16 {
-        self.numbers.last().map_or(0, |n| *n as u16)
+        self.last_number() as u16
     }
 
-    /// Whether the arguments that only the root has are there: how many numbers there are.
-    pub fn has_number(&self, n: usize) -> bool {
-        n < self.numbers.len()
+    /// How many arguments are numbers.
+    #[cfg(test)]
+    pub fn number_count(&self) -> usize {
+        self.numbers.len()
     }
 
-    /// The n-th argument among those that are arrays (of numbers, not of text).
+    /// The n-th array of numbers.
     pub fn array(&self, n: usize) -> &[i64] {
         self.arrays
             .get(n)
@@ -133,9 +138,9 @@ impl Record {
 
 /// Reads the records of one rank.
 #[derive(Clone)]
-pub struct Cursor {
-    file: Arc<RankFile>,
-    /// Where in the file the buffer begins.
+pub struct RecordCursor {
+    file: Arc<DumpiFile>,
+    /// File offset of the buffer.
     base: u64,
     buffer: Vec<u8>,
     used: usize,
@@ -143,17 +148,17 @@ pub struct Cursor {
     ended: bool,
 }
 
-impl Cursor {
+impl RecordCursor {
     /// A cursor at the first record.
-    pub fn new(file: Arc<RankFile>) -> Cursor {
-        // The body begins with the seconds that all times leave out: 32 bits for each clock.
+    pub fn new(file: Arc<DumpiFile>) -> RecordCursor {
+        // The body begins with the seconds that all times omit, 32 bits for each clock.
         let first = file.body + 8;
-        Cursor::at(file, first)
+        RecordCursor::at(file, first)
     }
 
-    /// A cursor at the record that begins there.
-    pub fn at(file: Arc<RankFile>, offset: u64) -> Cursor {
-        Cursor {
+    /// A cursor at the record at this offset.
+    pub fn at(file: Arc<DumpiFile>, offset: u64) -> RecordCursor {
+        RecordCursor {
             file,
             base: offset,
             buffer: Vec::new(),
@@ -164,29 +169,30 @@ impl Cursor {
     }
 
     /// The file it reads.
-    pub fn file(&self) -> &Arc<RankFile> {
+    pub fn file(&self) -> &Arc<DumpiFile> {
         &self.file
     }
 
-    /// Reads the next record over an old one; false at the end.
+    /// An error in a record.
+    pub fn error(&self, record: &DumpiRecord, message: impl std::fmt::Display) -> TraceError {
+        let (name, offset) = (record.name(), record.offset);
+        self.file.error(format!("{name} at byte {offset}: {message}"))
+    }
+
+    /// Reads the next record into `record`. Returns false at the end.
     ///
     /// # Errors
     /// The file is broken or unreadable.
-    pub fn next(&mut self, record: &mut Record) -> Result<bool, TraceError> {
+    pub fn next(&mut self, record: &mut DumpiRecord) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);
         }
         record.clear();
         record.offset = self.position();
         record.function = calls::END_OF_STREAM;
-        let more = self.read(record).map_err(|message| {
-            let call = match record.name() {
-                "?" => "",
-                name => name,
-            };
-            let space = if call.is_empty() { "" } else { " " };
-            self.file
-                .error(format!("{call}{space}at byte {}: {message}", record.offset))
+        let more = self.read(record).map_err(|message| match record.name() {
+            "?" => self.file.error(format!("at byte {}: {message}", record.offset)),
+            _ => self.error(record, message),
         })?;
         self.ended = !more;
         Ok(more)
@@ -200,7 +206,7 @@ impl Cursor {
         self.file.end.saturating_sub(self.position())
     }
 
-    fn read(&mut self, record: &mut Record) -> Result<bool, String> {
+    fn read(&mut self, record: &mut DumpiRecord) -> Result<bool, String> {
         if self.remaining() == 0 {
             if self.finalized {
                 return Ok(false);
@@ -242,7 +248,7 @@ impl Cursor {
         Ok(Interval { start, stop })
     }
 
-    fn instant(&mut self) -> Result<Instant, String> {
+    fn instant(&mut self) -> Result<ClockTime, String> {
         let seconds = self.u16()?;
         let nanoseconds = self.i32()? as u32;
         if nanoseconds >= 1_000_000_000 {
@@ -250,10 +256,10 @@ impl Cursor {
                 "{nanoseconds} ns in a second; the file is damaged, or not a DUMPI trace in its big-endian byte order"
             ));
         }
-        Ok(Instant { seconds, nanoseconds })
+        Ok(ClockTime { seconds, nanoseconds })
     }
 
-    fn arguments(&mut self, layout: &[u8], mask: u8, record: &mut Record) -> Result<(), String> {
+    fn arguments(&mut self, layout: &[u8], mask: u8, record: &mut DumpiRecord) -> Result<(), String> {
         let mut rest = layout;
         while let [letter, tail @ ..] = rest {
             rest = tail;
@@ -288,13 +294,13 @@ impl Cursor {
         Ok(())
     }
 
-    /// How many elements of at least so many bytes follow.
+    /// Reads the length of an array whose elements have at least `bytes` bytes.
     fn count(&mut self, bytes: u64) -> Result<u64, String> {
         let count = self.i32()?;
-        // Nobody can have written an array that is longer than the file.
+        // No array is longer than the rest of the file.
         match u64::try_from(count) {
             Ok(n) if n * bytes <= self.remaining() => Ok(n),
-            // An array that was not there.
+            // The application gave no array.
             Err(_) if count == -1 => Ok(0),
             _ => Err(format!(
                 "an array of {count} elements in a file that has {} bytes left; the file is damaged",
@@ -303,7 +309,7 @@ impl Cursor {
         }
     }
 
-    fn array(&mut self, bytes: u64, record: &mut Record) -> Result<(), String> {
+    fn array(&mut self, bytes: u64, record: &mut DumpiRecord) -> Result<(), String> {
         let first = record.values.len();
         for _ in 0..self.count(bytes)? {
             let value = if bytes == 2 {
@@ -317,7 +323,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Skips text, or arrays of it, so many deep.
+    /// Skips text, or nested arrays of text.
     fn text(&mut self, depth: u32) -> Result<(), String> {
         if depth == 1 {
             let bytes = self.count(1)?;
@@ -329,7 +335,7 @@ impl Cursor {
         Ok(())
     }
 
-    fn statuses(&mut self, record: &mut Record) -> Result<(), String> {
+    fn statuses(&mut self, record: &mut DumpiRecord) -> Result<(), String> {
         let has_tags = self.file.version >= [0, 6, 3];
         for _ in 0..self.count(10)? {
             let bytes = self.i32()?;
@@ -383,7 +389,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Fills the buffer from the present position on, with at least so many bytes.
+    /// Fills the buffer from the current offset with at least `needed` bytes.
     fn refill(&mut self, needed: usize) -> Result<(), String> {
         let wanted = self.remaining().min(CHUNK as u64);
         if wanted < needed as u64 {
@@ -411,7 +417,7 @@ mod tests {
 
     #[test]
     fn differences_of_times_survive_the_turn_of_the_counter() {
-        let at = |seconds, nanoseconds| Instant { seconds, nanoseconds };
+        let at = |seconds, nanoseconds| ClockTime { seconds, nanoseconds };
         assert_eq!(at(0, 5).since(at(u16::MAX, 999_999_999)), 6);
         assert_eq!(at(3, 0).since(at(1, 1)), 1_999_999_999);
         assert_eq!(at(1, 1).since(at(3, 0)), -1_999_999_999);

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ahead::{Ahead, Fate, Filter, KEPT};
+use super::look_ahead::{KEPT, LookAhead, ReceiveFate, ReceiveFilter};
 use super::record::Status;
-use super::written::{A, N, S, Written, status, write};
+use super::test_trace::{A, N, S, TestTrace, status, write};
 use super::*;
+use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation};
 
 /// Handles of types.
@@ -21,30 +22,30 @@ const OWN: i64 = 3;
 const ANY: i64 = -1;
 
 /// A trace and its files, which are opened again for each part that is read.
-struct Opened {
-    archive: Arc<Archive>,
+struct OpenTrace {
+    archive: Arc<DumpiArchive>,
     _folder: tempfile::TempDir,
 }
 
-impl std::ops::Deref for Opened {
-    type Target = Arc<Archive>;
+impl std::ops::Deref for OpenTrace {
+    type Target = Arc<DumpiArchive>;
 
-    fn deref(&self) -> &Arc<Archive> {
+    fn deref(&self) -> &Arc<DumpiArchive> {
         &self.archive
     }
 }
 
-fn archive(ranks: &[Written], clock: Clock) -> Result<Opened, TraceError> {
+fn archive(ranks: &[TestTrace], clock: RecordedClock) -> Result<OpenTrace, TraceError> {
     let folder = tempfile::tempdir().unwrap();
     let meta = write(folder.path(), ranks);
-    Ok(Opened {
-        archive: Arc::new(Archive::open(&meta, clock)?),
+    Ok(OpenTrace {
+        archive: Arc::new(DumpiArchive::open(&meta, clock)?),
         _folder: folder,
     })
 }
 
-fn run(archive: &Arc<Archive>, rank: u32) -> Result<Vec<Operation>, TraceError> {
-    let mut program = RankProgram::new(archive.clone(), rank);
+fn run(archive: &Arc<DumpiArchive>, rank: u32) -> Result<Vec<Operation>, TraceError> {
+    let mut program = DumpiProgram::new(archive.clone(), rank);
     let mut all = Vec::new();
     while let Some(operation) = program.next()? {
         all.push(operation);
@@ -54,8 +55,8 @@ fn run(archive: &Arc<Archive>, rank: u32) -> Result<Vec<Operation>, TraceError> 
 }
 
 /// The operations of each rank, without computation.
-fn operations(ranks: &[Written]) -> Vec<Vec<Operation>> {
-    let archive = archive(ranks, Clock::Any).unwrap_or_else(|e| panic!("{e}"));
+fn operations(ranks: &[TestTrace]) -> Vec<Vec<Operation>> {
+    let archive = archive(ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
     let of = |rank| {
         let all = run(&archive, rank).unwrap_or_else(|e| panic!("{e}"));
         let is_call = |o: &Operation| !matches!(o, Operation::Compute { .. });
@@ -65,8 +66,8 @@ fn operations(ranks: &[Written]) -> Vec<Vec<Operation>> {
 }
 
 /// What is said of a trace that cannot be opened, or of the first rank that does not come to its end.
-fn failure(ranks: &[Written]) -> String {
-    let all = archive(ranks, Clock::Any)
+fn failure(ranks: &[TestTrace]) -> String {
+    let all = archive(ranks, RecordedClock::Any)
         .and_then(|archive| (0..ranks.len() as u32).try_for_each(|rank| run(&archive, rank).map(|_| ())));
     let error = all.expect_err("this trace is broken");
     let name = Path::new(&error.file)
@@ -78,42 +79,15 @@ fn failure(ranks: &[Written]) -> String {
     format!("{name}: {rank}{}", error.message)
 }
 
-fn end(calls: Written) -> Written {
+fn end(calls: TestTrace) -> TestTrace {
     calls.call("MPI_Finalize", &[])
 }
 
 /// One rank that does something, beside others that only end.
-fn alone(calls: Written, ranks: usize) -> Vec<Written> {
-    let mut all = vec![end(Written::new()); ranks];
+fn alone(calls: TestTrace, ranks: usize) -> Vec<TestTrace> {
+    let mut all = vec![end(TestTrace::new()); ranks];
     all[0] = end(calls);
     all
-}
-
-fn send(to: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Send {
-        to,
-        tag: 7,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn receive(from: Option<u32>, tag: Option<u32>, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Receive {
-        from,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn wait(requests: &[u64], call: Call) -> Operation {
-    let requests = requests.to_vec();
-    Operation::Wait { requests, call }
 }
 
 fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64, call: Call) -> Operation {
@@ -130,7 +104,7 @@ fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64, 
 
 #[test]
 fn sends_and_receives_of_all_modes() {
-    let mut calls = Written::new();
+    let mut calls = TestTrace::new();
     for name in ["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"] {
         calls = calls.call(name, &[N(3), N(DOUBLE), N(1), N(7), N(WORLD)]);
     }
@@ -178,23 +152,23 @@ fn sends_and_receives_of_all_modes() {
             &[N(2), N(INT), N(1), N(7), N(-2), N(9), N(WORLD), S(&[])],
         );
     let expected = [
-        send(1, 24, None, Call::Send),
-        send(1, 24, None, Call::Ssend),
-        send(1, 24, None, Call::Bsend),
-        send(1, 24, None, Call::Rsend),
-        send(1, 20, Some(0), Call::Isend),
-        send(1, 20, Some(1), Call::Issend),
-        send(1, 20, Some(2), Call::Ibsend),
-        send(1, 20, Some(3), Call::Irsend),
+        send(1, 7, 24, None, Call::Send),
+        send(1, 7, 24, None, Call::Ssend),
+        send(1, 7, 24, None, Call::Bsend),
+        send(1, 7, 24, None, Call::Rsend),
+        send(1, 7, 20, Some(0), Call::Isend),
+        send(1, 7, 20, Some(1), Call::Issend),
+        send(1, 7, 20, Some(2), Call::Ibsend),
+        send(1, 7, 20, Some(3), Call::Irsend),
         wait(&[0, 1, 2, 3], Call::Waitall),
         wait(&[], Call::Wait),
         receive(Some(1), Some(7), 12, None, Call::Recv),
         receive(Some(1), Some(8), 12, None, Call::Recv),
         receive(None, None, 12, None, Call::Recv),
         receive(Some(1), Some(9), 16, Some(4), Call::Sendrecv),
-        send(1, 4, Some(5), Call::Sendrecv),
+        send(1, 7, 4, Some(5), Call::Sendrecv),
         wait(&[4, 5], Call::Sendrecv),
-        send(1, 8, Some(7), Call::Sendrecv),
+        send(1, 7, 8, Some(7), Call::Sendrecv),
         wait(&[7], Call::Sendrecv),
     ];
     assert_eq!(operations(&alone(calls, 2))[0], expected);
@@ -202,7 +176,7 @@ fn sends_and_receives_of_all_modes() {
 
 #[test]
 fn persistent_requests_start_again_and_again() {
-    let calls = Written::new()
+    let calls = TestTrace::new()
         .call("MPI_Send_init", &[N(1), N(INT), N(1), N(7), N(WORLD), N(20)])
         .call("MPI_Ssend_init", &[N(2), N(INT), N(1), N(7), N(WORLD), N(21)])
         .call("MPI_Recv_init", &[N(3), N(INT), N(ANY), N(7), N(WORLD), N(22)])
@@ -221,8 +195,8 @@ fn persistent_requests_start_again_and_again() {
         .call("MPI_Request_free", &[N(22)]);
     let expected = [
         wait(&[], Call::Wait),
-        send(1, 4, Some(0), Call::Startall),
-        send(1, 8, Some(1), Call::Issend),
+        send(1, 7, 4, Some(0), Call::Startall),
+        send(1, 7, 8, Some(1), Call::Issend),
         receive(Some(1), Some(7), 12, Some(2), Call::Startall),
         wait(&[0, 1, 2], Call::Waitall),
         receive(Some(2), Some(7), 12, Some(3), Call::Start),
@@ -239,7 +213,7 @@ fn persistent_requests_start_again_and_again() {
 
 #[test]
 fn only_what_the_recording_saw_complete_is_waited_for() {
-    let mut calls = Written::new();
+    let mut calls = TestTrace::new();
     for request in [10, 11, 12, 13, 14] {
         calls = calls.call("MPI_Irecv", &[N(1), N(INT), N(1), N(7), N(WORLD), N(request)]);
     }
@@ -276,7 +250,7 @@ fn only_what_the_recording_saw_complete_is_waited_for() {
 
 #[test]
 fn wildcards_take_what_the_recording_saw() {
-    let irecv = |calls: Written, source, tag, request| {
+    let irecv = |calls: TestTrace, source, tag, request| {
         calls.call(
             "MPI_Irecv",
             &[N(1), N(INT), N(source), N(tag), N(WORLD), N(request)],
@@ -286,7 +260,7 @@ fn wildcards_take_what_the_recording_saw() {
         cancelled: true,
         ..status(-1, -1, 0)
     };
-    let mut calls = irecv(Written::new(), ANY, 7, 10);
+    let mut calls = irecv(TestTrace::new(), ANY, 7, 10);
     calls = irecv(calls, 1, ANY, 11);
     calls = irecv(calls, 1, 5, 12);
     calls = irecv(calls, ANY, 7, 13);
@@ -324,7 +298,7 @@ fn wildcards_take_what_the_recording_saw() {
 /// One receive that stays open, and more after it than are kept.
 #[test]
 fn looking_ahead_takes_bounded_memory() {
-    let mut calls = Written::new().call("MPI_Irecv", &[N(1), N(INT), N(ANY), N(7), N(WORLD), N(10)]);
+    let mut calls = TestTrace::new().call("MPI_Irecv", &[N(1), N(INT), N(ANY), N(7), N(WORLD), N(10)]);
     let later = KEPT + 100;
     for i in 0..later as i32 {
         calls = calls
@@ -333,12 +307,15 @@ fn looking_ahead_takes_bounded_memory() {
     }
     let calls = calls.call("MPI_Wait", &[N(10), S(&[status(2, 7, 4)])]);
     let ranks = alone(calls, 3);
-    let archive = archive(&ranks, Clock::Any).unwrap();
-    let mut ahead = Ahead::new(Cursor::new(archive.files[0].clone()), Filter { all: false });
+    let archive = archive(&ranks, RecordedClock::Any).unwrap();
+    let mut ahead = LookAhead::new(
+        RecordCursor::new(archive.files[0].clone()),
+        ReceiveFilter { all: false },
+    );
     for n in 0..=later as u64 {
         let source = if n == 0 { 2 } else { (n as i64 - 1) % 3 };
         let tag = Some(7);
-        assert_eq!(ahead.fate(n).unwrap(), Fate::Received { source, tag });
+        assert_eq!(ahead.fate(n).unwrap(), ReceiveFate::Received { source, tag });
         assert!(ahead.kept() <= KEPT);
     }
     let received = operations(&ranks)[0].clone();
@@ -355,7 +332,7 @@ fn communicators_follow_from_all_ranks_calls() {
     let rank = |rank: i64| {
         let colour = rank % 2;
         let sub = 4 + 2 * colour;
-        end(Written::new()
+        end(TestTrace::new()
             .call("MPI_Comm_rank", &[N(WORLD), N(rank)])
             .call("MPI_Comm_size", &[N(WORLD), N(6)])
             // Odd and even ranks, in falling order; each colour knows its communicator by another handle.
@@ -390,8 +367,8 @@ fn communicators_follow_from_all_ranks_calls() {
             .call("MPI_Send", &[N(1), N(INT), N(0), N(7), N(12)])
             .call("MPI_Barrier", &[N(10)]))
     };
-    let ranks: Vec<Written> = (0..6).map(rank).collect();
-    let archive = archive(&ranks, Clock::Any).unwrap_or_else(|e| panic!("{e}"));
+    let ranks: Vec<TestTrace> = (0..6).map(rank).collect();
+    let archive = archive(&ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
     let all: Vec<u32> = (0..6).collect();
     let groups = archive.communicators.groups;
     assert_eq!(archive.communicators.members[0], all);
@@ -454,23 +431,23 @@ fn communicators_follow_from_all_ranks_calls() {
 #[test]
 fn a_grid_in_another_order_is_that_which_the_ranks_say() {
     let rank = |rank: i64, own: i64| {
-        end(Written::new()
+        end(TestTrace::new()
             .call("MPI_Cart_create", &[N(WORLD), N(1), A(&[3]), A(&[0]), N(1), N(4)])
             .call("MPI_Comm_rank", &[N(4), N(own)])
             .call("MPI_Comm_rank", &[N(WORLD), N(rank)]))
     };
-    let archive = archive(&[rank(0, 2), rank(1, 0), rank(2, 1)], Clock::Any).unwrap();
+    let archive = archive(&[rank(0, 2), rank(1, 0), rank(2, 1)], RecordedClock::Any).unwrap();
     assert_eq!(archive.communicators.members[1], [1, 2, 0]);
 }
 
 #[test]
 fn calls_that_contradict_each_other() {
-    let dup = |child| Written::new().call("MPI_Comm_dup", &[N(WORLD), N(child)]);
-    let split = |child| Written::new().call("MPI_Comm_split", &[N(WORLD), N(0), N(0), N(child)]);
-    let cart = |n| Written::new().call("MPI_Cart_create", &[N(WORLD), N(1), A(&[n]), A(&[0]), N(0), N(4)]);
-    let pairs: [(Vec<Written>, &str); 8] = [
+    let dup = |child| TestTrace::new().call("MPI_Comm_dup", &[N(WORLD), N(child)]);
+    let split = |child| TestTrace::new().call("MPI_Comm_split", &[N(WORLD), N(0), N(0), N(child)]);
+    let cart = |n| TestTrace::new().call("MPI_Cart_create", &[N(WORLD), N(1), A(&[n]), A(&[0]), N(0), N(4)]);
+    let pairs: [(Vec<TestTrace>, &str); 8] = [
         (
-            vec![end(dup(4)), end(Written::new())],
+            vec![end(dup(4)), end(TestTrace::new())],
             "app-0000.bin: rank 0: MPI_Comm_dup at byte 16: makes a communicator together with 2 ranks, but rank 1 makes no such call",
         ),
         (
@@ -499,8 +476,8 @@ fn calls_that_contradict_each_other() {
         ),
         (
             vec![
-                end(Written::new().call("MPI_Comm_create", &[N(WORLD), N(9), N(4)])),
-                end(Written::new().call("MPI_Comm_create", &[N(WORLD), N(9), N(4)])),
+                end(TestTrace::new().call("MPI_Comm_create", &[N(WORLD), N(9), N(4)])),
+                end(TestTrace::new().call("MPI_Comm_create", &[N(WORLD), N(9), N(4)])),
             ],
             "MPI_Comm_create at byte 16: group 9 is used, but no recorded call makes it",
         ),
@@ -513,7 +490,7 @@ fn calls_that_contradict_each_other() {
 
 #[test]
 fn broken_calls_are_named() {
-    let one = |name: &str, arguments: &[super::written::Arg]| Written::new().call(name, arguments);
+    let one = |name: &str, arguments: &[super::test_trace::Argument]| TestTrace::new().call(name, arguments);
     let cases = [
         (
             one("MPI_Wait", &[N(17), S(&[])]),
@@ -529,7 +506,7 @@ fn broken_calls_are_named() {
         ),
         (
             one("MPI_Send", &[N(1), N(INT), N(2), N(7), N(WORLD)]),
-            "MPI_Send at byte 16: send to rank 2, which communicator 2 of 2 ranks does not have",
+            "MPI_Send at byte 16: send to rank 2, which a communicator of 2 ranks does not have",
         ),
         (
             one("MPI_Send", &[N(-1), N(INT), N(1), N(7), N(WORLD)]),
@@ -538,7 +515,7 @@ fn broken_calls_are_named() {
         (one("MPI_Send", &[N(1), N(INT), N(1), N(-7), N(WORLD)]), "tag -7"),
         (
             one("MPI_Send", &[N(1), N(30), N(1), N(7), N(WORLD)]),
-            "MPI_Send at byte 16: the size of datatype 30 cannot be told from the trace: no recorded call makes it",
+            "MPI_Send at byte 16: the size of datatype 30 is not known from the trace: no recorded call makes it",
         ),
         (
             one(
@@ -557,7 +534,7 @@ fn broken_calls_are_named() {
                 ],
             )
             .call("MPI_Bcast", &[N(1), N(30), N(0), N(WORLD)]),
-            "the size of datatype 30, made by MPI_Type_create_darray, cannot be told",
+            "the size of datatype 30, made by MPI_Type_create_darray, is not known",
         ),
         (
             one("MPI_Bcast", &[N(1), N(INT), N(2), N(WORLD)]),
@@ -606,7 +583,7 @@ fn broken_calls_are_named() {
 
 #[test]
 fn sizes_of_types_follow_from_the_calls_that_make_them() {
-    let calls = Written::new()
+    let calls = TestTrace::new()
         .call("MPI_Type_contiguous", &[N(3), N(INT), N(30)])
         .call("MPI_Type_vector", &[N(2), N(5), N(9), N(30), N(31)])
         .call(
@@ -660,7 +637,7 @@ fn collectives_keep_their_arguments() {
         call,
     };
     // What stands for MPI_IN_PLACE: no count, and the type "null".
-    let calls = Written::new()
+    let calls = TestTrace::new()
         .call("MPI_Barrier", &[N(WORLD)])
         .call("MPI_Bcast", &[N(2), N(INT), N(1), N(WORLD)])
         .call("MPI_Reduce", &[N(2), N(INT), N(3), N(1), N(WORLD)])
@@ -786,7 +763,7 @@ fn collectives_keep_their_arguments() {
 
 #[test]
 fn one_sided_communication_between_fences() {
-    let calls = Written::new()
+    let calls = TestTrace::new()
         .call("MPI_Win_create", &[N(800), N(8), N(0), N(WORLD), N(4)])
         .call("MPI_Win_fence", &[N(0), N(4)])
         .call("MPI_Put", &[N(2), N(DOUBLE), N(1), N(0), N(2), N(DOUBLE), N(4)])
@@ -832,7 +809,7 @@ fn one_sided_communication_between_fences() {
 #[test]
 fn computation_is_measured_with_the_clock_that_is_asked_for() {
     let calls = |times| {
-        end(Written::of([13, 0, 0], times)
+        end(TestTrace::of([13, 0, 0], times)
             .call("MPI_Barrier", &[N(WORLD)])
             .call("MPI_Wtime", &[])
             .by_thread(1)
@@ -848,12 +825,12 @@ fn computation_is_measured_with_the_clock_that_is_asked_for() {
         Ok(gaps.collect())
     };
     let (cpu, wall) = (vec![200_000, 100_000], vec![2_000_000, 1_000_000]);
-    assert_eq!(computed(0b1100, Clock::Any).unwrap(), cpu);
-    assert_eq!(computed(0b1100, Clock::Cpu).unwrap(), cpu);
-    assert_eq!(computed(0b1100, Clock::Wall).unwrap(), wall);
-    assert_eq!(computed(0b1000, Clock::Any).unwrap(), wall);
-    assert_eq!(computed(0, Clock::Any).unwrap(), Vec::<u64>::new());
-    let message = computed(0b1000, Clock::Cpu).unwrap_err().message;
+    assert_eq!(computed(0b1100, RecordedClock::Any).unwrap(), cpu);
+    assert_eq!(computed(0b1100, RecordedClock::Cpu).unwrap(), cpu);
+    assert_eq!(computed(0b1100, RecordedClock::Wall).unwrap(), wall);
+    assert_eq!(computed(0b1000, RecordedClock::Any).unwrap(), wall);
+    assert_eq!(computed(0, RecordedClock::Any).unwrap(), Vec::<u64>::new());
+    let message = computed(0b1000, RecordedClock::Cpu).unwrap_err().message;
     assert_eq!(
         message,
         "was recorded without times on the CPU clock; choose another clock"
@@ -872,7 +849,7 @@ fn computation_is_measured_with_the_clock_that_is_asked_for() {
 
 #[test]
 fn files_of_old_versions() {
-    let calls = Written::of([0, 6, 1], 0b1100)
+    let calls = TestTrace::of([0, 6, 1], 0b1100)
         .call("MPI_Init", &[N(1), N(0)])
         .call("MPI_Cart_get", &[N(1), N(WORLD), N(1), A(&[2]), A(&[0]), N(0)])
         .call(
@@ -885,18 +862,20 @@ fn files_of_old_versions() {
         );
     // The text of MPI_Init: how many arguments twice, then none.
     let expected = [receive(Some(1), None, 20, None, Call::Recv)];
-    let ranks = [end(calls), end(Written::of([0, 6, 1], 0))];
+    let ranks = [end(calls), end(TestTrace::of([0, 6, 1], 0))];
     assert_eq!(operations(&ranks)[0], expected);
 }
 
 #[test]
 fn broken_files_are_named() {
-    let ranks = alone(Written::new().call("MPI_Barrier", &[N(WORLD)]), 3);
+    let ranks = alone(TestTrace::new().call("MPI_Barrier", &[N(WORLD)]), 3);
     let broken = |change: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().unwrap();
         let meta = write(folder.path(), &ranks);
         change(folder.path());
-        let error = Archive::open(&meta, Clock::Any).unwrap_err().to_string();
+        let error = DumpiArchive::open(&meta, RecordedClock::Any)
+            .unwrap_err()
+            .to_string();
         error.replace(&folder.path().display().to_string(), "")
     };
     let edit = |name: &'static str, change: &'static dyn Fn(&mut Vec<u8>)| {
@@ -918,7 +897,7 @@ fn broken_files_are_named() {
         ),
         (
             &|folder| fs::write(folder.join("app.meta"), "numprocs=-3\n").unwrap(),
-            "/app.meta: numprocs=-3 is no number of ranks",
+            "/app.meta: numprocs=-3 is not a number of ranks",
         ),
         (
             &|folder| fs::write(folder.join("app.meta"), "numproc=3\n").unwrap(),
@@ -930,11 +909,11 @@ fn broken_files_are_named() {
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes.truncate(11)),
-            "/app-0001.bin: rank 1: is no rank's file of a DUMPI trace",
+            "/app-0001.bin: rank 1: is not a rank's file of a DUMPI trace",
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes[1] = 0),
-            "/app-0001.bin: rank 1: is no rank's file of a DUMPI trace",
+            "/app-0001.bin: rank 1: is not a rank's file of a DUMPI trace",
         ),
         (
             &edit("app-0001.bin", &|bytes| bytes[..8].reverse()),
@@ -954,7 +933,7 @@ fn broken_files_are_named() {
     write(folder.path(), &ranks);
     let odd = folder.path().join("odd.bin");
     fs::copy(folder.path().join("app-0000.bin"), &odd).unwrap();
-    let text = Archive::open(&odd, Clock::Any).unwrap_err().message;
+    let text = DumpiArchive::open(&odd, RecordedClock::Any).unwrap_err().message;
     assert!(
         text.starts_with("is one rank's file of a DUMPI trace, but not called"),
         "{text}"
@@ -968,8 +947,8 @@ fn records_are_what_dumpi2ascii_prints() {
     for rank in [1, 15] {
         let text = fs::read_to_string(folder.join(format!("dumpi2ascii-{rank:04}.txt"))).unwrap();
         let path = folder.join(format!("ember-incast-16-{rank:04}.bin"));
-        let mut cursor = Cursor::new(Arc::new(RankFile::open(path, rank).unwrap()));
-        let mut record = Record::default();
+        let mut cursor = RecordCursor::new(Arc::new(DumpiFile::open(path, rank).unwrap()));
+        let mut record = DumpiRecord::default();
         let mut calls = 0;
         for block in text
             .split_inclusive(" in thread 0.\n")
@@ -999,7 +978,7 @@ fn records_are_what_dumpi2ascii_prints() {
                 }
             }
             assert_eq!(record.statuses.len(), statuses);
-            assert!(!record.has_number(numbers.len()), "{}", block[0]);
+            assert_eq!(record.number_count(), numbers.len(), "{}", block[0]);
             for (n, number) in numbers.iter().enumerate() {
                 assert_eq!(record.number(n), *number, "{}", block[0]);
             }
@@ -1017,9 +996,9 @@ mod damaged {
     use proptest::prelude::*;
 
     /// A rank's file that has much in it.
-    fn rich() -> Vec<Written> {
+    fn rich() -> Vec<TestTrace> {
         let rank = |rank: i64| {
-            end(Written::new()
+            end(TestTrace::new()
                 .call("MPI_Init", &[A(&[])])
                 .call("MPI_Comm_rank", &[N(WORLD), N(rank)])
                 .call("MPI_Comm_group", &[N(WORLD), N(5)])
@@ -1082,16 +1061,16 @@ mod damaged {
             }
             let limit = 200 * bytes.len();
             fs::write(&path, bytes).unwrap();
-            let result = Archive::open(&meta, Clock::Any).map(Arc::new).and_then(|archive| {
+            let result = DumpiArchive::open(&meta, RecordedClock::Any).map(Arc::new).and_then(|archive| {
                 for rank in 0..2 {
-                    let mut program = RankProgram::new(archive.clone(), rank);
+                    let mut program = DumpiProgram::new(archive.clone(), rank);
                     let mut count = 0;
                     while program.next()?.is_some() {
                         count += 1;
                         assert!(count < limit, "more operations than bytes can stand for");
                     }
                 }
-                survey::info(Archive::open(&meta, Clock::Any)?, &meta)
+                scan::info(DumpiArchive::open(&meta, RecordedClock::Any)?, &meta)
             });
             if let Err(error) = result {
                 prop_assert!(error.file.contains("app"), "{error}");

@@ -1,25 +1,25 @@
 //! GOAL schedules in binary.
 //!
 //! Little-endian, without padding: a magic number (u64), the number of ranks (u32), the highest CPU and NIC (u8
-//! each), for each rank the first byte of its block and the byte after it (u64 each, counted from after the
-//! magic number), and the blocks, see [`super::graph`]. Source: `txt2bin` of
-//! <https://github.com/spcl/LogGOPSim>, which writes the numbers of its machine as they are.
+//! each), for each rank the start and end of its block (u64 each, from the end of the magic number), and the
+//! blocks, see [`super::graph`]. Source: `txt2bin` of <https://github.com/spcl/LogGOPSim>, which writes numbers
+//! in the byte order of its machine.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::graph::Block;
+use super::graph::GoalBlock;
 use crate::TraceError;
 
 const MAGIC: u64 = 4223;
-/// What LogGOPSim writes over the magic number of a schedule that it has used up.
+/// Magic number that LogGOPSim writes over a used schedule.
 const USED_UP: u64 = 2342;
 const MAGIC_BYTES: u64 = 8;
 const HEAD_BYTES: u64 = 6;
 
-/// Whether a file that begins so is a schedule in binary, or has been one.
+/// Whether a file with these first bytes is a binary schedule, used or not.
 pub fn recognise(head: &[u8]) -> bool {
     magic(head).is_some_and(|m| [MAGIC, USED_UP, MAGIC.swap_bytes()].contains(&m))
 }
@@ -28,11 +28,11 @@ fn magic(head: &[u8]) -> Option<u64> {
     head.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Opens a schedule and reads where the blocks of its ranks lie.
+/// Opens a schedule and reads the offsets of its blocks.
 ///
 /// # Errors
-/// It cannot be read, or is damaged there.
-pub fn blocks(path: &Path) -> Result<Vec<Block>, TraceError> {
+/// It cannot be read, or is damaged.
+pub fn blocks(path: &Path) -> Result<Vec<GoalBlock>, TraceError> {
     let fail = |rank, message: String| TraceError {
         file: path.display().to_string(),
         rank,
@@ -82,7 +82,11 @@ pub fn blocks(path: &Path) -> Result<Vec<Block>, TraceError> {
             );
             return Err(fail(Some(rank), message));
         }
-        blocks.push(Block::File(file.clone(), begin + MAGIC_BYTES, end + MAGIC_BYTES));
+        blocks.push(GoalBlock::File(
+            file.clone(),
+            begin + MAGIC_BYTES,
+            end + MAGIC_BYTES,
+        ));
     }
     Ok(blocks)
 }

@@ -1,29 +1,29 @@
-//! The graph of one rank's operations, in the bytes of LogGOPSim's binary format.
+//! The dependency graph of one rank's operations, in LogGOPSim's binary format.
 //!
-//! A block is, in little-endian order and without padding: the number of operations and of roots (u32 each);
-//! the roots, in ascending order (u32); the operations, 39 bytes each; the appendix, lists of operations (u32)
-//! that follow another. An operation is: how many it follows (u32), kind (u8: 1 send, 2 receive, 3 calc), peer
-//! (u32), bytes or nanoseconds (u64), tag (u32), CPU (u8), NIC (u8), then count and place in the appendix (u32
-//! each) of those that follow its end, and likewise of those that follow its start. A peer or tag of 2^32 - 1
-//! stands for any. Source: what `txt2bin` of <https://github.com/spcl/LogGOPSim> writes (`Parser.hpp`).
+//! A block has, in little-endian order and without padding: the number of operations and of roots (u32 each);
+//! the roots, in ascending order (u32); the operations, 39 bytes each; the appendix with lists of dependent
+//! operations (u32). An operation has: its number of prerequisites (u32), kind (u8: 1 send, 2 receive, 3 calc),
+//! peer (u32), bytes or nanoseconds (u64), tag (u32), CPU (u8), NIC (u8), then count and index in the appendix
+//! (u32 each) of the operations that depend on its end, and of those that depend on its start. A peer or tag of
+//! 2^32 - 1 is a wildcard. Source: `txt2bin` of <https://github.com/spcl/LogGOPSim> (`Parser.hpp`).
 //!
-//! A block is read where it lies, a page at a time, so that memory does not grow with its length.
+//! A block is read page by page, so that memory does not grow with its length.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A peer or tag that stands for any.
+/// Wildcard for a peer or tag.
 pub const ANY: u32 = u32::MAX;
 
 const OPERATION_BYTES: u64 = 39;
 const HEAD_BYTES: u64 = 8;
-/// Read at once: many ranks are open at a time.
+/// Bytes per page. Many ranks are open at a time.
 const PAGE: usize = 1024;
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// Sends.
     Send,
     /// Receives.
@@ -32,22 +32,22 @@ pub enum Kind {
     Calc,
 }
 
-/// A part of the appendix.
+/// A list in the appendix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct List {
-    /// Entries.
+pub struct DependencyList {
+    /// Number of entries.
     pub count: u32,
-    /// Place of the first.
+    /// Index of the first entry.
     pub place: u32,
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// How many it follows.
+pub struct GoalNode {
+    /// Number of prerequisites.
     pub prerequisites: u32,
-    /// What it does.
-    pub kind: Kind,
+    /// Kind.
+    pub kind: NodeKind,
     /// The other rank, or [`ANY`].
     pub peer: u32,
     /// Bytes, or nanoseconds of a calc.
@@ -58,19 +58,19 @@ pub struct Node {
     pub cpu: u8,
     /// NIC.
     pub nic: u8,
-    /// Those that follow its end.
-    pub ended: List,
-    /// Those that follow its start.
-    pub started: List,
+    /// Operations that depend on its end.
+    pub ended: DependencyList,
+    /// Operations that depend on its start.
+    pub started: DependencyList,
 }
 
-impl Node {
+impl GoalNode {
     fn to_bytes(self) -> [u8; OPERATION_BYTES as usize] {
         let mut bytes = [0; OPERATION_BYTES as usize];
         let kind = match self.kind {
-            Kind::Send => 1,
-            Kind::Receive => 2,
-            Kind::Calc => 3,
+            NodeKind::Send => 1,
+            NodeKind::Receive => 2,
+            NodeKind::Calc => 3,
         };
         bytes[..4].copy_from_slice(&self.prerequisites.to_le_bytes());
         bytes[4] = kind;
@@ -91,23 +91,23 @@ impl Node {
         bytes
     }
 
-    fn from_bytes(bytes: [u8; OPERATION_BYTES as usize]) -> Result<Node, String> {
+    fn from_bytes(bytes: [u8; OPERATION_BYTES as usize]) -> Result<GoalNode, String> {
         let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let kind = match bytes[4] {
-            1 => Kind::Send,
-            2 => Kind::Receive,
-            3 => Kind::Calc,
+            1 => NodeKind::Send,
+            2 => NodeKind::Receive,
+            3 => NodeKind::Calc,
             other => {
                 return Err(format!(
                     "is of kind {other}; expected 1 (send), 2 (recv) or 3 (calc)"
                 ));
             }
         };
-        let list = |at| List {
+        let list = |at| DependencyList {
             count: u32_at(at),
             place: u32_at(at + 4),
         };
-        Ok(Node {
+        Ok(GoalNode {
             prerequisites: u32_at(0),
             kind,
             peer: u32_at(5),
@@ -121,19 +121,19 @@ impl Node {
     }
 }
 
-/// Where a block lies.
+/// Location of a block.
 #[derive(Clone, Debug)]
-pub enum Block {
-    /// In a file, from the first of these bytes to before the second.
+pub enum GoalBlock {
+    /// In a file, from the first offset up to the second.
     File(Arc<Mutex<File>>, u64, u64),
     /// In memory.
     Memory(Arc<[u8]>),
 }
 
-impl Block {
-    /// Lays out operations and the edges between them: (earlier, later, whether only the earlier one's start
-    /// counts). The counts and lists of the nodes are filled in.
-    pub fn new(mut nodes: Vec<Node>, mut edges: Vec<(u32, u32, bool)>) -> Block {
+impl GoalBlock {
+    /// Encodes operations and the edges between them: (earlier, later, whether the later one depends on the
+    /// start). Counts and lists of the nodes are filled in.
+    pub fn new(mut nodes: Vec<GoalNode>, mut edges: Vec<(u32, u32, bool)>) -> GoalBlock {
         edges.sort_by_key(|(earlier, _, start)| (*earlier, *start));
         for node in &mut nodes {
             (node.prerequisites, node.ended, node.started) = Default::default();
@@ -167,23 +167,23 @@ impl Block {
         edges
             .iter()
             .for_each(|(_, later, _)| bytes.extend(later.to_le_bytes()));
-        Block::Memory(bytes.into())
+        GoalBlock::Memory(bytes.into())
     }
 
     fn len(&self) -> u64 {
         match self {
-            Block::File(_, start, end) => end.saturating_sub(*start),
-            Block::Memory(bytes) => bytes.len() as u64,
+            GoalBlock::File(_, start, end) => end.saturating_sub(*start),
+            GoalBlock::Memory(bytes) => bytes.len() as u64,
         }
     }
 
-    /// Fills as much of `into` as the block has from there on, and says how much.
+    /// Reads from offset `at` until the block ends. Returns the number of bytes.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<usize, String> {
         let left = self.len().saturating_sub(at).min(into.len() as u64) as usize;
         let into = &mut into[..left];
         match self {
-            Block::Memory(bytes) => into.copy_from_slice(&bytes[at as usize..][..left]),
-            Block::File(file, start, _) => {
+            GoalBlock::Memory(bytes) => into.copy_from_slice(&bytes[at as usize..][..left]),
+            GoalBlock::File(file, start, _) => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.seek(SeekFrom::Start(start + at))
                     .and_then(|_| file.read_exact(into))
@@ -194,16 +194,16 @@ impl Block {
     }
 }
 
-/// A part of the block in memory.
+/// A page of a block.
 #[derive(Debug, Default)]
-struct Page {
+struct BlockPage {
     at: u64,
     bytes: Vec<u8>,
 }
 
-impl Page {
-    fn get<const N: usize>(&mut self, block: &Block, at: u64) -> Result<[u8; N], String> {
-        let within = |page: &Page| {
+impl BlockPage {
+    fn get<const N: usize>(&mut self, block: &GoalBlock, at: u64) -> Result<[u8; N], String> {
+        let within = |page: &BlockPage| {
             let offset = usize::try_from(at.checked_sub(page.at)?).ok()?;
             page.bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
         };
@@ -218,38 +218,38 @@ impl Page {
     }
 }
 
-/// Reads a block. Errors say what is wrong with the schedule; the caller knows whose it is.
+/// Reads a block. Errors describe the defect; the caller adds file and rank.
 #[derive(Debug)]
-pub struct Graph {
-    block: Block,
+pub struct ScheduleGraph {
+    block: GoalBlock,
     /// Number of operations.
     pub operations: u32,
     roots: u32,
-    /// Entries of the appendix.
+    /// Entries in the appendix.
     entries: u64,
-    /// Pages of the roots, of operations that start, of those that are looked up, and of the appendix.
-    pages: [Page; 4],
+    /// Pages for roots, for starting operations, for looked-up operations, and for the appendix.
+    pages: [BlockPage; 4],
 }
 
-impl Graph {
-    /// Looks at the head of a block.
+impl ScheduleGraph {
+    /// Reads the head of a block.
     ///
     /// # Errors
-    /// It is shorter than it says.
-    pub fn new(block: Block) -> Result<Graph, String> {
-        let mut pages: [Page; 4] = Default::default();
+    /// The block is shorter than its head says.
+    pub fn new(block: GoalBlock) -> Result<ScheduleGraph, String> {
+        let mut pages: [BlockPage; 4] = Default::default();
         let head: [u8; HEAD_BYTES as usize] = pages[0].get(&block, 0)?;
         let head = u64::from_le_bytes(head);
         let (operations, roots) = (head as u32, (head >> 32) as u32);
         let fixed = HEAD_BYTES + 4 * u64::from(roots) + OPERATION_BYTES * u64::from(operations);
         let left = block.len().checked_sub(fixed).ok_or_else(|| {
             format!(
-                "the schedule is cut off: {operations} operations, of which {roots} follow none, take {fixed} bytes, and there \
+                "the schedule is cut off: {operations} operations, {roots} of them without prerequisites, take {fixed} bytes, and there \
                  are {}",
                 block.len()
             )
         })?;
-        Ok(Graph {
+        Ok(ScheduleGraph {
             operations,
             roots,
             entries: left / 4,
@@ -258,10 +258,10 @@ impl Graph {
         })
     }
 
-    /// The operation that is the n-th to follow none, counted from 0; none beyond the last.
+    /// The n-th root, from 0; `None` beyond the last.
     ///
     /// # Errors
-    /// The file cannot be read, or there is no such operation.
+    /// The file cannot be read, or the operation does not exist.
     pub fn root(&mut self, n: u32) -> Result<Option<u32>, String> {
         if n >= self.roots {
             return Ok(None);
@@ -271,33 +271,33 @@ impl Graph {
         self.known(root).map(Some)
     }
 
-    /// The operation of a number.
+    /// Reads an operation.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged there.
-    pub fn node(&mut self, operation: u32) -> Result<Node, String> {
+    /// The file cannot be read, or is damaged.
+    pub fn node(&mut self, operation: u32) -> Result<GoalNode, String> {
         self.node_by(1, operation)
     }
 
-    /// The same, read through a page of its own: for a look at operations elsewhere.
+    /// Reads an operation through a separate page, for access out of order.
     ///
     /// # Errors
-    /// As [`Graph::node`].
-    pub fn peek(&mut self, operation: u32) -> Result<Node, String> {
+    /// As [`ScheduleGraph::node`].
+    pub fn peek(&mut self, operation: u32) -> Result<GoalNode, String> {
         self.node_by(2, operation)
     }
 
-    fn node_by(&mut self, page: usize, operation: u32) -> Result<Node, String> {
+    fn node_by(&mut self, page: usize, operation: u32) -> Result<GoalNode, String> {
         let at = HEAD_BYTES + 4 * u64::from(self.roots) + OPERATION_BYTES * u64::from(operation);
-        Node::from_bytes(self.pages[page].get(&self.block, at)?)
+        GoalNode::from_bytes(self.pages[page].get(&self.block, at)?)
             .map_err(|e| format!("operation {operation} {e}: the file is damaged"))
     }
 
     /// The n-th entry of a list.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged there.
-    pub fn entry(&mut self, list: List, n: u32) -> Result<u32, String> {
+    /// The file cannot be read, or is damaged.
+    pub fn entry(&mut self, list: DependencyList, n: u32) -> Result<u32, String> {
         let place = u64::from(list.place) + u64::from(n);
         if place >= self.entries {
             let entries = self.entries;

@@ -1,17 +1,17 @@
 //! GOAL schedules, as LogGOPSim and ATLAHS use them: a graph of operations for each rank.
 //!
 //! `text` and `binary` find the block of each rank, `graph` reads a block, `program` makes a sequence of
-//! operations of it, `tally` compares what is sent with what is received, `survey` adds it all up for people.
-//! `docs/formats/goal.md` says what is read, and where the model differs from LogGOPSim's.
+//! operations, `balance` compares sends with receives, `scan` summarises. `docs/formats/goal.md` documents what
+//! is read and where the model differs from LogGOPSim's.
 //!
 //! Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language - A Flexible Way to Express
 //! Collective Communication", ICPP 2009; the formats as in <https://github.com/spcl/LogGOPSim>.
 
+mod balance;
 mod binary;
 mod graph;
 mod program;
-mod survey;
-mod tally;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,69 +19,69 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::trace::Format;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, Workload};
-use graph::Block;
-use program::RankProgram;
+use graph::GoalBlock;
+use program::GoalProgram;
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "goal",
     summary: "GOAL schedule of LogGOPSim or ATLAHS: give the file, text or binary",
     main: "*.goal",
     is_main: |name| name.ends_with(".goal"),
     recognise: |head| binary::recognise(head) || text::recognise(head),
-    open: |file| Ok(Arc::new(Schedule::open(file)?)),
-    info: |file| survey::info(&Schedule::open(file)?),
+    open: |file| Ok(Arc::new(GoalSchedule::open(file)?)),
+    info: |file| scan::info(&GoalSchedule::open(file)?),
 };
 
 /// An open schedule.
-struct Schedule {
+struct GoalSchedule {
     file: PathBuf,
     communicators: Arc<[Vec<u32>]>,
-    ranks: Ranks,
+    ranks: RankBlocks,
 }
 
-/// Where the ranks' operations are.
-enum Ranks {
-    Text(Vec<text::Place>),
-    Binary(Vec<Block>),
+/// Location of the ranks' operations.
+enum RankBlocks {
+    Text(Vec<text::TextPosition>),
+    Binary(Vec<GoalBlock>),
 }
 
-impl Schedule {
-    fn open(file: &Path) -> Result<Schedule, TraceError> {
+impl GoalSchedule {
+    fn open(file: &Path) -> Result<GoalSchedule, TraceError> {
         let head = crate::trace::head(file).map_err(|e| TraceError {
             file: file.display().to_string(),
             rank: None,
             message: format!("cannot be read: {e}"),
         })?;
         let ranks = if binary::recognise(&head) {
-            Ranks::Binary(binary::blocks(file)?)
+            RankBlocks::Binary(binary::blocks(file)?)
         } else {
-            Ranks::Text(text::index(file)?)
+            RankBlocks::Text(text::index(file)?)
         };
         let count = match &ranks {
-            Ranks::Text(places) => places.len(),
-            Ranks::Binary(blocks) => blocks.len(),
+            RankBlocks::Text(places) => places.len(),
+            RankBlocks::Binary(blocks) => blocks.len(),
         };
-        Ok(Schedule {
+        Ok(GoalSchedule {
             file: file.into(),
             communicators: Arc::new([(0..count as u32).collect()]),
             ranks,
         })
     }
 
-    fn rank_program(&self, rank: u32) -> Result<RankProgram, TraceError> {
+    fn rank_program(&self, rank: u32) -> Result<GoalProgram, TraceError> {
         let ranks = self.ranks();
         let block = match &self.ranks {
-            Ranks::Text(places) => text::block(&self.file, rank, ranks, places[rank as usize])?,
-            Ranks::Binary(blocks) => blocks[rank as usize].clone(),
+            RankBlocks::Text(places) => text::block(&self.file, rank, ranks, places[rank as usize])?,
+            RankBlocks::Binary(blocks) => blocks[rank as usize].clone(),
         };
-        RankProgram::new(self.file.display().to_string(), rank, ranks, block)
+        GoalProgram::new(self.file.display().to_string(), rank, ranks, block)
     }
 }
 
-impl Workload for Schedule {
+impl Workload for GoalSchedule {
     fn ranks(&self) -> u32 {
         self.communicators[0].len() as u32
     }

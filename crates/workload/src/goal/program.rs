@@ -1,58 +1,58 @@
-//! From the graph of a rank's operations to their sequence on one CPU.
+//! The operations of a rank in sequence on one CPU, from its dependency graph.
 //!
-//! All that can start without waiting starts: receives first, since posting them takes no time, then the
-//! others in the order of the file. Where nothing can, the rank waits for what the first operation of the file
-//! that could go on needs, and for nothing else. Operations are kept from when one that they follow has
-//! started until they start themselves, so memory is that of this front, not of the schedule.
+//! All operations that can start without waiting start: receives first, since posting takes no time, then the
+//! others in file order. If none can start, the rank waits for the requests of the first operation in file
+//! order that needs only requests. Operations are kept from the start of a prerequisite until their own start,
+//! so memory is that of this front.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::graph::{ANY, Block, Graph, Kind, List, Node};
+use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind, ScheduleGraph};
 use crate::{Call, Operation, Program, TraceError, WORLD};
 
-/// Picoseconds in the unit of a calc.
+/// Picoseconds per unit of a calc.
 const PS_PER_NS: u64 = 1000;
 
-/// An operation that follows some that have not started.
+/// An operation with prerequisites that have not started.
 #[derive(Debug)]
-struct Partial {
-    /// How many.
+struct PendingNode {
+    /// Number of such prerequisites.
     left: u32,
-    /// Requests of those that have started and whose end it follows.
+    /// Requests of started prerequisites whose end it depends on.
     requests: Vec<u32>,
 }
 
-/// The operations of one rank. A request is numbered as the operation that opens it.
-pub struct RankProgram {
+/// The operations of one rank. A request has the number of the operation that opens it.
+pub struct GoalProgram {
     file: String,
     rank: u32,
     ranks: u32,
-    graph: Graph,
-    /// Roots seen in the search for receives, and in the search for others.
+    graph: ScheduleGraph,
+    /// Roots visited in the search for receives, and in the search for others.
     roots: [u32; 2],
     /// Operations that may start: receives, and others.
     ready: [BinaryHeap<Reverse<u32>>; 2],
-    partial: BTreeMap<u32, Partial>,
-    /// Operations that follow only what has started, with the requests that they wait for.
+    partial: BTreeMap<u32, PendingNode>,
+    /// Operations whose prerequisites have all started, with the requests they wait for.
     blocked: BTreeMap<u32, Vec<u32>>,
-    /// Requests that nothing has waited for.
+    /// Requests that were not waited for.
     open: BTreeSet<u32>,
     started: u32,
     ended: bool,
-    /// CPU and NIC of the first operation, and whether others use another.
+    /// CPU and NIC of the first operation, and whether others use different ones.
     first_units: Option<(u8, u8)>,
     several_units: (bool, bool),
 }
 
-impl RankProgram {
-    /// A program that starts at the beginning of a rank's schedule.
+impl GoalProgram {
+    /// A program at the start of a rank's schedule.
     ///
     /// # Errors
     /// The schedule is damaged.
-    pub fn new(file: String, rank: u32, ranks: u32, block: Block) -> Result<RankProgram, TraceError> {
-        let graph = Graph::new(block).map_err(|e| error(&file, rank, &e))?;
-        Ok(RankProgram {
+    pub fn new(file: String, rank: u32, ranks: u32, block: GoalBlock) -> Result<GoalProgram, TraceError> {
+        let graph = ScheduleGraph::new(block).map_err(|e| error(&file, rank, &e))?;
+        Ok(GoalProgram {
             file,
             rank,
             ranks,
@@ -69,17 +69,17 @@ impl RankProgram {
         })
     }
 
-    /// Operations of the schedule that have started.
+    /// Number of operations that have started.
     pub fn started(&self) -> u32 {
         self.started
     }
 
-    /// Whether more than one CPU, and more than one NIC, have been used so far.
+    /// Whether more than one CPU, and more than one NIC, have been used.
     pub fn several_units(&self) -> (bool, bool) {
         self.several_units
     }
 
-    /// What waits in memory: operations and requests.
+    /// Number of operations and requests in memory.
     #[cfg(test)]
     pub fn front(&self) -> usize {
         self.partial.len()
@@ -95,7 +95,7 @@ impl RankProgram {
                 let operation = self.operation(number, node)?;
                 self.start(number, node)?;
                 match operation {
-                    // It orders others, and takes no time itself.
+                    // An operation that only orders others takes no time.
                     Operation::Compute { ps: 0, .. } => {}
                     operation => return Ok(Some(operation)),
                 }
@@ -129,7 +129,7 @@ impl RankProgram {
         Ok(None)
     }
 
-    /// The next operation of a class that follows none; the search stops there.
+    /// The next root of a class.
     fn next_root(&mut self, class: usize) -> Result<Option<u32>, String> {
         loop {
             let place = self.roots[class];
@@ -140,7 +140,7 @@ impl RankProgram {
             let ascends = place == 0 || self.graph.root(place - 1)? < Some(root);
             if node.prerequisites > 0 || !ascends {
                 return Err(format!(
-                    "operation {root} is not where those that follow none are listed: the file is damaged"
+                    "operation {root} is missing in the list of operations without prerequisites: the file is damaged"
                 ));
             }
             if class_of(node) == class {
@@ -150,13 +150,13 @@ impl RankProgram {
         }
     }
 
-    fn operation(&self, number: u32, node: Node) -> Result<Operation, String> {
+    fn operation(&self, number: u32, node: GoalNode) -> Result<Operation, String> {
         let (peer, tag, bytes) = (node.peer, node.tag, node.size);
         let any = |value| (value != ANY).then_some(value);
         check(node, self.ranks).map_err(|e| format!("operation {number}: {e}"))?;
         let request = Some(u64::from(number));
         Ok(match node.kind {
-            Kind::Send => Operation::Send {
+            NodeKind::Send => Operation::Send {
                 to: peer,
                 tag,
                 communicator: WORLD,
@@ -164,7 +164,7 @@ impl RankProgram {
                 request,
                 call: Call::Isend,
             },
-            Kind::Receive => Operation::Receive {
+            NodeKind::Receive => Operation::Receive {
                 from: any(peer),
                 tag: any(tag),
                 communicator: WORLD,
@@ -172,38 +172,38 @@ impl RankProgram {
                 request,
                 call: Call::Irecv,
             },
-            Kind::Calc => Operation::Compute {
+            NodeKind::Calc => Operation::Compute {
                 ps: node.size * PS_PER_NS,
                 region: None,
             },
         })
     }
 
-    /// Lets go what follows an operation that starts now. A calc has ended when the next operation starts.
-    fn start(&mut self, number: u32, node: Node) -> Result<(), String> {
+    /// Updates the dependents of an operation that starts now. A calc has ended when the next operation starts.
+    fn start(&mut self, number: u32, node: GoalNode) -> Result<(), String> {
         self.started += 1;
         if self.started > self.graph.operations {
-            return Err("more operations can start than there are: the file is damaged".into());
+            return Err("more operations start than the schedule has: the file is damaged".into());
         }
         let (cpu, nic) = *self.first_units.get_or_insert((node.cpu, node.nic));
         self.several_units.0 |= cpu != node.cpu;
         self.several_units.1 |= nic != node.nic;
-        let request = (node.kind != Kind::Calc).then_some(number);
+        let request = (node.kind != NodeKind::Calc).then_some(number);
         self.open.extend(request);
         self.release(node.started, None)?;
         self.release(node.ended, request)
     }
 
-    fn release(&mut self, list: List, request: Option<u32>) -> Result<(), String> {
+    fn release(&mut self, list: DependencyList, request: Option<u32>) -> Result<(), String> {
         for n in 0..list.count {
             let number = self.graph.entry(list, n)?;
             let node = self.graph.peek(number)?;
-            let partial = self.partial.entry(number).or_insert(Partial {
+            let partial = self.partial.entry(number).or_insert(PendingNode {
                 left: node.prerequisites,
                 requests: Vec::new(),
             });
             partial.left = partial.left.checked_sub(1).ok_or_else(|| {
-                format!("operation {number} follows more operations than it says: the file is damaged")
+                format!("operation {number} has more prerequisites than it declares: the file is damaged")
             })?;
             partial.requests.extend(request);
             if partial.left > 0 {
@@ -222,7 +222,7 @@ impl RankProgram {
         Ok(())
     }
 
-    /// Waits, and lets go what waited for the same.
+    /// Waits, and updates the operations that waited for the same requests.
     fn wait(&mut self, requests: Vec<u32>) -> Result<Operation, String> {
         for request in &requests {
             self.open.remove(request);
@@ -242,13 +242,13 @@ impl RankProgram {
         Ok(wait_for(requests))
     }
 
-    /// Waits for what nothing else has waited for.
+    /// Waits for the remaining requests.
     fn end(&mut self) -> Result<Option<Operation>, String> {
         let operations = self.graph.operations;
         if self.started < operations {
             let among = self.partial.keys().next();
             return Err(format!(
-                "{} of {operations} operations can never start, because they wait for each other in a circle{}",
+                "{} of {operations} operations can never start, because they depend on each other in a cycle{}",
                 operations - self.started,
                 among.map_or(String::new(), |n| format!(" (operation {n} is behind it)"))
             ));
@@ -258,13 +258,13 @@ impl RankProgram {
     }
 }
 
-impl Program for RankProgram {
+impl Program for GoalProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         if self.ended {
             return Ok(None);
         }
         let next = self.step().map_err(|e| error(&self.file, self.rank, &e));
-        // After an error there is no going on.
+        // The program ends after an error.
         self.ended = !matches!(next, Ok(Some(_)));
         next
     }
@@ -285,21 +285,21 @@ fn wait_for(requests: Vec<u32>) -> Operation {
     }
 }
 
-/// Receives are 0, others 1.
-fn class_of(node: Node) -> usize {
-    usize::from(node.kind != Kind::Receive)
+/// Class of an operation: 0 for receives, 1 for others.
+fn class_of(node: GoalNode) -> usize {
+    usize::from(node.kind != NodeKind::Receive)
 }
 
-/// Whether an operation can be carried out among so many ranks.
+/// Checks an operation in a job of `ranks` ranks.
 ///
 /// # Errors
-/// It cannot.
-pub fn check(node: Node, ranks: u32) -> Result<(), String> {
+/// The operation is invalid.
+pub fn check(node: GoalNode, ranks: u32) -> Result<(), String> {
     let (name, peer) = match node.kind {
-        Kind::Send => ("send to", node.peer),
-        Kind::Receive if node.peer == ANY => return Ok(()),
-        Kind::Receive => ("recv from", node.peer),
-        Kind::Calc => {
+        NodeKind::Send => ("send to", node.peer),
+        NodeKind::Receive if node.peer == ANY => return Ok(()),
+        NodeKind::Receive => ("recv from", node.peer),
+        NodeKind::Calc => {
             let fits = node.size.checked_mul(PS_PER_NS).is_some();
             let too_long = format!("calc of {} ns: longer than 2^64 ps (213 days)", node.size);
             return fits.then_some(()).ok_or(too_long);
@@ -311,8 +311,8 @@ pub fn check(node: Node, ranks: u32) -> Result<(), String> {
             ranks - 1
         ));
     }
-    if node.kind == Kind::Send && node.tag == ANY {
-        return Err("a send with any tag (-1); expected a number, only a recv can take any".into());
+    if node.kind == NodeKind::Send && node.tag == ANY {
+        return Err("a send with any tag (-1); expected a number, only a recv accepts any tag".into());
     }
     Ok(())
 }

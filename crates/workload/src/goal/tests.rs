@@ -17,15 +17,15 @@ fn corpus(file: &str) -> PathBuf {
 }
 
 /// Writes a schedule, and opens it.
-fn opened(content: &[u8]) -> (tempfile::TempDir, Result<Schedule, TraceError>) {
+fn opened(content: &[u8]) -> (tempfile::TempDir, Result<GoalSchedule, TraceError>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("schedule.goal");
     fs::write(&file, content).unwrap();
-    let schedule = Schedule::open(&file);
+    let schedule = GoalSchedule::open(&file);
     (folder, schedule)
 }
 
-fn operations(schedule: &Schedule, rank: u32) -> Result<Vec<Operation>, TraceError> {
+fn operations(schedule: &GoalSchedule, rank: u32) -> Result<Vec<Operation>, TraceError> {
     let mut program = schedule.program(rank)?;
     std::iter::from_fn(|| program.next().transpose()).collect()
 }
@@ -44,16 +44,16 @@ fn failure(text: &str) -> String {
 }
 
 /// The same schedule in binary.
-fn binary(schedule: &Schedule) -> Vec<u8> {
+fn binary(schedule: &GoalSchedule) -> Vec<u8> {
     let ranks = schedule.ranks();
     let (mut table, mut blocks) = (Vec::new(), Vec::<u8>::new());
     let start = 6 + 16 * u64::from(ranks);
     for rank in 0..ranks {
-        let Ranks::Text(places) = &schedule.ranks else {
+        let RankBlocks::Text(places) = &schedule.ranks else {
             panic!("a text");
         };
         let block = text::block(&schedule.file, rank, ranks, places[rank as usize]).unwrap();
-        let Block::Memory(bytes) = block else {
+        let GoalBlock::Memory(bytes) = block else {
             panic!("in memory");
         };
         table.extend((start + blocks.len() as u64).to_le_bytes());
@@ -185,7 +185,7 @@ fn errors_name_line_and_rank() {
         ),
         (
             "a: calc 1\nb: calc 1\na requires b\nb irequires a",
-            "rank 0: line 3: operations wait for each other in a circle; they are in the lines 3, 4",
+            "rank 0: line 3: operations depend on each other in a cycle; they are in the lines 3, 4",
         ),
         ("a: calc 1\na requires a", "they are in the lines 3"),
         (
@@ -220,7 +220,7 @@ fn errors_name_line_and_rank() {
         ),
         (
             "recv 1b from 1",
-            "rank 0: 0 messages are sent to it, but it receives 1: receives would wait for ever",
+            "rank 0: 0 messages are sent to it, but it receives 1: some receives would never complete",
         ),
         ("/* no end", "rank 0: line 3: this comment has no end"),
     ] {
@@ -241,7 +241,7 @@ fn errors_name_line_and_rank() {
         ("num_ranks 1\nrank 1 {", "line 2: rank 1, but num_ranks is 1"),
         (
             "num_ranks 1\nrank 0 {\n}\nrank 0 {\n}",
-            "line 4: rank 0 is here for the second time; the first is in line 2",
+            "line 4: rank 0 is a duplicate; the first one is in line 2",
         ),
         (
             "num_ranks 1\nrank 0 {\ncalc 1",
@@ -265,8 +265,8 @@ fn errors_name_line_and_rank() {
 /// What LogGOPSim's own code wrote of the schedule, byte for byte.
 #[test]
 fn binary_is_as_loggopsim_writes_it() {
-    let schedule = Schedule::open(&corpus("ring.goal")).unwrap();
-    let theirs = Schedule::open(&corpus("ring-binary.goal")).unwrap();
+    let schedule = GoalSchedule::open(&corpus("ring.goal")).unwrap();
+    let theirs = GoalSchedule::open(&corpus("ring-binary.goal")).unwrap();
     assert_eq!(binary(&schedule), fs::read(corpus("ring-binary.goal")).unwrap());
     for rank in 0..6 {
         assert_eq!(
@@ -274,7 +274,7 @@ fn binary_is_as_loggopsim_writes_it() {
             operations(&theirs, rank).unwrap()
         );
     }
-    let (mut a, mut b) = (survey::info(&schedule).unwrap(), survey::info(&theirs).unwrap());
+    let (mut a, mut b) = (scan::info(&schedule).unwrap(), scan::info(&theirs).unwrap());
     (a.file, b.file) = Default::default();
     assert_eq!(a, b);
     assert_eq!(
@@ -295,7 +295,7 @@ fn binary_is_as_loggopsim_writes_it() {
     assert!(
         a.notes
             .iter()
-            .any(|n| n.starts_with("5 receives take a message from any")),
+            .any(|n| n.starts_with("5 receives accept any source")),
         "{:?}",
         a.notes
     );
@@ -306,7 +306,7 @@ fn a_damaged_binary_is_an_error() {
     let good = fs::read(corpus("ring-binary.goal")).unwrap();
     let message = |bytes: &[u8]| -> String {
         let (_folder, schedule) = opened(bytes);
-        let info = schedule.and_then(|s| survey::info(&s)).map(|_: TraceInfo| ());
+        let info = schedule.and_then(|s| scan::info(&s)).map(|_: TraceInfo| ());
         info.unwrap_err().to_string()
     };
     let with = |at: usize, bytes: &[u8]| {
@@ -328,7 +328,7 @@ fn a_damaged_binary_is_an_error() {
     assert!(with(block + 8, &200u32.to_le_bytes()).contains("names operation 200 of 15"));
     assert!(
         with(block + 8, &4u32.to_le_bytes())
-            .contains("operation 4 is not where those that follow none are listed")
+            .contains("operation 4 is missing in the list of operations without prerequisites")
     );
     let node = block + 8 + 4 * 4;
     assert!(with(node + 4, &[9]).contains("operation 0 is of kind 9; expected 1 (send)"));
@@ -357,7 +357,7 @@ fn memory_is_that_of_the_front() {
     let (folder, schedule) = opened(text.as_bytes());
     let file = folder.path().join("binary.goal");
     fs::write(&file, binary(&schedule.unwrap())).unwrap();
-    let mut program = Schedule::open(&file).unwrap().rank_program(1).unwrap();
+    let mut program = GoalSchedule::open(&file).unwrap().rank_program(1).unwrap();
     let mut largest = 0;
     while program.next().unwrap().is_some() {
         largest = largest.max(program.front());
@@ -384,14 +384,14 @@ fn recognised_by_the_first_words() {
 type Drawn = (u8, u8, Vec<(Index, bool)>);
 
 /// Edges of a random schedule by number: earlier, later, whether the start is enough.
-struct Made {
+struct DrawnSchedule {
     lines: String,
     kinds: Vec<u8>,
     edges: Vec<(usize, usize, bool)>,
 }
 
 /// `order` puts the operations in the file in another order than they follow each other.
-fn made(drawn: &[Drawn], order: &[Index]) -> Made {
+fn made(drawn: &[Drawn], order: &[Index]) -> DrawnSchedule {
     let count = drawn.len();
     // A shuffle: where each operation is in the file.
     let mut places: Vec<usize> = (0..count).collect();
@@ -424,7 +424,7 @@ fn made(drawn: &[Drawn], order: &[Index]) -> Made {
         let word = if *start { "irequires" } else { "requires" };
         lines += &format!("l{later} {word} l{earlier}\n");
     }
-    Made { lines, kinds, edges }
+    DrawnSchedule { lines, kinds, edges }
 }
 
 fn drawn() -> impl Strategy<Value = (Vec<Drawn>, Vec<Index>)> {
@@ -434,7 +434,7 @@ fn drawn() -> impl Strategy<Value = (Vec<Drawn>, Vec<Index>)> {
 
 /// What rank 1 does so that all messages of a schedule of rank 0 are received; none if rank 0 sends itself more
 /// than it receives.
-fn complement(made: &Made) -> Option<String> {
+fn complement(made: &DrawnSchedule) -> Option<String> {
     let count = |what: &str| made.lines.lines().filter(|l| l.contains(what)).count();
     let sends = count("recv").checked_sub(count("to 0"))?;
     Some("recv 99b from 0\n".repeat(count("to 1")) + &"send 1b to 0\n".repeat(sends))
@@ -447,7 +447,7 @@ proptest! {
     fn every_dependency_is_kept((drawn, order) in drawn()) {
         let made = made(&drawn, &order);
         let count = made.kinds.len();
-        let mut program = RankProgram::new("x".into(), 0, 2, parsed(&made)).unwrap();
+        let mut program = GoalProgram::new("x".into(), 0, 2, parsed(&made)).unwrap();
         // When each operation started and ended, in steps of the program.
         let (mut started, mut ended) = (BTreeMap::new(), BTreeMap::new());
         let mut step = 0;
@@ -489,7 +489,7 @@ proptest! {
     #[test]
     fn nothing_that_can_start_waits((drawn, order) in drawn()) {
         let made = made(&drawn, &order);
-        let mut program = RankProgram::new("x".into(), 0, 2, parsed(&made)).unwrap();
+        let mut program = GoalProgram::new("x".into(), 0, 2, parsed(&made)).unwrap();
         let (mut started, mut ended) = (BTreeSet::new(), BTreeSet::new());
         let can_start = |n: usize, started: &BTreeSet<usize>, ended: &BTreeSet<usize>| {
             let mut edges = made.edges.iter().filter(|(_, later, _)| *later == n);
@@ -534,7 +534,7 @@ proptest! {
         let schedule = schedule.unwrap_or_else(|e| panic!("{e}"));
         let file = folder.path().join("binary.goal");
         fs::write(&file, binary(&schedule)).unwrap();
-        let other = Schedule::open(&file).unwrap();
+        let other = GoalSchedule::open(&file).unwrap();
         for rank in 0..2 {
             prop_assert_eq!(operations(&schedule, rank), operations(&other, rank));
         }
@@ -557,7 +557,7 @@ proptest! {
         }
         let (_folder, schedule) = opened(&bytes);
         if let Ok(schedule) = schedule {
-            let _ = survey::info(&schedule);
+            let _ = scan::info(&schedule);
             for rank in 0..schedule.ranks().min(20) {
                 let _ = operations(&schedule, rank);
             }
@@ -566,7 +566,7 @@ proptest! {
 }
 
 /// The block of a schedule's rank 0, without a look at what others do.
-fn parsed(made: &Made) -> Block {
+fn parsed(made: &DrawnSchedule) -> GoalBlock {
     let text = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n}}\n", made.lines);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("schedule.goal");

@@ -9,29 +9,29 @@
 //! }
 //! ```
 //!
-//! The grammar is that of `txt2bin` (<https://github.com/spcl/LogGOPSim>), with two freedoms: ranks may come in
-//! any order, and a dependency may name an operation that is written further down. A label that two operations
-//! have, of which `txt2bin` takes the first, is an error.
+//! The grammar is that of `txt2bin` (<https://github.com/spcl/LogGOPSim>), with two extensions: ranks may come
+//! in any order, and a dependency may name a later operation. A duplicate label, of which `txt2bin` takes the
+//! first, is an error.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::graph::{ANY, Block, Kind, List, Node};
+use super::balance::MessageCounts;
+use super::graph::{ANY, DependencyList, GoalBlock, GoalNode, NodeKind};
 use super::program::check;
-use super::tally::Tally;
 use crate::TraceError;
 
-/// Where the operations of a rank begin.
+/// Position of a rank's operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TextPosition {
     /// First byte after the brace.
     offset: u64,
     /// Line of the brace.
     line: u64,
 }
 
-/// Whether a file that begins so is a schedule in text: the first words, after comments.
+/// Whether a file with these first bytes is a text schedule.
 pub fn recognise(head: &[u8]) -> bool {
     let mut rest = head.trim_ascii_start();
     loop {
@@ -42,31 +42,31 @@ pub fn recognise(head: &[u8]) -> bool {
         };
         match rest.windows(end.len()).position(|w| w == end) {
             Some(at) => rest = rest[at + end.len()..].trim_ascii_start(),
-            // The comment is longer than what is looked at.
+            // The comment is longer than the inspected bytes.
             None => return head.len() >= 256,
         }
     }
 }
 
-/// Finds the ranks of a schedule, and checks all of them, with one in memory at a time.
+/// Finds the ranks of a schedule and checks all of them, one at a time in memory.
 ///
 /// # Errors
-/// What is wrong with the schedule, with file, line and rank.
-pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
-    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+/// The first error, with file, line and rank.
+pub fn index(file: &Path) -> Result<Vec<TextPosition>, TraceError> {
+    let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
-    let mut places: BTreeMap<u32, Place> = BTreeMap::new();
-    let mut tally = Tally::default();
+    let mut places: BTreeMap<u32, TextPosition> = BTreeMap::new();
+    let mut balance = MessageCounts::default();
     while let Some((rank, place)) = parser.rank(ranks)? {
         if let Some(first) = places.insert(rank, place) {
             let line = first.line;
             return Err(parser.error(format!(
-                "rank {rank} is here for the second time; the first is in line {line}"
+                "rank {rank} is a duplicate; the first one is in line {line}"
             )));
         }
         parser.rank = Some(rank);
         let schedule = parser.schedule(ranks)?;
-        schedule.nodes.iter().for_each(|node| tally.count(rank, *node));
+        schedule.nodes.iter().for_each(|node| balance.count(rank, *node));
         parser.rank = None;
     }
     for rank in 0..ranks {
@@ -74,7 +74,7 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
             return Err(parser.fault(Some(rank), format!("is missing; expected {ranks} ranks, from 0")));
         }
     }
-    tally
+    balance
         .check()
         .map_err(|(rank, message)| parser.fault(Some(rank), message))?;
     Ok(places.into_values().collect())
@@ -83,44 +83,44 @@ pub fn index(file: &Path) -> Result<Vec<Place>, TraceError> {
 /// Reads the schedule of a rank that [`index`] found.
 ///
 /// # Errors
-/// The file cannot be read, or is another than it was.
-pub fn block(file: &Path, rank: u32, ranks: u32, place: Place) -> Result<Block, TraceError> {
+/// The file cannot be read, or has changed.
+pub fn block(file: &Path, rank: u32, ranks: u32, place: TextPosition) -> Result<GoalBlock, TraceError> {
     let mut parser = Parser::open(file, place)?;
     parser.rank = Some(rank);
     let schedule = parser.schedule(ranks)?;
-    Ok(Block::new(schedule.nodes, schedule.edges))
+    Ok(GoalBlock::new(schedule.nodes, schedule.edges))
 }
 
-/// The schedule of the first rank of a file, whatever follows.
+/// The schedule of the first rank in a file.
 #[cfg(test)]
-pub fn first_block(file: &Path) -> Result<Block, TraceError> {
-    let mut parser = Parser::open(file, Place { offset: 0, line: 1 })?;
+pub fn first_block(file: &Path) -> Result<GoalBlock, TraceError> {
+    let mut parser = Parser::open(file, TextPosition { offset: 0, line: 1 })?;
     let ranks = parser.header()?;
     parser.rank(ranks)?;
     let schedule = parser.schedule(ranks)?;
-    Ok(Block::new(schedule.nodes, schedule.edges))
+    Ok(GoalBlock::new(schedule.nodes, schedule.edges))
 }
 
-struct Schedule {
-    nodes: Vec<Node>,
-    /// Earlier, later, whether only the earlier one's start counts.
+struct ParsedSchedule {
+    nodes: Vec<GoalNode>,
+    /// Earlier, later, whether the later one depends on the start only.
     edges: Vec<(u32, u32, bool)>,
 }
 
 struct Parser<'a, R> {
     file: &'a Path,
     input: R,
-    /// The line that is read, without what has been taken of it.
+    /// The current line, of which `taken` bytes are consumed.
     rest: Vec<u8>,
     taken: usize,
-    /// Byte after it.
+    /// Offset after the line.
     offset: u64,
     line: u64,
     rank: Option<u32>,
 }
 
 impl<'a> Parser<'a, BufReader<std::fs::File>> {
-    fn open(file: &'a Path, place: Place) -> Result<Self, TraceError> {
+    fn open(file: &'a Path, place: TextPosition) -> Result<Self, TraceError> {
         let opened = std::fs::File::open(file).and_then(|mut f| {
             f.seek(SeekFrom::Start(place.offset))?;
             Ok(f)
@@ -142,7 +142,7 @@ impl<'a> Parser<'a, BufReader<std::fs::File>> {
     }
 }
 
-/// Longest line: a schedule's are short, and a file without line ends is none.
+/// Longest line. A file without line ends is not a schedule.
 const LINE: u64 = 1 << 16;
 
 impl<R: BufRead> Parser<'_, R> {
@@ -162,7 +162,7 @@ impl<R: BufRead> Parser<'_, R> {
         self.fault(self.rank, format!("line {line}: {}", message.as_ref()))
     }
 
-    /// Goes to the next line; false at the end of the file.
+    /// Reads the next line. Returns false at the end of the file.
     fn next_line(&mut self) -> Result<bool, TraceError> {
         self.rest.clear();
         self.taken = 0;
@@ -171,12 +171,12 @@ impl<R: BufRead> Parser<'_, R> {
         let read = read.map_err(|e| self.error(format!("cannot be read: {e}")))?;
         self.offset += read as u64;
         if read as u64 == LINE {
-            return Err(self.error(format!("is longer than {LINE} bytes: this is no schedule")));
+            return Err(self.error(format!("is longer than {LINE} bytes: this is not a schedule")));
         }
         Ok(read > 0)
     }
 
-    /// Skips spaces and comments in the line, and lines with them where a comment ends in another.
+    /// Skips spaces and comments, which may span lines.
     fn skip(&mut self) -> Result<(), TraceError> {
         loop {
             let rest = &self.rest[self.taken..];
@@ -206,13 +206,13 @@ impl<R: BufRead> Parser<'_, R> {
         }
     }
 
-    /// Whether the line has more on it.
+    /// Whether the line has further words.
     fn has_more(&mut self) -> Result<bool, TraceError> {
         self.skip()?;
         Ok(self.taken < self.rest.len())
     }
 
-    /// Goes to where the next statement begins; false at the end of the file.
+    /// Skips to the next statement. Returns false at the end of the file.
     fn next_statement(&mut self) -> Result<bool, TraceError> {
         while !self.has_more()? {
             if !self.next_line()? {
@@ -222,7 +222,7 @@ impl<R: BufRead> Parser<'_, R> {
         Ok(true)
     }
 
-    /// The next word: letters, digits and underscores from a letter, or digits, or another single character.
+    /// The next word: letters, digits and underscores after a letter, or digits, or another single character.
     fn word(&mut self) -> Result<&str, TraceError> {
         self.skip()?;
         let rest = &self.rest[self.taken..];
@@ -236,11 +236,11 @@ impl<R: BufRead> Parser<'_, R> {
         };
         let word = &rest[..length];
         self.taken += length;
-        // Another byte than ASCII stands alone, and is none of the words that are expected.
+        // A byte other than ASCII is a word of its own, which no rule expects.
         Ok(std::str::from_utf8(word).unwrap_or("\u{fffd}"))
     }
 
-    /// A word that has to be there.
+    /// Expects a word.
     fn expect(&mut self, expected: &str) -> Result<(), TraceError> {
         let found = self.word()?;
         if found == expected {
@@ -259,7 +259,7 @@ impl<R: BufRead> Parser<'_, R> {
         number.ok_or_else(|| {
             let largest = match size_of::<N>() {
                 1 => u64::from(u8::MAX),
-                // The largest number of 32 bits stands for any.
+                // The largest 32-bit number is the wildcard.
                 4 => u64::from(u32::MAX - 1),
                 _ => u64::MAX,
             };
@@ -269,7 +269,7 @@ impl<R: BufRead> Parser<'_, R> {
         })
     }
 
-    /// A number, or -1 for any.
+    /// A number, or -1 as wildcard.
     fn or_any(&mut self, what: &str) -> Result<u32, TraceError> {
         self.skip()?;
         if self.rest[self.taken..].starts_with(b"-1") {
@@ -300,8 +300,8 @@ impl<R: BufRead> Parser<'_, R> {
         Ok(ranks)
     }
 
-    /// The beginning of the next rank's operations; none at the end of the file.
-    fn rank(&mut self, ranks: u32) -> Result<Option<(u32, Place)>, TraceError> {
+    /// The start of the next rank's operations; `None` at the end of the file.
+    fn rank(&mut self, ranks: u32) -> Result<Option<(u32, TextPosition)>, TraceError> {
         if !self.next_statement()? {
             return Ok(None);
         }
@@ -313,12 +313,12 @@ impl<R: BufRead> Parser<'_, R> {
         self.expect("{")?;
         let offset = self.offset - (self.rest.len() - self.taken) as u64;
         let line = self.line;
-        Ok(Some((rank, Place { offset, line })))
+        Ok(Some((rank, TextPosition { offset, line })))
     }
 
     /// The operations up to the closing brace.
-    fn schedule(&mut self, ranks: u32) -> Result<Schedule, TraceError> {
-        let mut building = Building::default();
+    fn schedule(&mut self, ranks: u32) -> Result<ParsedSchedule, TraceError> {
+        let mut building = RankParser::default();
         loop {
             if !self.next_statement()? {
                 return Err(self.error("expected '}' at the end of the rank, found the end of the file"));
@@ -343,7 +343,7 @@ impl<R: BufRead> Parser<'_, R> {
                                 );
                             }
                             self.line_end()?;
-                            building.edges.push(Edge {
+                            building.edges.push(NamedDependency {
                                 earlier,
                                 later: word,
                                 start: next == "irequires",
@@ -373,18 +373,18 @@ impl<R: BufRead> Parser<'_, R> {
         word: &str,
         label: Option<&str>,
         ranks: u32,
-        building: &mut Building,
+        building: &mut RankParser,
     ) -> Result<(), TraceError> {
-        let mut node = Node {
+        let mut node = GoalNode {
             prerequisites: 0,
-            kind: Kind::Calc,
+            kind: NodeKind::Calc,
             peer: 0,
             size: 0,
             tag: 0,
             cpu: 0,
             nic: 0,
-            ended: List::default(),
-            started: List::default(),
+            ended: DependencyList::default(),
+            started: DependencyList::default(),
         };
         match word {
             "calc" => node.size = self.number("nanoseconds")?,
@@ -392,11 +392,11 @@ impl<R: BufRead> Parser<'_, R> {
                 node.size = self.number("bytes")?;
                 self.expect("b")?;
                 if word == "send" {
-                    node.kind = Kind::Send;
+                    node.kind = NodeKind::Send;
                     self.expect("to")?;
                     node.peer = self.number("a rank")?;
                 } else {
-                    node.kind = Kind::Receive;
+                    node.kind = NodeKind::Receive;
                     self.expect("from")?;
                     node.peer = self.or_any("a rank or -1")?;
                 }
@@ -409,10 +409,10 @@ impl<R: BufRead> Parser<'_, R> {
         while self.has_more()? {
             let word = self.word()?.to_string();
             match (word.as_str(), node.kind) {
-                ("tag", Kind::Send | Kind::Receive) => node.tag = self.or_any("a tag")?,
-                ("nic", Kind::Send | Kind::Receive) => node.nic = self.number("a NIC")?,
+                ("tag", NodeKind::Send | NodeKind::Receive) => node.tag = self.or_any("a tag")?,
+                ("nic", NodeKind::Send | NodeKind::Receive) => node.nic = self.number("a NIC")?,
                 ("cpu", _) => node.cpu = self.number("a CPU")?,
-                (other, Kind::Calc) => {
+                (other, NodeKind::Calc) => {
                     let found = shown(other);
                     return Err(self.error(format!("expected 'cpu' or the end of the line, found {found}")));
                 }
@@ -436,25 +436,25 @@ fn shown(word: &str) -> String {
     }
 }
 
-/// A dependency, by labels.
-struct Edge {
+/// A dependency between labels.
+struct NamedDependency {
     earlier: String,
     later: String,
     start: bool,
     line: u64,
 }
 
-/// One rank's schedule as it is read.
+/// The schedule of one rank while it is parsed.
 #[derive(Default)]
-struct Building {
-    nodes: Vec<Node>,
+struct RankParser {
+    nodes: Vec<GoalNode>,
     lines: Vec<u64>,
     labels: HashMap<String, u32>,
-    edges: Vec<Edge>,
+    edges: Vec<NamedDependency>,
 }
 
-impl Building {
-    fn add(&mut self, node: Node, label: Option<&str>, line: u64) -> Result<(), String> {
+impl RankParser {
+    fn add(&mut self, node: GoalNode, label: Option<&str>, line: u64) -> Result<(), String> {
         let number = u32::try_from(self.nodes.len()).map_err(|_| "more than 2^32 operations".to_string())?;
         if let Some(label) = label
             && let Some(first) = self.labels.insert(label.into(), number)
@@ -469,8 +469,8 @@ impl Building {
         Ok(())
     }
 
-    /// The schedule; else the line at fault, and why.
-    fn finish(self) -> Result<Schedule, (u64, String)> {
+    /// The schedule, or the invalid line and the reason.
+    fn finish(self) -> Result<ParsedSchedule, (u64, String)> {
         let place = |label: &String, line| {
             let unknown = || {
                 (
@@ -498,17 +498,17 @@ impl Building {
             let lines = lines.join(", ");
             return Err((
                 first,
-                format!("operations wait for each other in a circle; they are in the lines {lines}"),
+                format!("operations depend on each other in a cycle; they are in the lines {lines}"),
             ));
         }
-        Ok(Schedule {
+        Ok(ParsedSchedule {
             nodes: self.nodes,
             edges,
         })
     }
 }
 
-/// Operations each of which follows the next, and the last the first.
+/// A cycle of operations, each of which depends on the next.
 fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
     let mut follows = vec![0u32; operations];
     let mut by_earlier: Vec<(u32, u32)> = edges
@@ -536,7 +536,7 @@ fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
     if left == 0 {
         return None;
     }
-    // Each that is left follows another that is left: going back ends in a circle.
+    // Every remaining operation depends on another remaining one, so following dependencies ends in a cycle.
     let mut before: HashMap<u32, u32> = HashMap::new();
     for (earlier, later) in by_earlier.iter().rev() {
         if follows[*earlier as usize] > 0 && follows[*later as usize] > 0 {

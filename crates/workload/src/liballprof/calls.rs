@@ -1,12 +1,12 @@
-//! The functions of the format, and what a line of each holds between the times of its begin and its end.
+//! The functions of the format and the arguments in their lines.
 //!
 //! A layout has one letter per argument:
 //!
 //! | letter | argument |
 //! | --- | --- |
-//! | `x` | a pointer, a group, an operation: nothing that is needed here |
+//! | `x` | a pointer, a group, an operation: ignored |
 //! | `i` | a number |
-//! | `a` | an address that is needed: of a request, of a communicator to be made, of a send buffer |
+//! | `a` | an address: of a request, of a communicator to be created, of a send buffer |
 //! | `d` | a datatype: number, size, extent |
 //! | `c` | a communicator: handle, own rank in it, size |
 //! | `v` | an array with an entry for each rank: address, then the entries, or (some writers) the address only |
@@ -17,34 +17,34 @@
 
 /// A function.
 #[derive(Debug)]
-pub struct Function {
+pub struct RecordedFunction {
     /// Its name.
     pub name: &'static str,
-    /// What is done with it.
-    pub kind: Kind,
+    /// How it is read.
+    pub kind: FunctionKind,
 }
 
-/// What is done with a function.
+/// How a function is read.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// It is replayed; its layout.
+pub enum FunctionKind {
+    /// It is replayed; the layout of its arguments.
     Replayed(&'static str),
-    /// It concerns the rank alone, and only takes time.
+    /// It is local to the rank and only takes time.
     Local,
-    /// It cannot be replayed.
+    /// It is an error, for this reason.
     Refused(&'static str),
 }
 
-use Kind::{Local, Refused, Replayed};
+use FunctionKind::{Local, Refused, Replayed};
 
 /// A function by its name.
-pub fn function(name: &str) -> Option<&'static Function> {
+pub fn function(name: &str) -> Option<&'static RecordedFunction> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
 macro_rules! functions {
     ($($kind:expr => $($name:literal)*;)*) => {
-        &[$($(Function { name: $name, kind: $kind },)*)*]
+        &[$($(RecordedFunction { name: $name, kind: $kind },)*)*]
     };
 }
 
@@ -53,7 +53,7 @@ const WINDOWS: &str =
     "one-sided communication is not supported: the format does not record which window it is in";
 const OUTCOME: &str = "the format does not record what it finds";
 
-static FUNCTIONS: &[Function] = functions! {
+static FUNCTIONS: &[RecordedFunction] = functions! {
     Replayed("xidiic") => "MPI_Send" "MPI_Ssend" "MPI_Bsend" "MPI_Rsend";
     Replayed("xidiicx") => "MPI_Recv";
     Replayed("xidiica") => "MPI_Isend" "MPI_Irecv" "MPI_Issend" "MPI_Ibsend" "MPI_Irsend" "MPI_Send_init"

@@ -1,4 +1,4 @@
-//! The files of a trace: one for each rank, `NAME-0.txt` and so on; some writers fill up the number with zeros.
+//! The files of a trace: one for each rank, `NAME-0.txt` and so on. Some writers pad the number with zeros.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use crate::TraceError;
 
 /// The file of one rank.
 #[derive(Debug)]
-pub struct RankFile {
-    /// Where it is.
+pub struct AllprofFile {
+    /// Path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Rank.
     pub rank: u32,
 }
 
-impl RankFile {
-    /// An error in it.
+impl AllprofFile {
+    /// An error in the file.
     pub fn error(&self, message: impl Into<String>) -> TraceError {
         TraceError {
             file: self.path.display().to_string(),
@@ -40,11 +40,11 @@ pub fn is_main(name: &str) -> bool {
     prefix_and_rank(name).is_some_and(|(_, rank)| rank == 0)
 }
 
-/// Finds the files of all ranks; `main` is that of any.
+/// Finds the files of all ranks; `main` is any of them.
 ///
 /// # Errors
-/// A rank's file is missing, or there are two.
-pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
+/// A rank's file is missing, or a rank has two.
+pub fn open(main: &Path) -> Result<Vec<Arc<AllprofFile>>, TraceError> {
     let fail = |path: &Path, rank, message: String| TraceError {
         file: path.display().to_string(),
         rank,
@@ -78,25 +78,25 @@ pub fn open(main: &Path) -> Result<Vec<Arc<RankFile>>, TraceError> {
         if rank != expected {
             return Err(missing(main, prefix, expected));
         }
-        files.push(Arc::new(RankFile { path, rank }));
+        files.push(Arc::new(AllprofFile { path, rank }));
     }
     Ok(files)
 }
 
-/// The error that a rank's file is not there.
+/// The error of a missing file.
 fn missing(main: &Path, prefix: &str, rank: u32) -> TraceError {
-    RankFile {
+    AllprofFile {
         path: main.with_file_name(format!("{prefix}{rank}.txt")),
         rank,
     }
     .error("this file of the trace is missing; copy the trace again, with all its files")
 }
 
-/// Checks that there are as many files as the ranks say that there are ranks.
+/// Checks the number of files against the number of ranks in the trace.
 ///
 /// # Errors
 /// There are fewer.
-pub fn check_number(files: &[Arc<RankFile>], ranks: u32) -> Result<(), TraceError> {
+pub fn check_number(files: &[Arc<AllprofFile>], ranks: u32) -> Result<(), TraceError> {
     let known = files.len() as u32;
     if ranks <= known {
         return Ok(());

@@ -1,8 +1,9 @@
-//! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text for each rank, a call per line.
+//! liballprof traces, as the tracer of LogGOPSim and ATLAHS writes them: one text file per rank, one call per
+//! line.
 //!
-//! `files` finds the files, `calls` is the table of functions, `record` streams lines, `communicators` works
-//! out who is in which, `program` makes operations of calls, `survey` checks them and adds them up for people.
-//! `docs/formats/liballprof.md` says what is read and what is not.
+//! `files` finds the files, `calls` is the table of functions, `record` reads lines, `communicators` finds
+//! members, `program` decodes calls for `mpi_calls`, `scan` checks and summarises. `docs/formats/liballprof.md`
+//! documents what is read.
 //!
 //! Source: liballprof in <https://github.com/spcl/LogGOPSim> and <https://github.com/spcl/atlahs>; Hoefler,
 //! Schneider, Lumsdaine, "LogGOPSim - Simulating Large-Scale Applications in the LogGOPS Model", HPDC 2010.
@@ -12,37 +13,38 @@ mod communicators;
 mod files;
 mod program;
 mod record;
-mod survey;
+mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::trace::Format;
+use crate::mpi_calls::Communicators;
+use crate::scan::RecordTotals;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, Workload};
-use communicators::{Calls, Communicators};
-use files::RankFile;
-use program::RankProgram;
-use record::Cursor;
+use communicators::CommunicatorUses;
+use files::AllprofFile;
+use program::AllprofProgram;
+use record::LineCursor;
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "liballprof",
     summary: "liballprof, the MPI tracer of LogGOPSim and ATLAHS: give NAME-0.txt, or the folder that holds it",
     main: "*-0.txt",
     is_main: files::is_main,
     recognise,
     open: |main| {
-        let archive = Arc::new(Archive::open(main)?);
-        survey::check(&archive)?;
-        Ok(Arc::new(Trace { archive }))
+        let archive = Arc::new(AllprofArchive::open(main)?);
+        scan::check(&archive)?;
+        Ok(Arc::new(AllprofTrace { archive }))
     },
-    info: |main| survey::info(Archive::open(main)?, main),
+    info: |main| scan::info(AllprofArchive::open(main)?, main),
 };
 
-/// The first lines of a rank's file, of the versions that are known; without comments, the first call.
+/// The first lines of a rank's file in all known versions; without comments, the first call.
 fn recognise(head: &[u8]) -> bool {
     let starts: [&[u8]; 4] = [
         b"# collprof",
@@ -53,68 +55,57 @@ fn recognise(head: &[u8]) -> bool {
     starts.iter().any(|start| head.starts_with(start))
 }
 
-/// Handle of `MPI_COMM_WORLD` in MPICH and what comes of it, in C and Fortran (`mpi.h`, `mpif.h`).
+/// Handle of `MPI_COMM_WORLD` in MPICH and its derivatives, in C and Fortran (`mpi.h`, `mpif.h`).
 const WORLD_OF_MPICH: i128 = 0x4400_0000;
 
-/// The library that the application ran with, which decides what negative ranks mean.
+/// The MPI library of the application, which determines the meaning of negative ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Library {
+enum MpiLibrary {
     Mpich,
     OpenMpi,
 }
 
-impl Library {
+impl MpiLibrary {
     /// `MPI_ANY_SOURCE`.
     fn any_source(self) -> i64 {
         match self {
-            Library::Mpich => -2,
-            Library::OpenMpi => -1,
+            MpiLibrary::Mpich => -2,
+            MpiLibrary::OpenMpi => -1,
         }
     }
 
     /// `MPI_PROC_NULL`.
     fn no_process(self) -> i64 {
         match self {
-            Library::Mpich => -1,
-            Library::OpenMpi => -2,
+            MpiLibrary::Mpich => -1,
+            MpiLibrary::OpenMpi => -2,
         }
     }
 }
 
-/// Counts over all lines.
-#[derive(Debug, Default)]
-struct Totals {
-    records: u64,
-    /// Calls by name.
-    calls: BTreeMap<&'static str, u64>,
-    /// Longest time of a rank, and the sum over ranks, in picoseconds.
-    span_ps: u64,
-    total_ps: u64,
-}
-
-/// A trace that any number of programs read.
+/// An open trace, shared by programs.
 #[derive(Debug)]
-struct Archive {
-    files: Vec<Arc<RankFile>>,
+struct AllprofArchive {
+    files: Vec<Arc<AllprofFile>>,
     communicators: Communicators,
-    library: Library,
-    /// Bytes from one request of an array to the next, by rank.
+    library: MpiLibrary,
+    /// Bytes between requests of an array, by rank.
     strides: Vec<u64>,
-    totals: Totals,
+    totals: RecordTotals,
 }
 
-impl Archive {
-    /// Opens a trace, and reads all of it once to learn who is in which communicator.
-    fn open(main: &Path) -> Result<Archive, TraceError> {
+impl AllprofArchive {
+    /// Opens a trace and reads it once to find communicators.
+    fn open(main: &Path) -> Result<AllprofArchive, TraceError> {
         let files = files::open(main)?;
-        let mut totals = Totals::default();
-        let mut library = Library::OpenMpi;
+        let mut totals = RecordTotals::default();
+        let mut library = MpiLibrary::OpenMpi;
         let mut strides = Vec::new();
         let mut calls = Vec::new();
         for file in &files {
             let pass = first_pass(file, &mut totals)?;
             if pass.is_mpich {
-                library = Library::Mpich;
+                library = MpiLibrary::Mpich;
             }
             strides.push(pass.stride);
             calls.push(pass.calls);
@@ -122,7 +113,7 @@ impl Archive {
         let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
         files::check_number(&files, largest)?;
         let communicators = communicators::resolve(calls, &files)?;
-        Ok(Archive {
+        Ok(AllprofArchive {
             files,
             communicators,
             library,
@@ -132,39 +123,44 @@ impl Archive {
     }
 }
 
-/// What one rank's file tells before its program begins.
-struct Pass {
-    calls: Calls,
+impl AllprofArchive {
+    /// World ranks of the communicators whose members communicate with each other.
+    fn groups(&self) -> &[Vec<u32>] {
+        &self.communicators.members[..self.communicators.groups]
+    }
+}
+
+/// Facts from the first pass over a rank's file.
+struct RankScan {
+    calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
 }
 
-/// Reads a rank's file once.
-fn first_pass(file: &Arc<RankFile>, totals: &mut Totals) -> Result<Pass, TraceError> {
-    let mut pass = Pass {
-        calls: Calls::default(),
+/// The first pass over a rank's file.
+fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<RankScan, TraceError> {
+    let mut pass = RankScan {
+        calls: CommunicatorUses::default(),
         is_mpich: false,
         stride: 8,
     };
-    let mut cursor = Cursor::new(file.clone());
+    let mut cursor = LineCursor::new(file.clone());
     let (mut first, mut last) = (None, None);
     while let Some(record) = cursor.next()? {
         totals.records += 1;
         let name = record.function.name;
-        *totals.calls.entry(name).or_default() += 1;
+        totals.add_call(name);
         first = first.or(record.begin).or(record.end);
         last = record.end.or(record.begin).or(last);
         pass.is_mpich |= record.comm.is_some_and(|comm| comm.handle == WORLD_OF_MPICH);
-        // Requests are pointers or integers of 32 bits: those lie where no pointer would.
+        // Requests are pointers or 32-bit integers. A pointer is aligned to 8 bytes.
         if makes_request(name) && !record.last_address().is_multiple_of(8) {
             pass.stride = 4;
         }
         pass.calls.note(&record);
     }
     let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
-    let span = u64::try_from(span).unwrap_or(u64::MAX);
-    totals.span_ps = totals.span_ps.max(span);
-    totals.total_ps = totals.total_ps.saturating_add(span);
+    totals.add_span(u64::try_from(span).unwrap_or(u64::MAX));
     Ok(pass)
 }
 
@@ -173,23 +169,21 @@ fn makes_request(name: &str) -> bool {
         || (name.starts_with("MPI_I") && !name.starts_with("MPI_Init") && name != "MPI_Iprobe")
 }
 
-struct Trace {
-    archive: Arc<Archive>,
+struct AllprofTrace {
+    archive: Arc<AllprofArchive>,
 }
 
-impl Workload for Trace {
+impl Workload for AllprofTrace {
     fn ranks(&self) -> u32 {
         self.archive.files.len() as u32
     }
 
-    /// Those that are known, and after them the one of each rank alone.
     fn communicators(&self) -> Arc<[Vec<u32>]> {
-        let groups = &self.archive.communicators.groups;
-        groups.iter().cloned().chain([groups[0].clone()]).collect()
+        self.archive.communicators.members.clone()
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(RankProgram::new(self.archive.clone(), rank)))
+        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
     }
 
     fn reopens(&self) -> bool {

@@ -1,21 +1,21 @@
-//! The lines of one rank's file, one after the other: a call each, with comments and empty lines between.
+//! The lines of one rank's file: one call each, with comments and empty lines between.
 //!
 //! ```text
 //! MPI_Send:1237666046950835.000000:6610272:4500:11,8,8:1:3000:0,0,4:1237666046950889.000000
 //! name    :begin                  :arguments, see `calls`          :end
 //! ```
 //!
-//! Times are microseconds on the rank's own clock. `MPI_Init` has no begin and `MPI_Finalize` no end.
+//! Times are microseconds on the rank's own clock. `MPI_Init` has no begin time, `MPI_Finalize` no end time.
 //!
-//! A file is read in pieces and closed in between: a trace may have more ranks than a process may have files
-//! open.
+//! The file is read in pieces and closed in between, since a trace may have more ranks than a process may have
+//! open files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::calls::{self, Function, Kind};
-use super::files::RankFile;
+use super::calls::{self, FunctionKind, RecordedFunction};
+use super::files::AllprofFile;
 use crate::TraceError;
 
 /// Bytes read at once.
@@ -23,9 +23,9 @@ const PIECE: usize = 1 << 14;
 /// Bytes of the longest line: counts for a million ranks, twice.
 const LONGEST: usize = 1 << 25;
 
-/// A communicator as a call names it.
+/// A communicator argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Comm {
+pub struct CommArgument {
     /// Its handle, a number or an address.
     pub handle: i128,
     /// The caller's rank in it.
@@ -36,30 +36,30 @@ pub struct Comm {
 
 /// One call.
 #[derive(Debug)]
-pub struct Record {
+pub struct AllprofRecord {
     /// Line, from 1.
     pub line: u64,
-    /// Which function.
-    pub function: &'static Function,
-    /// When it began, in picoseconds; not known of `MPI_Init`.
+    /// The function.
+    pub function: &'static RecordedFunction,
+    /// Start in picoseconds; `None` for `MPI_Init`.
     pub begin: Option<u128>,
-    /// When it ended; not known of `MPI_Finalize`.
+    /// End in picoseconds; `None` for `MPI_Finalize`.
     pub end: Option<u128>,
-    /// Its communicator.
-    pub comm: Option<Comm>,
+    /// The communicator.
+    pub comm: Option<CommArgument>,
     numbers: Vec<i64>,
     addresses: Vec<u64>,
     sizes: Vec<i64>,
     arrays: Vec<Vec<i64>>,
 }
 
-impl Record {
+impl AllprofRecord {
     /// The n-th number.
     pub fn number(&self, n: usize) -> i64 {
         self.numbers.get(n).copied().unwrap_or(0)
     }
 
-    /// How many numbers there are.
+    /// How many numbers the call has.
     pub fn numbers(&self) -> usize {
         self.numbers.len()
     }
@@ -79,7 +79,7 @@ impl Record {
         self.sizes.get(n).copied().unwrap_or(0)
     }
 
-    /// The n-th array; none if only its address was recorded.
+    /// The n-th array; `None` if only its address was recorded.
     pub fn array(&self, n: usize) -> Option<&[i64]> {
         self.arrays.get(n).map(Vec::as_slice)
     }
@@ -92,22 +92,22 @@ impl Record {
 
 /// Reads calls.
 #[derive(Debug)]
-pub struct Cursor {
-    file: Arc<RankFile>,
-    /// Byte after what is in the buffer.
+pub struct LineCursor {
+    file: Arc<AllprofFile>,
+    /// File offset after the buffer.
     offset: u64,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that have been taken.
+    /// Consumed bytes of the buffer.
     taken: usize,
     at_end: bool,
     line: u64,
     finalized: bool,
 }
 
-impl Cursor {
+impl LineCursor {
     /// A cursor at the first line.
-    pub fn new(file: Arc<RankFile>) -> Cursor {
-        Cursor {
+    pub fn new(file: Arc<AllprofFile>) -> LineCursor {
+        LineCursor {
             file,
             offset: 0,
             buffer: Vec::new(),
@@ -119,15 +119,15 @@ impl Cursor {
     }
 
     /// The file it reads.
-    pub fn file(&self) -> &Arc<RankFile> {
+    pub fn file(&self) -> &Arc<AllprofFile> {
         &self.file
     }
 
-    /// The next call; none after `MPI_Finalize`.
+    /// The next call; `None` after `MPI_Finalize`.
     ///
     /// # Errors
     /// The file is broken or unreadable.
-    pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
+    pub fn next(&mut self) -> Result<Option<AllprofRecord>, TraceError> {
         loop {
             let line = self.next_line().map_err(|message| self.error(&message))?;
             let Some(line) = line else {
@@ -155,7 +155,7 @@ impl Cursor {
         }
     }
 
-    /// Bytes that it holds in memory.
+    /// Memory in bytes.
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.buffer.capacity()
@@ -165,7 +165,7 @@ impl Cursor {
         self.file.error(format!("line {}: {message}", self.line))
     }
 
-    /// Where the next line lies in the buffer, without its end.
+    /// Range of the next line in the buffer, without line end.
     fn next_line(&mut self) -> Result<Option<std::ops::Range<usize>>, String> {
         let mut searched = self.taken;
         loop {
@@ -213,8 +213,8 @@ impl Cursor {
     }
 }
 
-/// A call from its line.
-fn parse(text: &str, line: u64) -> Result<Record, String> {
+/// Parses a call.
+fn parse(text: &str, line: u64) -> Result<AllprofRecord, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let shown: String = name.chars().take(40).collect();
     if !name.starts_with("MPI_") {
@@ -224,7 +224,7 @@ fn parse(text: &str, line: u64) -> Result<Record, String> {
     }
     let function =
         calls::function(name).ok_or_else(|| format!("{shown}: this reader does not know the function"))?;
-    let mut record = Record {
+    let mut record = AllprofRecord {
         line,
         function,
         begin: None,
@@ -236,23 +236,23 @@ fn parse(text: &str, line: u64) -> Result<Record, String> {
         arrays: Vec::new(),
     };
     let read = match function.kind {
-        Kind::Refused(why) => Err(why.into()),
+        FunctionKind::Refused(why) => Err(why.into()),
         kind => arguments(&mut record, kind, rest),
     };
     read.map_err(|message| format!("{name}: {message}"))?;
     Ok(record)
 }
 
-fn arguments(record: &mut Record, kind: Kind, rest: &str) -> Result<(), String> {
+fn arguments(record: &mut AllprofRecord, kind: FunctionKind, rest: &str) -> Result<(), String> {
     let cut =
         || "expected a begin, arguments and an end, with ':' between them; the line is cut off".to_string();
     let (begin, rest) = rest.split_once(':').ok_or_else(cut)?;
     let (middle, end) = rest.rsplit_once(':').unwrap_or(("", rest));
     let name = record.function.name;
-    // Before MPI_Init there is no clock, nor after MPI_Finalize.
+    // There is no clock before MPI_Init and after MPI_Finalize.
     record.begin = time("begin", begin, name.starts_with("MPI_Init"))?;
     record.end = time("end", end, name == "MPI_Finalize")?;
-    let Kind::Replayed(layout) = kind else {
+    let FunctionKind::Replayed(layout) = kind else {
         return Ok(());
     };
     let arrays = layout.matches('v').count();
@@ -286,7 +286,7 @@ fn arguments(record: &mut Record, kind: Kind, rest: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// Microseconds with decimals, in picoseconds; `-` is a time that is not known.
+/// Parses microseconds with decimals into picoseconds; `-` is unknown.
 fn time(what: &str, text: &str, may_lack: bool) -> Result<Option<u128>, String> {
     if text == "-" && may_lack {
         return Ok(None);
@@ -301,7 +301,7 @@ fn time(what: &str, text: &str, may_lack: bool) -> Result<Option<u128>, String> 
         return Err(wrong());
     }
     let micros: u128 = whole.parse().map_err(|_| wrong())?;
-    // Finer than a picosecond no clock is.
+    // Digits below a picosecond are dropped.
     let decimals = decimals.get(..6).unwrap_or(decimals);
     let part: u128 = format!("{decimals:0<6}").parse().map_err(|_| wrong())?;
     Ok(Some(micros * 1_000_000 + part))
@@ -312,7 +312,7 @@ fn number(text: &str) -> Result<i64, String> {
 }
 
 fn address(text: &str) -> Result<u64, String> {
-    // The wrappers of Fortran print some as numbers with a sign.
+    // Fortran wrappers print some addresses as signed numbers.
     let negative = || text.parse::<i64>().ok().map(|n| n as u64);
     text.parse()
         .ok()
@@ -329,12 +329,12 @@ fn datatype(text: &str) -> Result<i64, String> {
     }
 }
 
-fn communicator(text: &str) -> Result<Comm, String> {
+fn communicator(text: &str) -> Result<CommArgument, String> {
     let wrong = || expected("a communicator as handle,rank,size", text);
     let mut parts = text.split(',');
     let mut part = || parts.next().ok_or_else(wrong);
     let (handle, rank, size) = (part()?, part()?, part()?);
-    let comm = Comm {
+    let comm = CommArgument {
         handle: handle.parse().map_err(|_| wrong())?,
         rank: rank.parse().map_err(|_| wrong())?,
         size: size.parse().map_err(|_| wrong())?,

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation, TraceInfo};
 
 /// A rank's file: each call, given without its times, begins 1 us after the one before has ended and takes
@@ -58,33 +59,6 @@ fn failure(folder: &Path) -> String {
 /// What is wrong with a trace of two ranks in which rank 0 makes a call.
 fn wrong(call: &str) -> String {
     failure(write(&[vec![call], vec![]]).path())
-}
-
-fn send(to: u32, tag: u32, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Send {
-        to,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn receive(from: Option<u32>, tag: Option<u32>, bytes: u64, request: Option<u64>, call: Call) -> Operation {
-    Operation::Receive {
-        from,
-        tag,
-        communicator: 0,
-        bytes,
-        request,
-        call,
-    }
-}
-
-fn wait(requests: &[u64], call: Call) -> Operation {
-    let requests = requests.to_vec();
-    Operation::Wait { requests, call }
 }
 
 #[test]
@@ -589,7 +563,7 @@ fn handles_that_may_mean_several_communicators_are_errors() {
     let text = made("MPI_Comm_split:0,0,3:0:0:640");
     assert!(
         text.ends_with(
-            "rank 0: line 5: MPI_Comm_split: is called together with 3 ranks, but rank 1 makes no such call"
+            "rank 0: line 5: MPI_Comm_split: makes a communicator together with 3 ranks, but rank 1 makes no such call"
         ),
         "{text}"
     );
@@ -657,7 +631,7 @@ fn wrong_calls_are_named_with_file_rank_and_line() {
         ),
         (
             "MPI_Start:800",
-            "line 5: MPI_Start: starts the request at address 800, but no recorded call makes it",
+            "line 5: MPI_Start: request 800 is started, but no recorded call makes it",
         ),
         (
             "MPI_Startall:2:800",
@@ -666,7 +640,7 @@ fn wrong_calls_are_named_with_file_rank_and_line() {
         ("MPI_Waitall:-1:800:0", "line 5: MPI_Waitall: a count of -1"),
         (
             "MPI_Bcast:9:3:1,4,4:2:0,0,2",
-            "line 5: MPI_Bcast: a root that a communicator of 2 ranks does not have",
+            "line 5: MPI_Bcast: root 2, which a communicator of 2 ranks does not have",
         ),
         (
             "MPI_Reduce_scatter:9:9:8:1,4,4:2:0,0,2",
@@ -779,7 +753,7 @@ fn long_files_stream() {
     let receive = "MPI_Recv:64:1:11,8,8:0:7:0,0,1:0";
     let folder = write(&[[send, receive].repeat(20_000)]);
     let file = folder.path().join("t-0.txt");
-    let mut cursor = Cursor::new(Arc::new(RankFile { path: file, rank: 0 }));
+    let mut cursor = LineCursor::new(Arc::new(AllprofFile { path: file, rank: 0 }));
     let (mut calls, mut most) = (0, 0);
     while cursor.next().unwrap().is_some() {
         calls += 1;

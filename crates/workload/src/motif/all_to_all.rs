@@ -1,4 +1,4 @@
-//! all-to-all: the collective of all ranks, again and again.
+//! all-to-all: repeated all-to-alls of all ranks.
 //!
 //! Source: SST's motif `Alltoall` (sst-elements, `ember/mpi/motifs/emberalltoall`).
 
@@ -19,7 +19,7 @@ pub(super) const MOTIF: Motif = Motif {
     ],
     example: "ranks = 5\niterations = 2",
     build: |section| {
-        Ok(workload(AllToAll {
+        Ok(workload(AllToAllMotif {
             ranks: ranks(section)?,
             bytes: bytes(section, "bytes", 1024)?,
             iterations: u64::from(iterations(section)?),
@@ -28,14 +28,14 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-struct AllToAll {
+struct AllToAllMotif {
     ranks: u32,
     bytes: u64,
     iterations: u64,
     compute_ps: u64,
 }
 
-impl Skeleton for AllToAll {
+impl Skeleton for AllToAllMotif {
     fn ranks(&self) -> u32 {
         self.ranks
     }

@@ -1,4 +1,4 @@
-//! allreduce: the collective of all ranks, again and again, as in an iterative solver.
+//! allreduce: repeated allreduces of all ranks, as in an iterative solver.
 //!
 //! Source: SST's motif `Allreduce` (sst-elements, `ember/mpi/motifs/emberallreduce`).
 

@@ -4,10 +4,10 @@
 //! dimensions with messages that become smaller from level to level. All else is an assumption, see
 //! `docs/methods/motifs.md`.
 
-use super::cycle::{Cycles, Published, parameters};
+use super::cycle::{Cycles, PublishedApplication, parameters};
 use super::{Motif, workload};
 
-const PUBLISHED: Published = Published {
+const PUBLISHED: PublishedApplication = PublishedApplication {
     ranks: 13_824,
     volume: 10 << 30,
     neighbours: 6,

@@ -2,10 +2,10 @@
 //!
 //! Published: 10,000 ranks, 2 TiB in all. The exchange is that of the crystal router of Nek5000
 //! (<https://github.com/Nek5000/gslib>, `src/crystal.c`; G. C. Fox et al., *Solving Problems on Concurrent
-//! Processors*, 1988), which any number of ranks can run: a group halves itself, the lower half not the
-//! smaller, and each rank exchanges with its mirror image in the group. The rank in the middle of an odd group
-//! has none; it sends to the lowest of the upper half, which so receives twice. The size of messages, which in
-//! truth depends on the data, is an assumption: all are equal. Messages that only tell a size are left out.
+//! Processors*, 1988) for any number of ranks: a group is halved, the lower half not smaller, and each rank
+//! exchanges with its mirror image. The middle rank of an odd group has none; it sends to the lowest rank of
+//! the upper half, which receives twice. Message sizes, which depend on the data, are assumed to be equal.
+//! Messages that only announce a size are left out.
 
 use config::Bytes;
 
@@ -48,7 +48,7 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// Messages of a group of so many: one of each rank, and those of its halves.
+/// Messages of a group: one of each rank, and those of its halves.
 fn messages(ranks: u32) -> u64 {
     match ranks {
         0 | 1 => 0,
@@ -76,7 +76,7 @@ impl Skeleton for CrystalRouter {
         self.ranks
     }
 
-    /// Through all dimensions.
+    /// One step passes through all dimensions.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         script.compute(self.compute_ps);
         let (mut first, mut size, mut tag) = (0, self.ranks, 0);
@@ -109,7 +109,7 @@ mod tests {
     use super::super::test_support::{open, totals};
     use crate::Operation;
 
-    /// Where the messages of a rank go in one pass.
+    /// The destinations of a rank in one pass.
     fn peers(ranks: u32, rank: u32) -> Vec<u32> {
         let workload = open("crystal-router", &format!("ranks = {ranks}\niterations = 1"));
         let mut program = workload.program(rank).unwrap();

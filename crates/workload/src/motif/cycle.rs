@@ -1,35 +1,35 @@
-//! V-cycles of a multigrid over ranks in a grid of three dimensions: what `amg` and `multigrid` share.
+//! V-cycles of a multigrid over ranks in a grid of three dimensions, for `amg` and `multigrid`.
 //!
 //! A cycle goes from the finest level to the coarsest and back. On each level ranks exchange with their
-//! neighbours; each level has half the cells along each dimension. Where a rank's part has become one cell,
-//! every second rank of that dimension stays without work on the next level, and neighbours are further apart.
+//! neighbours; each level halves the cells along each dimension. Where a rank's part has one cell left, every
+//! second rank of that dimension is idle on the next level, and the distance of neighbours doubles.
 //!
-//! Sizes of messages follow from the volume of all of them: each is in proportion to the cells that it stands
-//! for, rounded down to bytes.
+//! Message sizes follow from the total volume: each is proportional to the cells it stands for, rounded down to
+//! bytes.
 
 use config::{Bytes, Error, Section};
 
 use crate::{Collective, WORLD};
 
-use super::halo::{CORNERS, Direction, EDGES, FACES};
+use super::halo::{CORNERS, EDGES, FACES, HaloDirection};
 use super::parameters::{MAX_COUNT, NO_COMPUTE, cells, compute, count, in_range, iterations};
-use super::{Grid, Script, Skeleton};
+use super::{RankGrid, Script, Skeleton};
 
-/// Cells along a side of a rank's part at most.
+/// Largest number of cells along a side of a rank's part.
 const MAX_SIDE: u64 = 1 << 20;
 
-/// What an application has published of itself.
-pub(super) struct Published {
+/// Published data of an application.
+pub(super) struct PublishedApplication {
     pub ranks: u32,
-    /// All its messages together.
+    /// Bytes of all messages together.
     pub volume: u64,
-    /// How the stand-in exchanges by default: 6 or 26.
+    /// Default number of neighbours: 6 or 26.
     pub neighbours: u32,
-    /// Whether the stand-in goes on with fewer and fewer ranks by default, until one is left.
+    /// Whether the default goes on to coarser levels until one rank is left.
     pub all_levels: bool,
 }
 
-/// The parameters that [`Cycles::read`] asks for; the meaning of those whose defaults differ is given.
+/// The parameters of [`Cycles::read`]. The arguments describe those whose defaults differ.
 pub(super) const fn parameters(
     ranks: &'static str,
     levels: &'static str,
@@ -64,30 +64,30 @@ pub(super) const fn parameters(
     ]
 }
 
-/// A V-cycle, again and again.
+/// Repeated V-cycles.
 pub(super) struct Cycles {
-    grid: Grid<3>,
-    /// From the finest to the coarsest.
-    levels: Vec<Level>,
+    grid: RankGrid<3>,
+    /// Levels from the finest to the coarsest.
+    levels: Vec<CycleLevel>,
     cycles: u64,
     reduce: bool,
 }
 
-struct Level {
-    /// Ranks that are at work here are so far apart along each dimension.
+struct CycleLevel {
+    /// Distance of active ranks along each dimension.
     strides: [u32; 3],
-    /// They alone.
-    grid: Grid<3>,
+    /// The grid of active ranks.
+    grid: RankGrid<3>,
     compute_ps: u64,
-    /// With the size of each message.
-    exchanges: Vec<(&'static Direction, u64)>,
+    /// Directions, and the size of each message.
+    exchanges: Vec<(&'static HaloDirection, u64)>,
 }
 
 impl Cycles {
-    pub fn read(section: &Section, published: &Published) -> Result<Cycles, Error> {
+    pub fn read(section: &Section, published: &PublishedApplication) -> Result<Cycles, Error> {
         let periodic = section.or("periodic", false)?;
         let keys = ["pex", "pey", "pez"];
-        let grid = Grid::read_or(section, keys, periodic, Some(published.ranks))?;
+        let grid = RankGrid::read_or(section, keys, periodic, Some(published.ranks))?;
         let keys = ["nx", "ny", "nz"];
         let sides = cells(section, keys, [32; 3])?;
         if let Some((key, side)) = keys.iter().zip(sides).find(|(_, side)| *side > MAX_SIDE) {
@@ -109,8 +109,10 @@ impl Cycles {
         let whole = compute(section, NO_COMPUTE, &sides)?;
         let all_cells = sides.map(u128::from).iter().product::<u128>();
 
-        let mut levels: Vec<Level> = (0..depth).map(|level| Level::new(level, &grid, sides)).collect();
-        // Every level but the coarsest is there twice in a cycle.
+        let mut levels: Vec<CycleLevel> = (0..depth)
+            .map(|level| CycleLevel::new(level, &grid, sides))
+            .collect();
+        // Every level except the coarsest is visited twice in a cycle.
         let mut units = 0u128;
         for (number, level) in (1..).zip(&levels) {
             let visits = if number == depth { 1 } else { 2 };
@@ -146,20 +148,20 @@ fn coarse(sides: [u64; 3], level: u32) -> [u64; 3] {
     sides.map(|side| (side.div_ceil(1u64 << level.min(63))).max(1))
 }
 
-/// How often a dimension can be halved until a rank has one cell.
+/// Number of halvings of a dimension until a rank has one cell.
 fn halvings(side: u64) -> u32 {
     side.next_power_of_two().trailing_zeros()
 }
 
 /// Number of levels.
-fn depth(section: &Section, grid: &Grid<3>, sides: [u64; 3], all: bool) -> Result<u32, Error> {
-    // With that many, one rank is left in each dimension on the level after the last.
+fn depth(section: &Section, grid: &RankGrid<3>, sides: [u64; 3], all: bool) -> Result<u32, Error> {
+    // With this depth, one rank is left in each dimension after the last level.
     let most = (grid.sides.iter().zip(sides))
         .map(|(ranks, side)| halvings(side) + ranks.next_power_of_two().trailing_zeros())
         .max()
         .unwrap_or(0)
         .max(1);
-    // With that many, all ranks have work, and two cells along the shortest side, if they ever had.
+    // With this depth, all ranks are active, and the shortest side keeps two cells if it had them.
     let whole = sides.into_iter().map(halvings).min().unwrap_or(0).clamp(1, most);
     let depth = count(section, "levels", if all { most } else { whole }, MAX_COUNT)?;
     if depth > most {
@@ -169,15 +171,15 @@ fn depth(section: &Section, grid: &Grid<3>, sides: [u64; 3], all: bool) -> Resul
     Ok(depth)
 }
 
-impl Level {
-    fn new(level: u32, grid: &Grid<3>, sides: [u64; 3]) -> Level {
-        // At most 2^23, since there are no levels beyond.
+impl CycleLevel {
+    fn new(level: u32, grid: &RankGrid<3>, sides: [u64; 3]) -> CycleLevel {
+        // At most 2^23, since levels are limited.
         let strides = sides.map(|side| 1u32 << level.saturating_sub(halvings(side)).min(31));
         let mut coarse = *grid;
         for (side, stride) in coarse.sides.iter_mut().zip(strides) {
             *side = side.div_ceil(stride);
         }
-        Level {
+        CycleLevel {
             strides,
             grid: coarse,
             compute_ps: 0,
@@ -186,7 +188,7 @@ impl Level {
     }
 
     /// Messages in a direction.
-    fn pairs(&self, direction: &Direction) -> u128 {
+    fn pairs(&self, direction: &HaloDirection) -> u128 {
         let along = self.grid.sides.iter().zip(direction.offset);
         along
             .map(|(side, step)| u128::from(*side) - u128::from(step != 0 && !self.grid.periodic))
@@ -194,7 +196,7 @@ impl Level {
     }
 
     /// Cells that a message in a direction stands for.
-    fn shared(&self, level: u32, direction: &Direction, sides: [u64; 3]) -> u128 {
+    fn shared(&self, level: u32, direction: &HaloDirection, sides: [u64; 3]) -> u128 {
         direction
             .cells(coarse(sides, level))
             .map(u128::from)
@@ -202,7 +204,7 @@ impl Level {
             .product()
     }
 
-    /// The rank's number among those at work; none if it is not.
+    /// Number of the rank among active ranks; `None` if it is idle.
     fn worker(&self, place: [u32; 3]) -> Option<u32> {
         let mut coarse = place;
         for (coordinate, stride) in coarse.iter_mut().zip(self.strides) {
@@ -220,7 +222,7 @@ impl Skeleton for Cycles {
         self.grid.ranks()
     }
 
-    /// A visit of a level.
+    /// One step is one visit of a level.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let depth = self.levels.len() as u64;
         let visits = 2 * depth - 1;

@@ -48,7 +48,7 @@ pub(super) const MOTIF: Motif = Motif {
         let points = cells(section, ["nx", "ny", "nz"], [100; 3])?;
         let item = u64::from(count(section, "item_bytes", 8, MAX_COUNT)?);
         let [nx, ny, nz] = points;
-        // The largest part of any all-to-all is at most all that the largest rank has.
+        // The largest part of any all-to-all is at most the data of the largest rank.
         let columns = u64::from(ranks / rows);
         let rows = u64::from(rows);
         let half = nx / 2 + 1;
@@ -70,16 +70,16 @@ pub(super) const MOTIF: Motif = Motif {
         Ok(workload(Fft3d {
             rows,
             columns,
-            half: Parts {
+            half: EvenParts {
                 all: half,
                 over: rows,
             },
-            y_over_rows: Parts { all: ny, over: rows },
-            y_over_columns: Parts {
+            y_over_rows: EvenParts { all: ny, over: rows },
+            y_over_columns: EvenParts {
                 all: ny,
                 over: columns,
             },
-            z: Parts {
+            z: EvenParts {
                 all: nz,
                 over: columns,
             },
@@ -91,43 +91,43 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// So many points over so many ranks, as evenly as can be; the first ones get what is over.
-struct Parts {
+/// Points divided over ranks as evenly as possible; the first ranks get the remainder.
+struct EvenParts {
     all: u64,
     over: u64,
 }
 
-impl Parts {
+impl EvenParts {
     fn of(&self, index: u64) -> u64 {
         self.all / self.over + u64::from(index < self.all % self.over)
     }
 }
 
-/// Rank number r is in column r / rows, at r % rows of it, and in row r % rows. Pencils lie along x, then y, then z.
+/// Rank r is at position r % rows of column r / rows, and in row r % rows. Pencils lie along x, then y, then z.
 struct Fft3d {
     rows: u64,
     columns: u64,
     /// Points along x after the transform of real numbers, over the members of a column.
-    half: Parts,
-    y_over_rows: Parts,
-    y_over_columns: Parts,
-    z: Parts,
+    half: EvenParts,
+    y_over_rows: EvenParts,
+    y_over_columns: EvenParts,
+    z: EvenParts,
     complex_bytes: u64,
     iterations: u64,
     compute_ps: u64,
     barriers: bool,
 }
 
-/// One all-to-all, and whether it goes back.
+/// Direction of an all-to-all.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum TransformDirection {
     There,
     Back,
 }
 
 impl Fft3d {
-    /// Turns pencils along x into pencils along y, in the rank's column.
-    fn in_column(&self, row: u64, column: u64, way: Way, script: &mut Script) {
+    /// Transposes pencils along x into pencils along y, in the rank's column.
+    fn in_column(&self, row: u64, column: u64, way: TransformDirection, script: &mut Script) {
         let part = |x: u64, y: u64| {
             self.complex_bytes * self.half.of(x) * self.y_over_rows.of(y) * self.z.of(column)
         };
@@ -135,13 +135,13 @@ impl Fft3d {
         let along_y: Vec<u64> = (0..self.rows).map(|other| part(row, other)).collect();
         let communicator = 1 + column as u32;
         match way {
-            Way::There => script.all_to_all_v(communicator, along_x, along_y),
-            Way::Back => script.all_to_all_v(communicator, along_y, along_x),
+            TransformDirection::There => script.all_to_all_v(communicator, along_x, along_y),
+            TransformDirection::Back => script.all_to_all_v(communicator, along_y, along_x),
         }
     }
 
-    /// Turns pencils along y into pencils along z, in the rank's row.
-    fn in_row(&self, row: u64, column: u64, way: Way, script: &mut Script) {
+    /// Transposes pencils along y into pencils along z, in the rank's row.
+    fn in_row(&self, row: u64, column: u64, way: TransformDirection, script: &mut Script) {
         let part = |y: u64, z: u64| {
             self.complex_bytes * self.half.of(row) * self.y_over_columns.of(y) * self.z.of(z)
         };
@@ -149,8 +149,8 @@ impl Fft3d {
         let along_z: Vec<u64> = (0..self.columns).map(|other| part(column, other)).collect();
         let communicator = 1 + (self.columns + row) as u32;
         match way {
-            Way::There => script.all_to_all_v(communicator, along_y, along_z),
-            Way::Back => script.all_to_all_v(communicator, along_z, along_y),
+            TransformDirection::There => script.all_to_all_v(communicator, along_y, along_z),
+            TransformDirection::Back => script.all_to_all_v(communicator, along_z, along_y),
         }
     }
 }
@@ -171,18 +171,18 @@ impl Skeleton for Fft3d {
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let (row, column) = (u64::from(rank) % self.rows, u64::from(rank) / self.rows);
         script.compute(self.compute_ps);
-        self.in_column(row, column, Way::There, script);
+        self.in_column(row, column, TransformDirection::There, script);
         script.compute(self.compute_ps);
-        self.in_row(row, column, Way::There, script);
+        self.in_row(row, column, TransformDirection::There, script);
         script.compute(self.compute_ps);
         if self.barriers {
             script.barrier();
         }
         script.compute(self.compute_ps);
-        self.in_row(row, column, Way::Back, script);
+        self.in_row(row, column, TransformDirection::Back, script);
         script.compute(self.compute_ps);
-        self.in_column(row, column, Way::Back, script);
-        // The last transform of the way back, complex to real, takes twice as long.
+        self.in_column(row, column, TransformDirection::Back, script);
+        // The last inverse transform, complex to real, takes twice as long.
         script.compute(2 * self.compute_ps);
         if self.barriers {
             script.barrier();

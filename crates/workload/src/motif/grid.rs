@@ -6,30 +6,30 @@ use super::parameters::{MAX_RANKS, count, ranks_in_range};
 
 /// A grid of ranks in `N` dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid<const N: usize> {
+pub struct RankGrid<const N: usize> {
     /// Ranks along each dimension; their product fits 32 bits.
     pub sides: [u32; N],
     /// Whether the ends of each dimension are neighbours.
     pub periodic: bool,
 }
 
-impl<const N: usize> Grid<N> {
-    /// Reads a grid: its sides from `keys`, their product from `ranks`, either of which may be left out.
-    /// What is left out of the sides becomes as cubic as can be, with the longest first.
+impl<const N: usize> RankGrid<N> {
+    /// Reads a grid: its sides from `keys`, their product from `ranks`, either of which is optional. Missing
+    /// sides are chosen as cubic as possible, the longest first.
     ///
     /// # Errors
-    /// Sides that contradict the number of ranks, neither of them, or too many ranks.
-    pub fn read(section: &Section, keys: [&str; N], periodic: bool) -> Result<Grid<N>, Error> {
-        Grid::read_or(section, keys, periodic, None)
+    /// Sides and ranks contradict each other, both are missing, or there are too many ranks.
+    pub fn read(section: &Section, keys: [&str; N], periodic: bool) -> Result<RankGrid<N>, Error> {
+        RankGrid::read_or(section, keys, periodic, None)
     }
 
-    /// As [`Grid::read`], with a number of ranks for those who name neither.
+    /// As [`RankGrid::read`], with a default number of ranks.
     pub(super) fn read_or(
         section: &Section,
         keys: [&str; N],
         periodic: bool,
         default_ranks: Option<u32>,
-    ) -> Result<Grid<N>, Error> {
+    ) -> Result<RankGrid<N>, Error> {
         let mut given = [None; N];
         for (side, key) in given.iter_mut().zip(keys) {
             if section.has(key) {
@@ -92,11 +92,11 @@ impl<const N: usize> Grid<N> {
         let mut sides = [1; N];
         for ((side, key), given) in sides.iter_mut().zip(keys).zip(given) {
             let chosen = given.or_else(|| found.next()).unwrap_or(1);
-            // Writes the choice down among the settings.
+            // Records the chosen side in the settings.
             *side = section.or(key, chosen)?;
         }
         section.or("ranks", ranks)?;
-        Ok(Grid { sides, periodic })
+        Ok(RankGrid { sides, periodic })
     }
 
     /// Number of ranks.
@@ -104,7 +104,7 @@ impl<const N: usize> Grid<N> {
         self.sides.iter().product()
     }
 
-    /// Where a rank is.
+    /// Coordinates of a rank.
     pub fn place(&self, rank: u32) -> [u32; N] {
         let mut rest = rank;
         self.sides.map(|side| {
@@ -114,13 +114,13 @@ impl<const N: usize> Grid<N> {
         })
     }
 
-    /// Which rank is there.
+    /// Rank at coordinates.
     pub fn rank(&self, place: [u32; N]) -> u32 {
         let along = place.iter().zip(&self.sides).rev();
         along.fold(0, |rank, (coordinate, side)| rank * side + coordinate)
     }
 
-    /// The rank so many steps away in each dimension; none beyond the edge of a grid that is not periodic.
+    /// The rank at an offset; `None` beyond the edge of a grid that is not periodic.
     pub fn neighbour(&self, rank: u32, offset: [i32; N]) -> Option<u32> {
         let mut place = self.place(rank);
         for ((coordinate, side), step) in place.iter_mut().zip(self.sides).zip(offset) {
@@ -135,7 +135,7 @@ impl<const N: usize> Grid<N> {
     }
 }
 
-/// The factors of a number whose squares have the smallest sum, the largest first.
+/// The factors of a number with the smallest sum of squares, the largest first.
 pub(super) fn most_cubic(number: u32, factors: usize) -> Vec<u32> {
     fn search(rest: u32, least: u32, path: &mut Vec<u32>, left: usize, best: &mut Option<(u128, Vec<u32>)>) {
         if left <= 1 {
@@ -151,7 +151,7 @@ pub(super) fn most_cubic(number: u32, factors: usize) -> Vec<u32> {
             }
             return;
         }
-        // In ascending order, so the next is at most the root of what is left.
+        // Factors ascend, so the next is at most the root of the rest.
         let mut factor = least;
         while u128::from(factor).pow(left as u32) <= u128::from(rest) {
             if rest.is_multiple_of(factor) {
@@ -195,9 +195,9 @@ mod tests {
         assert_eq!(most_cubic(4_194_301, 3), [4_194_301, 1, 1]);
     }
 
-    fn grid(text: &str) -> Grid<3> {
+    fn grid(text: &str) -> RankGrid<3> {
         let section = Section::from_toml(text, "x.toml").unwrap();
-        Grid::read(&section, ["pex", "pey", "pez"], false).unwrap()
+        RankGrid::read(&section, ["pex", "pey", "pez"], false).unwrap()
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn neighbours_are_mutual(sides in prop::array::uniform3(1u32..6), periodic: bool, step in prop::array::uniform3(-1i32..2), at: u32) {
-            let grid = Grid { sides, periodic };
+            let grid = RankGrid { sides, periodic };
             let rank = at % grid.ranks();
             prop_assert_eq!(grid.rank(grid.place(rank)), rank);
             if let Some(other) = grid.neighbour(rank, step) {

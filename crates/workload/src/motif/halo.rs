@@ -1,23 +1,23 @@
-//! Exchanges with neighbours in a grid of three dimensions: what the halo motifs and the multigrids share.
+//! Exchanges with neighbours in a grid of three dimensions, for halo motifs and multigrids.
 
-use super::Grid;
+use super::RankGrid;
 use super::skeleton::Script;
 
-/// One direction that a rank exchanges with.
-pub(super) struct Direction {
+/// A direction of exchange.
+pub(super) struct HaloDirection {
     pub offset: [i32; 3],
     pub tag: u32,
 }
 
-const fn to(x: i32, y: i32, z: i32, tag: u32) -> Direction {
-    Direction {
+const fn to(x: i32, y: i32, z: i32, tag: u32) -> HaloDirection {
+    HaloDirection {
         offset: [x, y, z],
         tag,
     }
 }
 
 /// The six faces, in Ember's order and with its tags.
-pub(super) static FACES: [Direction; 6] = [
+pub(super) static FACES: [HaloDirection; 6] = [
     to(1, 0, 0, 1000),
     to(-1, 0, 0, 1000),
     to(0, 1, 0, 2000),
@@ -26,8 +26,8 @@ pub(super) static FACES: [Direction; 6] = [
     to(0, 0, -1, 4000),
 ];
 
-/// The twelve edges, likewise.
-pub(super) static EDGES: [Direction; 12] = [
+/// The twelve edges in Ember's order and with its tags.
+pub(super) static EDGES: [HaloDirection; 12] = [
     to(-1, -1, 0, 8000),
     to(0, -1, -1, 8000),
     to(1, -1, 0, 8000),
@@ -42,9 +42,8 @@ pub(super) static EDGES: [Direction; 12] = [
     to(0, 1, -1, 8000),
 ];
 
-/// The eight corners, in the order in which Ember names them. It gives them no tag; this one goes on with its
-/// series.
-pub(super) static CORNERS: [Direction; 8] = [
+/// The eight corners in Ember's order. Ember gives them no tag; this one continues its series.
+pub(super) static CORNERS: [HaloDirection; 8] = [
     to(-1, -1, -1, 16_000),
     to(-1, -1, 1, 16_000),
     to(-1, 1, -1, 16_000),
@@ -55,8 +54,8 @@ pub(super) static CORNERS: [Direction; 8] = [
     to(1, 1, 1, 16_000),
 ];
 
-impl Direction {
-    /// Of a block of so many cells along each side, the cells that the neighbour in this direction needs.
+impl HaloDirection {
+    /// Cells of a block that the neighbour in this direction needs.
     pub fn cells(&self, sides: [u64; 3]) -> [u64; 3] {
         let mut cells = sides;
         for (cell, step) in cells.iter_mut().zip(self.offset) {
@@ -68,11 +67,11 @@ impl Direction {
     }
 }
 
-/// Begins to receive from and to send to each neighbour that is there, in turn; `bytes` in each direction.
+/// Starts a receive and a send for each neighbour; `bytes` in each direction.
 pub(super) fn exchange<'d>(
-    grid: &Grid<3>,
+    grid: &RankGrid<3>,
     rank: u32,
-    directions: impl IntoIterator<Item = (&'d Direction, u64)>,
+    directions: impl IntoIterator<Item = (&'d HaloDirection, u64)>,
     script: &mut Script,
 ) {
     for (direction, bytes) in directions {

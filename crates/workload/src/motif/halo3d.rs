@@ -6,7 +6,7 @@ use crate::{Collective, WORLD};
 
 use super::halo::{FACES, exchange};
 use super::parameters::{EMBER_SLEEP, cell_bytes, cells, compute, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "halo3d",
@@ -47,7 +47,7 @@ pub(super) const MOTIF: Motif = Motif {
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.or("periodic", false)?;
-        let grid = Grid::read(section, ["pex", "pey", "pez"], periodic)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez"], periodic)?;
         let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"], [10; 3])?;
         let [vars, item] = cell_bytes(section)?;
         let face = |key, a, b| product(section, key, &[a, b, vars, item]);
@@ -63,8 +63,8 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Halo3d {
-    grid: Grid<3>,
-    /// Of a message along each dimension.
+    grid: RankGrid<3>,
+    /// Bytes of a message along each dimension.
     bytes: [u64; 3],
     iterations: u64,
     compute_ps: u64,
@@ -90,11 +90,7 @@ impl Skeleton for Halo3d {
         if self.reduce {
             script.collective(Collective::Allreduce, WORLD, 8);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

@@ -1,13 +1,13 @@
-//! halo3d-26: exchange with all neighbours of a block, all at once.
+//! halo3d-26: simultaneous exchange with all neighbours of a block.
 //!
-//! Source: Ember, `mpi/halo3d-26/halo3d-26.c`. That code finds its eight corner neighbours and never talks to
-//! them; SST's motif `Halo3D26` does. `corners` chooses.
+//! Source: Ember, `mpi/halo3d-26/halo3d-26.c`, which finds its eight corner neighbours and sends them nothing;
+//! SST's motif `Halo3D26` does. `corners` selects.
 
 use crate::{Collective, WORLD};
 
-use super::halo::{CORNERS, Direction, EDGES, FACES, exchange};
+use super::halo::{CORNERS, EDGES, FACES, HaloDirection, exchange};
 use super::parameters::{EMBER_SLEEP, cell_bytes, cells, compute, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "halo3d-26",
@@ -52,10 +52,10 @@ pub(super) const MOTIF: Motif = Motif {
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.or("periodic", false)?;
-        let grid = Grid::read(section, ["pex", "pey", "pez"], periodic)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez"], periodic)?;
         let sides = cells(section, ["nx", "ny", "nz"], [10; 3])?;
         let [vars, item] = cell_bytes(section)?;
-        let corners: &[Direction] = if section.or("corners", true)? {
+        let corners: &[HaloDirection] = if section.or("corners", true)? {
             &CORNERS
         } else {
             &[]
@@ -80,9 +80,9 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Halo3d26 {
-    grid: Grid<3>,
-    /// Directions in the order in which messages leave, with their sizes.
-    exchanges: Vec<(&'static Direction, u64)>,
+    grid: RankGrid<3>,
+    /// Directions in the order of messages, with their sizes.
+    exchanges: Vec<(&'static HaloDirection, u64)>,
     iterations: u64,
     compute_ps: u64,
     reduce: bool,
@@ -94,7 +94,8 @@ impl Skeleton for Halo3d26 {
         self.grid.ranks()
     }
 
-    /// One direction, or the end of an iteration: operations of all directions are never in memory together.
+    /// A step is one direction or the end of an iteration, so that operations of all directions are never in
+    /// memory together.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let parts = self.exchanges.len() as u64 + 1;
         let (iteration, part) = (step / parts, step % parts);
@@ -113,11 +114,7 @@ impl Skeleton for Halo3d26 {
         if self.reduce {
             script.collective(Collective::Allreduce, WORLD, 8);
         }
-        let goes_on = iteration + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(iteration + 1 < self.iterations, self.barriers)
     }
 }
 

@@ -24,14 +24,14 @@ pub(super) const MOTIF: Motif = Motif {
     build: |section| {
         let ranks = ranks(section)?;
         if ranks < 2 {
-            return Err(section.error("ranks", "1 leaves nobody to send; expected at least 2"));
+            return Err(section.error("ranks", "1 leaves no sender; expected at least 2"));
         }
         let target = section.or("target", ranks - 1)?;
         if target >= ranks {
             let message = format!("{target} is out of range; expected 0 to {}", ranks - 1);
             return Err(section.error("target", message));
         }
-        Ok(workload(Incast {
+        Ok(workload(IncastMotif {
             ranks,
             target,
             bytes: bytes(section, "bytes", 8192)?,
@@ -44,7 +44,7 @@ pub(super) const MOTIF: Motif = Motif {
 
 const TAG: u32 = 1000;
 
-struct Incast {
+struct IncastMotif {
     ranks: u32,
     target: u32,
     bytes: u64,
@@ -53,7 +53,7 @@ struct Incast {
     barriers: bool,
 }
 
-impl Skeleton for Incast {
+impl Skeleton for IncastMotif {
     fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -76,11 +76,7 @@ impl Skeleton for Incast {
         } else {
             script.send(self.target, TAG, self.bytes);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 
@@ -104,6 +100,6 @@ mod tests {
         assert!(
             error("incast", "ranks = 4\ntarget = 4").contains("target: 4 is out of range; expected 0 to 3")
         );
-        assert!(error("incast", "ranks = 1").contains("nobody to send"));
+        assert!(error("incast", "ranks = 1").contains("no sender"));
     }
 }

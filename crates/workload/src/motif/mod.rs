@@ -1,13 +1,12 @@
-//! Motifs: the communication of an application without the application, made up on the fly for any number of
-//! ranks.
+//! Motifs: the communication of an application, generated for any number of ranks.
 //!
-//! A motif is one file with a [`Skeleton`] and a [`Motif`], and one line in [`MOTIFS`]. A skeleton says what a
-//! rank does in a step, from the rank and the step alone, so that a rank needs no memory but for the
-//! operations of the step that it is in. Nothing here knows networks, or how MPI is carried out.
+//! A motif is one file with a [`Skeleton`] and a [`Motif`], and one line in [`MOTIFS`]. A skeleton gives the
+//! operations of a rank in a step from these two numbers alone, so that a rank needs memory for one step only.
+//! Motifs know neither networks nor MPI's implementation.
 //!
 //! Sources: Ember (<https://github.com/sstsimulator/ember>, and the motifs of the same name in SST,
 //! <https://github.com/sstsimulator/sst-elements>), Chatterbug (<https://github.com/LLNL/chatterbug>); each
-//! file names its own. `docs/methods/motifs.md` has parameters and formulas.
+//! file names its source. `docs/methods/motifs.md` has parameters and formulas.
 
 mod all_to_all;
 mod allreduce;
@@ -37,7 +36,7 @@ use config::{Error, Section};
 
 use crate::Workload;
 
-pub use grid::Grid;
+pub use grid::RankGrid;
 pub use skeleton::{Script, Skeleton, workload};
 
 /// One motif.
@@ -46,11 +45,11 @@ pub struct Motif {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// The code or paper that it comes from.
+    /// Its code or paper.
     pub source: &'static str,
     /// Parameters: name and one line with its meaning and default.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// Parameters in TOML of a small one, for tests.
+    /// Parameters of a small example in TOML, for tests.
     pub example: &'static str,
     /// Reads the parameters and builds it.
     pub build: fn(&Section) -> Result<Arc<dyn Workload>, Error>,
@@ -74,10 +73,10 @@ pub static MOTIFS: &[Motif] = &[
     sweep3d::MOTIF,
 ];
 
-/// Builds the motif that the table `workload` of a job names in its key `motif`.
+/// Builds the motif in the key `motif` of a job's table `workload`.
 ///
 /// # Errors
-/// None is named, an unknown one is, or its parameters make no sense.
+/// The motif is missing or unknown, or its parameters are invalid.
 pub fn read(section: &Section) -> Result<Arc<dyn Workload>, Error> {
     let name: String = section.required("motif")?;
     match MOTIFS.iter().find(|m| m.name == name) {
@@ -135,11 +134,11 @@ mod tests {
         }
     }
 
-    /// Nonsense and extremes are refused, or make programs; nothing overflows.
+    /// Invalid and extreme parameters are refused or make programs; nothing overflows.
     #[test]
     fn any_parameters_are_built_or_refused() {
-        use crate::traffic::Random;
-        let mut random = random_pairs::SplitMix(5);
+        use crate::traffic::{Random, SplitMix};
+        let mut random = SplitMix(5);
         let values = [
             "0",
             "1",
@@ -174,7 +173,7 @@ mod tests {
             let motif = &MOTIFS[random.below(MOTIFS.len() as u64) as usize];
             let mut text = String::new();
             for (name, _) in motif.parameters {
-                // Many ranks take long to make; two and more than possible are enough.
+                // Many ranks take long to build; two, and more than possible, are enough.
                 let sides = ["ranks", "pex", "pey", "pez", "pet"];
                 if *name != "ranks" && random.below(6) < 5 {
                     continue;
@@ -202,7 +201,7 @@ mod tests {
         assert!(built > 100, "{built}");
     }
 
-    /// A table's text is what a user gets to know of a default.
+    /// The text of the table states the default.
     #[test]
     fn defaults_are_those_that_are_written() {
         let described = ["as ", "the ", "until ", "no sweep"];
@@ -233,12 +232,12 @@ mod tests {
         }
     }
 
-    /// All of them with any number of ranks, each against all others: whatever is sent is received, nobody
-    /// waits for ever although no message leaves before its receive is there, and the sizes agree.
+    /// All motifs with any number of ranks: every message is received, no rank deadlocks although no message
+    /// leaves before its receive is posted, and sizes agree.
     #[test]
     fn every_motif_ends_at_any_size() {
         for motif in MOTIFS {
-            // Its own grid does not fit other numbers of ranks.
+            // Its default grid does not fit other numbers of ranks.
             let keys = ["pex", "pey", "pez", "pet", "rows", "ranks", "target", "partner"];
             let kept: Vec<&str> = motif
                 .example
@@ -288,7 +287,7 @@ mod tests {
         }
     }
 
-    /// The shares of a program's memory: opening the largest published one is cheap.
+    /// Memory of programs is shared: opening the largest published motif is cheap.
     #[test]
     fn programs_of_110592_ranks_open() {
         let workload = open("multigrid", "");

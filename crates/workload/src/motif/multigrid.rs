@@ -3,10 +3,10 @@
 //! Published: 110,592 ranks (48 by 48 by 48), 326 GiB in all. All else is an assumption, see
 //! `docs/methods/motifs.md`.
 
-use super::cycle::{Cycles, Published, parameters};
+use super::cycle::{Cycles, PublishedApplication, parameters};
 use super::{Motif, workload};
 
-const PUBLISHED: Published = Published {
+const PUBLISHED: PublishedApplication = PublishedApplication {
     ranks: 110_592,
     volume: 326 << 30,
     neighbours: 26,

@@ -1,17 +1,17 @@
-//! Parameters that several motifs have, read and held in range.
+//! Parameters that several motifs have, and their ranges.
 
 use config::{Bytes, Duration, Error, Section};
 
-/// So many ranks at most: no sum of bytes over all of them leaves 64 bits.
+/// Largest number of ranks: sums of bytes over all ranks fit 64 bits.
 pub(super) const MAX_RANKS: u32 = 1 << 22;
 
-/// So many iterations, cells along a side and so on at most.
+/// Largest number of iterations, cells along a side and so on.
 pub(super) const MAX_COUNT: u32 = 1_000_000_000;
 
-/// Bytes of a message at most: 1 TiB.
+/// Largest message: 1 TiB.
 pub(super) const MAX_BYTES: u64 = 1 << 40;
 
-/// Time of a computation at most: 100 days.
+/// Longest computation: 100 days.
 const MAX_PS: u128 = 100 * 86_400 * 1_000_000_000_000;
 
 /// Ember's default for its parameter `-sleep`, 1000 ns, and nothing per cell.
@@ -49,7 +49,7 @@ pub(super) fn ranks_in_range(section: &Section, ranks: u32) -> Result<u32, Error
     Ok(ranks)
 }
 
-/// Size of a message that is given as such; 0 is allowed.
+/// Size of a message; 0 is allowed.
 pub(super) fn bytes(section: &Section, key: &str, default: u64) -> Result<u64, Error> {
     let size = section.or(key, Bytes { bytes: default })?.bytes;
     in_range(section, key, u128::from(size))
@@ -70,7 +70,7 @@ pub(super) fn in_range(section: &Section, key: &str, size: u128) -> Result<u64, 
     }
 }
 
-/// Picoseconds of one computation over so many cells: `compute`, and `compute_per_cell` for each; with their
+/// Picoseconds of one computation over `cells`: `compute`, and `compute_per_cell` for each; with their
 /// defaults.
 pub(super) fn compute(section: &Section, [whole, each]: [Duration; 2], cells: &[u64]) -> Result<u64, Error> {
     let whole = section.or("compute", whole)?.ps;
@@ -88,7 +88,7 @@ pub(super) fn compute(section: &Section, [whole, each]: [Duration; 2], cells: &[
     }
 }
 
-/// Picoseconds of one computation that is not over cells.
+/// Picoseconds of one computation without cells.
 pub(super) fn pause(section: &Section) -> Result<u64, Error> {
     let ps = section.or("compute", Duration { ps: 0 })?.ps;
     if u128::from(ps) > MAX_PS {
@@ -110,7 +110,7 @@ pub(super) fn cells<const N: usize>(
     Ok(cells)
 }
 
-/// Bytes of what each cell holds: `vars` numbers of `item_bytes`.
+/// Bytes per cell: `vars` numbers of `item_bytes`.
 pub(super) fn cell_bytes(section: &Section) -> Result<[u64; 2], Error> {
     let vars = count(section, "vars", 1, MAX_COUNT)?;
     let item = count(section, "item_bytes", 8, MAX_COUNT)?;

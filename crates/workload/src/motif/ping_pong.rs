@@ -1,4 +1,4 @@
-//! ping-pong: pairs of ranks send a message there and back, for one size or several.
+//! ping-pong: pairs of ranks send a message there and back, for one or several sizes.
 //!
 //! Source: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size.
 
@@ -44,13 +44,13 @@ pub(super) const MOTIF: Motif = Motif {
     build: |section| {
         let ranks = count(section, "ranks", 2, MAX_RANKS)?;
         if ranks < 2 {
-            return Err(section.error("ranks", "1 has nobody to play with; expected at least 2"));
+            return Err(section.error("ranks", "1 has no partner; expected at least 2"));
         }
         let pairs = section.choice("pairs", "neighbours", &["neighbours", "halves", "first"])?;
         let pairs = match pairs {
-            "neighbours" => Pairs::Neighbours,
-            "halves" => Pairs::Halves,
-            _ => Pairs::First(partner(section, ranks)?),
+            "neighbours" => PairChoice::Neighbours,
+            "halves" => PairChoice::Halves,
+            _ => PairChoice::First(partner(section, ranks)?),
         };
         Ok(workload(PingPong {
             ranks,
@@ -120,7 +120,7 @@ fn sizes(section: &Section) -> Result<Vec<u64>, Error> {
         .collect())
 }
 
-enum Pairs {
+enum PairChoice {
     Neighbours,
     Halves,
     First(u32),
@@ -132,7 +132,7 @@ const BACK: u32 = 1;
 
 struct PingPong {
     ranks: u32,
-    pairs: Pairs,
+    pairs: PairChoice,
     sizes: Vec<u64>,
     iterations: u64,
     compute_ps: u64,
@@ -140,15 +140,15 @@ struct PingPong {
 }
 
 impl PingPong {
-    /// The other rank of the pair, none for one who is alone.
+    /// The other rank of the pair; `None` for a rank without partner.
     fn peer(&self, rank: u32) -> Option<u32> {
         let half = self.ranks / 2;
         match self.pairs {
-            Pairs::Neighbours => Some(rank ^ 1).filter(|peer| *peer < self.ranks),
-            Pairs::Halves if rank < half => Some(rank + half),
-            Pairs::Halves => Some(rank - half).filter(|peer| *peer < half),
-            Pairs::First(partner) if rank == 0 => Some(partner),
-            Pairs::First(partner) => (rank == partner).then_some(0),
+            PairChoice::Neighbours => Some(rank ^ 1).filter(|peer| *peer < self.ranks),
+            PairChoice::Halves if rank < half => Some(rank + half),
+            PairChoice::Halves => Some(rank - half).filter(|peer| *peer < half),
+            PairChoice::First(partner) if rank == 0 => Some(partner),
+            PairChoice::First(partner) => (rank == partner).then_some(0),
         }
     }
 }
@@ -175,10 +175,7 @@ impl Skeleton for PingPong {
             }
             goes_on = step + 1 < self.iterations * self.sizes.len() as u64;
         }
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(goes_on, self.barriers)
     }
 }
 
@@ -219,7 +216,7 @@ mod tests {
     #[test]
     fn wrong_parameters() {
         for (text, needle) in [
-            ("ranks = 1", "nobody to play with"),
+            ("ranks = 1", "no partner"),
             ("pairs = \"half\"", "expected one of: neighbours, halves, first"),
             ("ranks = 4\npairs = \"first\"\npartner = 4", "expected 1 to 3"),
             ("bytes = []", "empty list"),

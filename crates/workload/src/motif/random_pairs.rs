@@ -1,9 +1,9 @@
-//! random-pairs: each rank exchanges with one of the other half, found by lot.
+//! random-pairs: each rank exchanges with a random rank of the other half.
 //!
-//! Source: Chatterbug, `pairs/pairs.C`. Its lot is that of the C library; ours is SplitMix64 (G. L. Steele, D. Lea,
-//! C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) and a shuffle of Fisher and Yates.
+//! Source: Chatterbug, `pairs/pairs.C`, which uses the random numbers of the C library. Here they are
+//! SplitMix64 with the shuffle of Fisher and Yates.
 
-use crate::traffic::Random;
+use crate::traffic::{Random, SplitMix};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -56,20 +56,8 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// SplitMix64.
-pub(super) struct SplitMix(pub(super) u64);
-
-impl Random for SplitMix {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-}
-
 struct RandomPairs {
-    /// Of each rank.
+    /// Partner of each rank.
     partners: Vec<u32>,
     bytes: u64,
     iterations: u64,
@@ -91,11 +79,7 @@ impl Skeleton for RandomPairs {
         script.start_receive(partner, 0, self.bytes);
         script.start_send(partner, 0, self.bytes);
         script.wait_all();
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

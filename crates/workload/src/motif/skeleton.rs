@@ -1,25 +1,25 @@
-//! What a motif has to say, and how it becomes a workload.
+//! The interface of motifs, and workloads made of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Call, Collective, Communicator, Counts, Operation, Program, TraceError, WORLD, Workload};
 
-/// What the ranks of an application do, step by step.
+/// The operations of an application's ranks, step by step.
 ///
-/// How much a step is, is the motif's choice: an iteration, a block of a sweep. The operations of one step are
-/// in memory at a time.
+/// The motif chooses the size of a step: an iteration, a block of a sweep. The operations of one step are in
+/// memory at a time.
 pub trait Skeleton: Send + Sync + 'static {
     /// Number of ranks.
     fn ranks(&self) -> u32;
 
-    /// The ranks in each communicator besides that of all ranks; the first of these is communicator number 1.
+    /// Members of each communicator besides that of all ranks. The first of these is communicator number 1.
     fn communicators(&self) -> Vec<Vec<u32>> {
         Vec::new()
     }
 
-    /// Writes down what `rank` does in its step number `step`, counted from 0, which may be nothing. Tells
-    /// whether another step follows.
+    /// Writes the operations of `rank` in step number `step`, from 0; there may be none. Returns whether
+    /// another step follows.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool;
 }
 
@@ -27,31 +27,31 @@ pub trait Skeleton: Send + Sync + 'static {
 pub fn workload(skeleton: impl Skeleton) -> Arc<dyn Workload> {
     let world = (0..skeleton.ranks()).collect();
     let communicators = std::iter::once(world).chain(skeleton.communicators()).collect();
-    Arc::new(Generated {
+    Arc::new(SkeletonWorkload {
         skeleton: Arc::new(skeleton),
         communicators,
     })
 }
 
-/// Operations of a rank that are about to happen, in their order.
+/// The next operations of a rank.
 #[derive(Default)]
 pub struct Script {
     operations: VecDeque<Operation>,
-    /// Requests that nothing waits for yet.
+    /// Requests that were not waited for.
     open: Vec<u64>,
-    /// Number of the next request; numbers are never used again.
+    /// Number of the next request. Numbers are not reused.
     next_request: u64,
 }
 
 impl Script {
-    /// Computes; nothing, if the time is 0.
+    /// Computes for a time, which may be 0.
     pub fn compute(&mut self, ps: u64) {
         if ps > 0 {
             self.push(Operation::Compute { ps, region: None });
         }
     }
 
-    /// Sends to a rank of the world, and blocks: `MPI_Send`.
+    /// Blocking send to a rank of the world: `MPI_Send`.
     pub fn send(&mut self, to: u32, tag: u32, bytes: u64) {
         let (communicator, request, call) = (WORLD, None, Call::Send);
         self.push(Operation::Send {
@@ -64,7 +64,7 @@ impl Script {
         });
     }
 
-    /// Receives from a rank of the world, and blocks: `MPI_Recv`.
+    /// Blocking receive from a rank of the world: `MPI_Recv`.
     pub fn receive(&mut self, from: u32, tag: u32, bytes: u64) {
         let (from, tag, communicator) = (Some(from), Some(tag), WORLD);
         let (request, call) = (None, Call::Recv);
@@ -78,7 +78,7 @@ impl Script {
         });
     }
 
-    /// Begins to send to a rank of the world: `MPI_Isend`.
+    /// Non-blocking send to a rank of the world: `MPI_Isend`.
     pub fn start_send(&mut self, to: u32, tag: u32, bytes: u64) {
         let (communicator, request, call) = (WORLD, self.request(), Call::Isend);
         self.push(Operation::Send {
@@ -91,7 +91,7 @@ impl Script {
         });
     }
 
-    /// Begins to receive from a rank of the world: `MPI_Irecv`.
+    /// Non-blocking receive from a rank of the world: `MPI_Irecv`.
     pub fn start_receive(&mut self, from: u32, tag: u32, bytes: u64) {
         let (from, tag, communicator) = (Some(from), Some(tag), WORLD);
         let (request, call) = (self.request(), Call::Irecv);
@@ -105,13 +105,13 @@ impl Script {
         });
     }
 
-    /// Waits for all that has begun, even if that is nothing: `MPI_Waitall`.
+    /// Waits for all open requests, even if there are none: `MPI_Waitall`.
     pub fn wait_all(&mut self) {
         let all = self.open.len();
         self.wait_for_first(all);
     }
 
-    /// Waits for so many of what has begun, those that began first: `MPI_Waitall`.
+    /// Waits for the `count` oldest open requests: `MPI_Waitall`.
     pub fn wait_for_first(&mut self, count: usize) {
         let rest = self.open.split_off(count.min(self.open.len()));
         let requests = std::mem::replace(&mut self.open, rest);
@@ -121,7 +121,7 @@ impl Script {
         });
     }
 
-    /// Takes part in a collective without a root; `bytes` as in [`Collective`].
+    /// A collective without root; `bytes` as in [`Collective`].
     pub fn collective(&mut self, collective: Collective, communicator: Communicator, bytes: u64) {
         let call = match collective {
             Collective::Barrier => Call::Barrier,
@@ -146,6 +146,14 @@ impl Script {
     /// A barrier of all ranks.
     pub fn barrier(&mut self) {
         self.collective(Collective::Barrier, WORLD, 0);
+    }
+
+    /// Ends an iteration, with a barrier after the last. Returns whether another follows.
+    pub(super) fn end_iteration(&mut self, another_follows: bool, barriers: bool) -> bool {
+        if !another_follows && barriers {
+            self.barrier();
+        }
+        another_follows
     }
 
     /// An exchange of parts of different sizes: `MPI_Alltoallv`.
@@ -175,12 +183,12 @@ impl Script {
     }
 }
 
-struct Generated<S> {
+struct SkeletonWorkload<S> {
     skeleton: Arc<S>,
     communicators: Arc<[Vec<u32>]>,
 }
 
-impl<S: Skeleton> Workload for Generated<S> {
+impl<S: Skeleton> Workload for SkeletonWorkload<S> {
     fn ranks(&self) -> u32 {
         self.skeleton.ranks()
     }
@@ -198,7 +206,7 @@ impl<S: Skeleton> Workload for Generated<S> {
                 message: format!("does not exist; there are {ranks} ranks"),
             });
         }
-        Ok(Box::new(RankProgram {
+        Ok(Box::new(SkeletonProgram {
             skeleton: self.skeleton.clone(),
             rank,
             step: Some(0),
@@ -211,15 +219,15 @@ impl<S: Skeleton> Workload for Generated<S> {
     }
 }
 
-struct RankProgram<S> {
+struct SkeletonProgram<S> {
     skeleton: Arc<S>,
     rank: u32,
-    /// The step that comes when the script is empty; none after the last.
+    /// The next step; `None` after the last.
     step: Option<u64>,
     script: Script,
 }
 
-impl<S: Skeleton> Program for RankProgram<S> {
+impl<S: Skeleton> Program for SkeletonProgram<S> {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             if let Some(operation) = self.script.operations.pop_front() {

@@ -1,9 +1,9 @@
-//! stencil4d: exchange with eight neighbours in a grid of four dimensions, as in lattice QCD, all at once.
+//! stencil4d: simultaneous exchange with eight neighbours in a grid of four dimensions, as in lattice QCD.
 //!
 //! Source: Chatterbug, `stencil4d/stencil4d.C`.
 
 use super::parameters::{NO_COMPUTE, cell_bytes, cells, compute, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "stencil4d",
@@ -42,7 +42,7 @@ pub(super) const MOTIF: Motif = Motif {
     example: "pex = 3\npey = 2\npez = 2\npet = 2\nnx = 3\nny = 4\nnz = 5\nnt = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.or("periodic", true)?;
-        let grid = Grid::read(section, ["pex", "pey", "pez", "pet"], periodic)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez", "pet"], periodic)?;
         let sides = cells(section, ["nx", "ny", "nz", "nt"], [8; 4])?;
         let [vars, item] = cell_bytes(section)?;
         let mut bytes = [0; 4];
@@ -63,8 +63,8 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Stencil4d {
-    grid: Grid<4>,
-    /// Of a message along each dimension.
+    grid: RankGrid<4>,
+    /// Bytes of a message along each dimension.
     bytes: [u64; 4],
     iterations: u64,
     compute_ps: u64,
@@ -72,7 +72,7 @@ struct Stencil4d {
 }
 
 impl Stencil4d {
-    /// The neighbour so many steps along a dimension.
+    /// The neighbour at an offset along a dimension.
     fn neighbour(&self, rank: u32, dimension: usize, step: i32) -> Option<u32> {
         let mut offset = [0; 4];
         offset[dimension] = step;
@@ -90,11 +90,11 @@ impl Skeleton for Stencil4d {
             script.barrier();
         }
         script.compute(self.compute_ps);
-        // A message has the tag of the side that it comes in by: 1 and 2 along x, up to 7 and 8 along t. The
-        // order and the odd pairs are Chatterbug's.
+        // The tag of a message names the side on which it arrives: 1 and 2 along x, up to 7 and 8 along t.
+        // Order and pairs are Chatterbug's.
         let tags = |dimension: usize| {
             let (low, high) = (2 * dimension as u32 + 1, 2 * dimension as u32 + 2);
-            // Along x, what comes from above has the even tag; along the others, the odd one.
+            // Along x, messages from above have the even tag; along the others, the odd one.
             if dimension == 0 { (high, low) } else { (low, high) }
         };
         let mut receives = 0;
@@ -117,11 +117,7 @@ impl Skeleton for Stencil4d {
         }
         script.wait_for_first(receives);
         script.wait_all();
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

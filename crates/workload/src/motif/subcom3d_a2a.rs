@@ -5,7 +5,7 @@
 use crate::Collective;
 
 use super::parameters::{bytes, iterations, pause};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "subcom3d-a2a",
@@ -31,7 +31,7 @@ pub(super) const MOTIF: Motif = Motif {
     ],
     example: "pex = 3\npey = 2\npez = 2\niterations = 2",
     build: |section| {
-        let grid = Grid::read(section, ["pex", "pey", "pez"], false)?;
+        let grid = RankGrid::read(section, ["pex", "pey", "pez"], false)?;
         Ok(workload(Subcom3d {
             grid,
             bytes: [
@@ -47,8 +47,8 @@ pub(super) const MOTIF: Motif = Motif {
 };
 
 struct Subcom3d {
-    grid: Grid<3>,
-    /// To each member of the row along each dimension; 0: nothing happens in it.
+    grid: RankGrid<3>,
+    /// Bytes to each member of the row along each dimension; 0 for no all-to-all.
     bytes: [u64; 3],
     iterations: u64,
     compute_ps: u64,
@@ -56,7 +56,7 @@ struct Subcom3d {
 }
 
 impl Subcom3d {
-    /// The number of rows along a dimension; none where nothing happens.
+    /// Number of rows along a dimension with an all-to-all; 0 without.
     fn rows(&self, dimension: usize) -> u32 {
         if self.bytes[dimension] == 0 {
             return 0;
@@ -64,7 +64,7 @@ impl Subcom3d {
         self.grid.ranks() / self.grid.sides[dimension]
     }
 
-    /// Which row along a dimension the place is in, by the two other coordinates, the earlier one fastest.
+    /// Index of the row along a dimension, by the two other coordinates, the earlier one fastest.
     fn row(&self, dimension: usize, place: [u32; 3]) -> u32 {
         let others = (0..3).rev().filter(|other| *other != dimension);
         others.fold(0, |row, other| row * self.grid.sides[other] + place[other])
@@ -84,7 +84,7 @@ impl Skeleton for Subcom3d {
             if rows.is_empty() {
                 continue;
             }
-            // Ranks ascend along every dimension, so members come in their order.
+            // Ranks ascend along every dimension, so members are in order.
             for rank in 0..self.grid.ranks() {
                 rows[self.row(dimension, self.grid.place(rank)) as usize].push(rank);
             }
@@ -107,11 +107,7 @@ impl Skeleton for Subcom3d {
             }
             first += self.rows(dimension);
         }
-        let goes_on = step + 1 < self.iterations;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations, self.barriers)
     }
 }
 

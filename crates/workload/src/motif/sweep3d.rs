@@ -5,7 +5,7 @@
 //! Soc. 65 (1992).
 
 use super::parameters::{EMBER_SLEEP, MAX_COUNT, cell_bytes, cells, compute, count, iterations, product};
-use super::{Grid, Motif, Script, Skeleton, workload};
+use super::{Motif, RankGrid, Script, Skeleton, workload};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "sweep3d",
@@ -31,7 +31,7 @@ pub(super) const MOTIF: Motif = Motif {
     ],
     example: "pex = 3\npey = 2\nnx = 4\nny = 5\nnz = 6\nkba = 2\nvars = 2\niterations = 2",
     build: |section| {
-        let grid = Grid::read(section, ["pex", "pey"], false)?;
+        let grid = RankGrid::read(section, ["pex", "pey"], false)?;
         let [nx, ny, nz] = cells(section, ["nx", "ny", "nz"], [50, 50, 100])?;
         let kba = u64::from(count(section, "kba", 10, MAX_COUNT)?);
         if nz % kba != 0 {
@@ -53,12 +53,12 @@ pub(super) const MOTIF: Motif = Motif {
     },
 };
 
-/// Where the sweeps go, along x and y, and their tags. Ember's order: top and bottom have the same.
+/// Directions of the sweeps along x and y, and their tags. In Ember's order, top and bottom have the same.
 const SWEEPS: [([i32; 2], u32); 4] = [([1, 1], 1000), ([-1, 1], 2000), ([-1, -1], 3000), ([1, -1], 4000)];
 
 struct Sweep3d {
-    grid: Grid<2>,
-    /// Of a message along x and along y.
+    grid: RankGrid<2>,
+    /// Bytes of a message along x and along y.
     bytes: [u64; 2],
     blocks: u64,
     iterations: u64,
@@ -71,7 +71,7 @@ impl Skeleton for Sweep3d {
         self.grid.ranks()
     }
 
-    /// A block of a sweep.
+    /// One step is one block of a sweep.
     fn step(&self, rank: u32, step: u64, script: &mut Script) -> bool {
         let sweep = step / self.blocks;
         let ([x, y], tag) = SWEEPS[(sweep % 4) as usize];
@@ -89,11 +89,7 @@ impl Skeleton for Sweep3d {
                 script.send(to, tag, bytes);
             }
         }
-        let goes_on = step + 1 < self.iterations * 8 * self.blocks;
-        if !goes_on && self.barriers {
-            script.barrier();
-        }
-        goes_on
+        script.end_iteration(step + 1 < self.iterations * 8 * self.blocks, self.barriers)
     }
 }
 

@@ -1,5 +1,5 @@
-//! All ranks of a motif against each other, symbolically: no time, no network, and no message that leaves
-//! before its receive is there.
+//! Executes all ranks of a motif symbolically: without time and network. No message leaves before its receive
+//! is posted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub fn section(name: &str, parameters: &str) -> Section {
     Section::from_toml(&text, "x.toml").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A motif that has to be possible, and all of whose parameters have to be known.
+/// A valid motif whose parameters are all known.
 pub fn open(name: &str, parameters: &str) -> Arc<dyn Workload> {
     let section = section(name, parameters);
     let workload = super::read(&section).unwrap_or_else(|e| panic!("{e}\n{name}: {parameters}"));
@@ -24,7 +24,7 @@ pub fn open(name: &str, parameters: &str) -> Arc<dyn Workload> {
     workload
 }
 
-/// What is wrong with these parameters.
+/// The error of invalid parameters.
 pub fn error(name: &str, parameters: &str) -> String {
     super::read(&section(name, parameters))
         .map(|_| ())
@@ -32,18 +32,18 @@ pub fn error(name: &str, parameters: &str) -> String {
         .to_string()
 }
 
-/// What all ranks of a motif do together.
+/// Totals over all ranks of a motif.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub struct MotifTotals {
     pub messages: u64,
     pub bytes: u64,
     pub compute_ps: u64,
-    /// From every rank to every rank, itself included.
+    /// Messages from every rank to every rank, itself included.
     pub all_to_all_bytes: u64,
     calls: BTreeMap<&'static str, u64>,
 }
 
-impl Totals {
+impl MotifTotals {
     /// Of all ranks.
     pub fn calls(&self, collective: Collective) -> u64 {
         self.calls.get(collective.name()).copied().unwrap_or(0)
@@ -53,43 +53,43 @@ impl Totals {
 /// Communicator, sender, receiver, tag.
 type Envelope = (Communicator, u32, u32, u32);
 
-/// A side of a message that waits for the other: whose it is, its request (none: blocking), bytes.
+/// One side of a message that waits for the other: rank, request (`None` if blocking), bytes.
 type Side = (u32, Option<u64>, u64);
 
-struct Rank {
+struct RankProgress {
     program: Box<dyn Program>,
-    /// Begun and not complete.
+    /// Open requests.
     pending: BTreeSet<u64>,
-    /// Complete, and not waited for.
+    /// Complete requests that were not waited for.
     complete: BTreeSet<u64>,
-    /// What it blocks for; empty, and not `held`: it runs.
+    /// Requests on which it blocks. If empty and not `held`, the rank runs.
     awaited: BTreeSet<u64>,
-    /// In a blocking call or a collective.
+    /// Whether it is in a blocking call or a collective.
     held: bool,
     ended: bool,
 }
 
-struct Gathering {
+struct CollectiveArrivals {
     collective: Collective,
     bytes: u64,
     counts: BTreeMap<u32, Option<Box<Counts>>>,
 }
 
-struct Match {
-    ranks: Vec<Rank>,
+struct MessageKey {
+    ranks: Vec<RankProgress>,
     sends: BTreeMap<Envelope, VecDeque<Side>>,
     receives: BTreeMap<Envelope, VecDeque<Side>>,
-    gatherings: BTreeMap<Communicator, Gathering>,
+    gatherings: BTreeMap<Communicator, CollectiveArrivals>,
     ready: VecDeque<u32>,
-    totals: Totals,
+    totals: MotifTotals,
 }
 
 /// Runs all ranks to their end.
-pub fn totals(name: &str, parameters: &str) -> Totals {
+pub fn totals(name: &str, parameters: &str) -> MotifTotals {
     let workload = open(name, parameters);
     let communicators = workload.communicators();
     let ranks = (0..workload.ranks())
-        .map(|rank| Rank {
+        .map(|rank| RankProgress {
             program: workload.program(rank).unwrap(),
             pending: BTreeSet::new(),
             complete: BTreeSet::new(),
@@ -98,13 +98,13 @@ pub fn totals(name: &str, parameters: &str) -> Totals {
             ended: false,
         })
         .collect();
-    let mut state = Match {
+    let mut state = MessageKey {
         ranks,
         sends: BTreeMap::new(),
         receives: BTreeMap::new(),
         gatherings: BTreeMap::new(),
         ready: (0..workload.ranks()).collect(),
-        totals: Totals::default(),
+        totals: MotifTotals::default(),
     };
     while let Some(rank) = state.ready.pop_front() {
         while !state.ranks[rank as usize].ended && state.is_free(rank) {
@@ -135,7 +135,7 @@ pub fn totals(name: &str, parameters: &str) -> Totals {
     state.totals
 }
 
-impl Match {
+impl MessageKey {
     fn is_free(&self, rank: u32) -> bool {
         let rank = &self.ranks[rank as usize];
         !rank.held && rank.awaited.is_empty()
@@ -202,11 +202,14 @@ impl Match {
                     };
                 }
                 let is_uneven = counts.is_some();
-                let gathering = self.gatherings.entry(communicator).or_insert_with(|| Gathering {
-                    collective,
-                    bytes,
-                    counts: BTreeMap::new(),
-                });
+                let gathering = self
+                    .gatherings
+                    .entry(communicator)
+                    .or_insert_with(|| CollectiveArrivals {
+                        collective,
+                        bytes,
+                        counts: BTreeMap::new(),
+                    });
                 assert_eq!(gathering.collective, collective);
                 assert!(is_uneven || gathering.bytes == bytes);
                 assert!(gathering.counts.insert(rank, counts).is_none());
@@ -267,8 +270,8 @@ impl Match {
     }
 }
 
-/// What each gives to another is what the other takes.
-fn check_counts(gathering: &Gathering, members: &[u32]) {
+/// Checks that each rank sends what the other receives.
+fn check_counts(gathering: &CollectiveArrivals, members: &[u32]) {
     let counts: Vec<&Option<Box<Counts>>> = members.iter().map(|member| &gathering.counts[member]).collect();
     if counts.iter().all(|counts| counts.is_none()) {
         return;

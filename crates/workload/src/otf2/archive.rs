@@ -1,14 +1,14 @@
-//! An open archive: where its files lie, and its ranks' events in batches.
+//! An open archive: its files, and its ranks' events in batches.
 //!
-//! All ranks of all simulation threads read through one library handle, behind a lock, in batches. Each
-//! open event file costs a buffer of the archive's chunk size (1 MiB by default) and a file descriptor, so
-//! only some are open at a time; the one used longest ago is closed and found again by position.
+//! All ranks of all simulation threads read through one library handle, which a lock protects, in batches. Each
+//! open event file costs a buffer of the archive's chunk size (1 MiB by default) and a file descriptor, so only
+//! some are open at a time. The least recently used one is closed and reopened by position.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::otf2::{Event, Library};
+use ::otf2::{ArchiveReader, TimedEvent};
 
 use super::definitions::Definitions;
 use crate::TraceError;
@@ -18,43 +18,43 @@ pub const BATCH: usize = 512;
 
 /// Memory for the buffers of open event files.
 const OPEN_BYTES: u64 = 256 << 20;
-/// Open event files, whatever their size: below the usual limits of 256 or 1024 descriptors.
+/// Largest number of open event files, below the usual limits of 256 or 1024 descriptors.
 const OPEN_FILES: u64 = 128;
 
-/// An archive that any number of cursors read.
-pub struct Archive {
+/// An open archive, shared by cursors.
+pub struct Otf2Archive {
     anchor: PathBuf,
-    /// What all ranks share.
+    /// Definitions of all ranks.
     pub definitions: Definitions,
-    reader: Mutex<Reader>,
+    reader: Mutex<EventFiles>,
 }
 
-struct Reader {
-    library: Library,
+struct EventFiles {
+    library: ArchiveReader,
     file_per_location: bool,
     has_local_definitions: bool,
     defined: HashSet<u64>,
-    /// Locations whose event files are open, with the number of records read; the latest used is last.
+    /// Locations with open event files, and the number of records read; the most recently used one is last.
     open: VecDeque<(u64, u64)>,
     capacity: usize,
 }
 
-impl Archive {
+impl Otf2Archive {
     /// Opens an archive by its anchor file.
     ///
     /// # Errors
-    /// It is damaged, incomplete, no trace of an MPI program, or there is no library to read it.
-    pub fn open(anchor: &Path) -> Result<Archive, TraceError> {
+    /// It is damaged, incomplete, not a trace of an MPI program, or there is no library to read it.
+    pub fn open(anchor: &Path) -> Result<Otf2Archive, TraceError> {
         let fail = |message: String| TraceError {
             file: anchor.display().to_string(),
             rank: None,
             message,
         };
-        let (mut library, definitions) = Library::open(anchor).map_err(fail)?;
+        let (mut library, definitions) = ArchiveReader::open(anchor).map_err(fail)?;
         let definitions = Definitions::new(definitions).map_err(fail)?;
         let layout = library.layout().map_err(fail)?;
         let capacity = (OPEN_BYTES / layout.chunk_bytes.max(1)).clamp(4, OPEN_FILES) as usize;
-        let mut reader = Reader {
+        let mut reader = EventFiles {
             library,
             file_per_location: layout.file_per_location,
             has_local_definitions: true,
@@ -66,7 +66,7 @@ impl Archive {
             reader.has_local_definitions = check_files(anchor, &definitions.locations)?;
         }
         reader.library.select(&definitions.locations).map_err(fail)?;
-        Ok(Archive {
+        Ok(Otf2Archive {
             anchor: anchor.into(),
             definitions,
             reader: Mutex::new(reader),
@@ -94,9 +94,9 @@ impl Archive {
         }
     }
 
-    /// Appends a rank's events of the next records after the first `position`, and returns how many records
-    /// there were: fewer than [`BATCH`] at the end.
-    fn read(&self, rank: u32, position: u64, events: &mut Vec<Event>) -> Result<u64, TraceError> {
+    /// Appends a rank's events in the next records after `position`. Returns the number of records, which is
+    /// less than [`BATCH`] at the end.
+    fn read(&self, rank: u32, position: u64, events: &mut Vec<TimedEvent>) -> Result<u64, TraceError> {
         let location = self.definitions.locations[rank as usize];
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let result = reader.read(location, position, events);
@@ -110,12 +110,12 @@ impl Archive {
     }
 }
 
-impl Reader {
+impl EventFiles {
     fn read(
         &mut self,
         location: u64,
         position: u64,
-        events: &mut Vec<Event>,
+        events: &mut Vec<TimedEvent>,
     ) -> Result<u64, (&'static str, String)> {
         if self.has_local_definitions && !self.defined.contains(&location) {
             let damaged = |why| ("its local definitions", why);
@@ -135,7 +135,7 @@ impl Reader {
         let result = self.library.read_events(location, seek, BATCH, events);
         match result {
             Ok(records) if records == BATCH as u64 => self.open.push_back((location, position + records)),
-            // At the end, or damaged: the file is not needed any more. What closing it says is no news then.
+            // At the end, or after damage, the file is not needed. Errors of closing it add nothing.
             _ => drop(self.library.close_events(location)),
         }
         result.map_err(damaged)
@@ -147,8 +147,7 @@ fn local_file(anchor: &Path, location: u64, extension: &str) -> PathBuf {
     anchor.with_extension("").join(format!("{location}.{extension}"))
 }
 
-/// Looks for the files of all ranks, and says whether there are local definitions (they are optional, but
-/// all ranks have them or none).
+/// Checks the files of all ranks. Returns whether there are local definitions, which all ranks have or none.
 fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
     let has = |location: &u64, extension| local_file(anchor, *location, extension).is_file();
     let defined = locations.iter().any(|l| has(l, "def"));
@@ -170,33 +169,33 @@ fn check_files(anchor: &Path, locations: &[u64]) -> Result<bool, TraceError> {
 }
 
 /// A source of the events of one rank, in order.
-pub trait Events: Send {
-    /// The next event; none at the end.
+pub trait EventSource: Send {
+    /// The next event; `None` at the end.
     ///
     /// # Errors
-    /// The source is broken.
-    fn next(&mut self) -> Result<Option<Event>, TraceError>;
+    /// The events cannot be read.
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError>;
 
-    /// A second source that goes on from here, without moving this one.
-    fn fork(&self) -> Box<dyn Events>;
+    /// A second source at the current position.
+    fn fork(&self) -> Box<dyn EventSource>;
 }
 
 /// Reads the events of one rank.
 #[derive(Clone)]
-pub struct Cursor {
-    archive: Arc<Archive>,
+pub struct EventCursor {
+    archive: Arc<Otf2Archive>,
     rank: u32,
-    /// Records read so far.
+    /// Number of records read.
     records: u64,
-    batch: Vec<Event>,
+    batch: Vec<TimedEvent>,
     used: usize,
     ended: bool,
 }
 
-impl Cursor {
+impl EventCursor {
     /// A cursor at the rank's first event.
-    pub fn new(archive: Arc<Archive>, rank: u32) -> Cursor {
-        Cursor {
+    pub fn new(archive: Arc<Otf2Archive>, rank: u32) -> EventCursor {
+        EventCursor {
             archive,
             rank,
             records: 0,
@@ -206,7 +205,7 @@ impl Cursor {
         }
     }
 
-    /// Records read so far; at the end, all of the rank's events.
+    /// Number of records read; at the end, of all the rank's events.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -229,9 +228,9 @@ impl Cursor {
     }
 }
 
-impl Events for Cursor {
-    fn next(&mut self) -> Result<Option<Event>, TraceError> {
-        // A batch can be empty before the end: it may hold only records of kinds that nobody asked for.
+impl EventSource for EventCursor {
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
+        // A batch may be empty before the end: its records may all be of other kinds.
         while self.used == self.batch.len() {
             if self.ended {
                 return Ok(None);
@@ -242,30 +241,30 @@ impl Events for Cursor {
         Ok(Some(self.batch[self.used - 1]))
     }
 
-    fn fork(&self) -> Box<dyn Events> {
+    fn fork(&self) -> Box<dyn EventSource> {
         Box::new(self.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::Translation;
+    use super::super::program::EventReplay;
     use super::*;
 
-    fn lammps() -> Option<Archive> {
+    fn lammps() -> Option<Otf2Archive> {
         if !::otf2::is_available() {
             eprintln!("SKIPPED: this build cannot read OTF2");
             return None;
         }
         let trace = "../../examples/traces/otf2-lammps-melt-27/traces.otf2";
-        Some(Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap())
+        Some(Otf2Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(trace)).unwrap())
     }
 
-    fn all(mut cursor: Cursor) -> Vec<Event> {
+    fn all(mut cursor: EventCursor) -> Vec<TimedEvent> {
         std::iter::from_fn(|| cursor.next().unwrap()).collect()
     }
 
-    /// Ranks in turn, so that with few open files each read finds its own closed.
+    /// Ranks take turns, so that with few open files each read finds its file closed.
     #[test]
     fn closed_files_are_found_again_where_they_were_left() {
         let Some(archive) = lammps().map(Arc::new) else {
@@ -274,11 +273,14 @@ mod tests {
         let ranks = [3, 9, 3, 26];
         let expected: Vec<_> = ranks
             .iter()
-            .map(|r| all(Cursor::new(archive.clone(), *r)))
+            .map(|r| all(EventCursor::new(archive.clone(), *r)))
             .collect();
         let archive = Arc::new(lammps().unwrap());
         archive.reader.lock().unwrap().capacity = 2;
-        let mut cursors: Vec<_> = ranks.iter().map(|r| Cursor::new(archive.clone(), *r)).collect();
+        let mut cursors: Vec<_> = ranks
+            .iter()
+            .map(|r| EventCursor::new(archive.clone(), *r))
+            .collect();
         let mut seen = vec![Vec::new(); ranks.len()];
         while seen.iter().zip(&expected).any(|(s, e)| s.len() < e.len()) {
             for (cursor, seen) in cursors.iter_mut().zip(&mut seen) {
@@ -294,8 +296,8 @@ mod tests {
         let Some(archive) = lammps().map(Arc::new) else {
             return;
         };
-        let expected = all(Cursor::new(archive.clone(), 4));
-        let mut cursor = Cursor::new(archive, 4);
+        let expected = all(EventCursor::new(archive.clone(), 4));
+        let mut cursor = EventCursor::new(archive, 4);
         for event in &expected[..1000] {
             assert_eq!(cursor.next().unwrap(), Some(*event));
         }
@@ -305,23 +307,19 @@ mod tests {
         assert_eq!(all(cursor), expected[1000..]);
     }
 
-    /// Memory per rank: one batch of events and a queue as long as its receives stay open.
+    /// Memory per rank is one batch of events, and a queue for the duration of open receives.
     #[test]
     fn little_waits_in_memory() {
         let Some(archive) = lammps().map(Arc::new) else {
             return;
         };
         for rank in 0..archive.ranks() {
-            let mut cursor = Cursor::new(archive.clone(), rank);
-            let mut translation = Translation::new(rank);
-            while translation
-                .next(&archive.definitions, &mut cursor)
-                .unwrap()
-                .is_some()
-            {
-                assert!(translation.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
+            let mut cursor = EventCursor::new(archive.clone(), rank);
+            let mut replay = EventReplay::new(rank);
+            while replay.next(&archive.definitions, &mut cursor).unwrap().is_some() {
+                assert!(replay.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
             }
-            assert_eq!(translation.open_requests(), 0);
+            assert_eq!(replay.open_requests(), 0);
         }
     }
 }

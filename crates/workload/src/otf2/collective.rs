@@ -1,4 +1,4 @@
-//! Collective operations: from what Score-P counts to the arguments of the MPI call.
+//! Collectives: conversion of Score-P's byte counts to the arguments of the MPI call.
 //!
 //! With n ranks in the communicator and k bytes in one rank's argument, Score-P records as sent and
 //! received bytes
@@ -17,44 +17,44 @@
 //! and the totals for the `v` variants. A rank that passes `MPI_IN_PLACE` counts one share less.
 //! Source: the adapter `SCOREP_Mpi_Coll.c` of Score-P, and `otf2-print` of the traces in the tests.
 
-use crate::Collective as Kind;
+use crate::Collective;
 
-/// What an `OTF2_CollectiveOp` is.
+/// Kind of an `OTF2_CollectiveOp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum CollectiveKind {
     /// All ranks give the same count.
-    Regular(Kind),
+    Regular(Collective),
     /// Counts differ between ranks.
-    Varying(Kind),
-    /// Makes or frees a communicator, a window, a file or memory: no data of the application.
-    Housekeeping,
+    Varying(Collective),
+    /// Creates or frees a communicator, window, file or memory, without data of the application.
+    Internal,
 }
 
-/// Sorts an `OTF2_CollectiveOp`; none for a number that the format does not know.
-pub fn operation(number: u32) -> Option<Operation> {
-    use Operation::{Housekeeping, Regular, Varying};
+/// Kind of an `OTF2_CollectiveOp`; `None` for an unknown number.
+pub fn collective_kind(number: u32) -> Option<CollectiveKind> {
+    use CollectiveKind::{Internal, Regular, Varying};
     Some(match number {
-        0 => Regular(Kind::Barrier),
-        1 => Regular(Kind::Bcast),
-        2 => Regular(Kind::Gather),
-        3 => Varying(Kind::Gather),
-        4 => Regular(Kind::Scatter),
-        5 => Varying(Kind::Scatter),
-        6 => Regular(Kind::Allgather),
-        7 => Varying(Kind::Allgather),
-        8 => Regular(Kind::Alltoall),
-        9 | 10 => Varying(Kind::Alltoall),
-        11 => Regular(Kind::Allreduce),
-        12 => Regular(Kind::Reduce),
-        13 | 16 => Regular(Kind::ReduceScatter),
-        14 => Regular(Kind::Scan),
-        15 => Regular(Kind::Exscan),
-        17..=22 => Housekeeping,
+        0 => Regular(Collective::Barrier),
+        1 => Regular(Collective::Bcast),
+        2 => Regular(Collective::Gather),
+        3 => Varying(Collective::Gather),
+        4 => Regular(Collective::Scatter),
+        5 => Varying(Collective::Scatter),
+        6 => Regular(Collective::Allgather),
+        7 => Varying(Collective::Allgather),
+        8 => Regular(Collective::Alltoall),
+        9 | 10 => Varying(Collective::Alltoall),
+        11 => Regular(Collective::Allreduce),
+        12 => Regular(Collective::Reduce),
+        13 | 16 => Regular(Collective::ReduceScatter),
+        14 => Regular(Collective::Scan),
+        15 => Regular(Collective::Exscan),
+        17..=22 => Internal,
         _ => return None,
     })
 }
 
-/// Name of an `OTF2_CollectiveOp` as MPI calls it, without the prefix.
+/// MPI name of an `OTF2_CollectiveOp`, without prefix.
 pub fn name(number: u32) -> &'static str {
     const NAMES: [&str; 17] = [
         "barrier",
@@ -80,7 +80,7 @@ pub fn name(number: u32) -> &'static str {
 
 /// What one rank recorded of a collective.
 #[derive(Clone, Copy, Debug)]
-pub struct Share {
+pub struct RecordedBytes {
     /// Ranks in the communicator, at least 1.
     pub ranks: u64,
     /// Own rank in it.
@@ -91,37 +91,39 @@ pub struct Share {
     pub received: u64,
 }
 
-impl Share {
-    /// The bytes of the operation as [`Kind`] defines them.
-    pub fn bytes(self, operation: Operation) -> u64 {
+impl RecordedBytes {
+    /// The bytes of the operation as [`Collective`] defines them.
+    pub fn bytes(self, operation: CollectiveKind) -> u64 {
         let n = self.ranks;
         match operation {
-            Operation::Housekeeping | Operation::Regular(Kind::Barrier) => 0,
-            Operation::Varying(Kind::Scatter) if self.received == 0 => self.sent.div_ceil(n),
-            Operation::Varying(Kind::Gather) if self.sent == 0 => self.received.div_ceil(n),
-            // A total over all ranks: the mean share. Everyone knows it of an allgather.
-            Operation::Varying(Kind::Allgather) => self.received.div_ceil(n),
-            Operation::Varying(Kind::Alltoall) => self.sent.div_ceil(n),
-            Operation::Regular(kind) | Operation::Varying(kind) => self.regular(kind),
+            CollectiveKind::Internal | CollectiveKind::Regular(Collective::Barrier) => 0,
+            CollectiveKind::Varying(Collective::Scatter) if self.received == 0 => self.sent.div_ceil(n),
+            CollectiveKind::Varying(Collective::Gather) if self.sent == 0 => self.received.div_ceil(n),
+            // The total over all ranks gives the mean part. In an allgather all ranks know it.
+            CollectiveKind::Varying(Collective::Allgather) => self.received.div_ceil(n),
+            CollectiveKind::Varying(Collective::Alltoall) => self.sent.div_ceil(n),
+            CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind) => self.regular(kind),
         }
     }
 
-    fn regular(self, kind: Kind) -> u64 {
+    fn regular(self, kind: Collective) -> u64 {
         let n = self.ranks;
         match kind {
-            Kind::Barrier => 0,
-            Kind::Bcast => nonzero(self.received).unwrap_or_else(|| share(self.sent, n)),
-            // A root that receives nothing of a scatter, or gives nothing to a gather or reduction, is in
-            // place. It must come to the size that the others have: they choose the same algorithm by it.
-            Kind::Scatter => nonzero(self.received).unwrap_or_else(|| share_in_place(self.sent, n)),
-            Kind::Gather | Kind::Reduce => {
+            Collective::Barrier => 0,
+            Collective::Bcast => nonzero(self.received).unwrap_or_else(|| share(self.sent, n)),
+            // A root that receives nothing of a scatter, or sends nothing to a gather or reduction, is in
+            // place. Its size must equal that of the other ranks, so that all select the same algorithm.
+            Collective::Scatter => nonzero(self.received).unwrap_or_else(|| share_in_place(self.sent, n)),
+            Collective::Gather | Collective::Reduce => {
                 nonzero(self.sent).unwrap_or_else(|| share_in_place(self.received, n))
             }
-            Kind::Allgather | Kind::Alltoall | Kind::Allreduce => share(self.sent.max(self.received), n),
-            Kind::ReduceScatter => self.sent,
-            Kind::Scan => share(self.received, self.rank + 1),
-            Kind::Exscan if self.rank == 0 => self.sent / (n - 1).max(1),
-            Kind::Exscan => self.received / self.rank,
+            Collective::Allgather | Collective::Alltoall | Collective::Allreduce => {
+                share(self.sent.max(self.received), n)
+            }
+            Collective::ReduceScatter => self.sent,
+            Collective::Scan => share(self.received, self.rank + 1),
+            Collective::Exscan if self.rank == 0 => self.sent / (n - 1).max(1),
+            Collective::Exscan => self.received / self.rank,
         }
     }
 }
@@ -130,8 +132,8 @@ fn nonzero(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// One of `n` shares of a total, where the own share is left out if the call was made in place. A total
-/// that both n and n - 1 divide is taken as not in place: the records do not tell.
+/// One of `n` parts of a total, which omits the own part if the call was in place. A total that both n and n -
+/// 1 divide is taken as not in place, since the records do not tell.
 fn share(total: u64, n: u64) -> u64 {
     if !total.is_multiple_of(n) && n > 1 && total.is_multiple_of(n - 1) {
         total / (n - 1)
@@ -140,7 +142,7 @@ fn share(total: u64, n: u64) -> u64 {
     }
 }
 
-/// One of `n` shares of a total that leaves the own share out, unless it cannot do so.
+/// One of `n` parts of a total that omits the own part, if it can.
 fn share_in_place(total: u64, n: u64) -> u64 {
     if n > 1 && total.is_multiple_of(n - 1) {
         total / (n - 1)
@@ -155,13 +157,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn bytes(number: u32, ranks: u64, rank: u64, sent: u64, received: u64) -> u64 {
-        let share = Share {
+        let share = RecordedBytes {
             ranks,
             rank,
             sent,
             received,
         };
-        share.bytes(operation(number).unwrap())
+        share.bytes(collective_kind(number).unwrap())
     }
 
     #[test]
@@ -170,9 +172,9 @@ mod tests {
             (name(11), name(16), name(17)),
             ("allreduce", "reduce_scatter_block", "other")
         );
-        assert_eq!(operation(23), None);
-        assert_eq!(operation(255), None);
-        assert_eq!(operation(17), Some(Operation::Housekeeping));
+        assert_eq!(collective_kind(23), None);
+        assert_eq!(collective_kind(255), None);
+        assert_eq!(collective_kind(17), Some(CollectiveKind::Internal));
     }
 
     #[test]

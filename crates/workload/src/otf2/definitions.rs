@@ -1,4 +1,4 @@
-//! From an archive's global definitions to ranks, communicators and the names of MPI calls.
+//! Ranks, communicators and names of MPI calls, from an archive's global definitions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ const GROUP_FLAG_GLOBAL_MEMBERS: u32 = 1;
 /// Picoseconds in a second.
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// What all ranks of an archive share.
+/// Definitions that all ranks share.
 #[derive(Debug)]
 pub struct Definitions {
     /// Clock.
     pub ticks_per_second: u64,
     /// Location of each rank.
     pub locations: Vec<u64>,
-    /// Number of events of each rank, as the archive declares it.
+    /// Declared number of events of each rank.
     pub declared_events: Vec<u64>,
-    /// How many locations are no MPI ranks, and their events.
+    /// Number of locations that are not MPI ranks, and of their events.
     pub other_locations: (usize, u64),
-    /// World ranks of each communicator's members; the first is all ranks.
+    /// World ranks of each communicator's members; the first has all ranks.
     pub communicators: Arc<[Vec<u32>]>,
     /// Communicators by OTF2 id.
     groups: Memberships,
-    /// Windows by OTF2 id; those that are not MPI's have no communicator.
+    /// Windows by OTF2 id; windows of other paradigms have no communicator.
     windows: HashMap<u32, Option<Membership>>,
-    /// MPI functions by region id; other regions are not in it.
+    /// MPI functions by region id.
     mpi_regions: HashMap<u32, MpiRegion>,
-    /// Names of the other regions; several of one name are one.
+    /// Names of the other regions. Regions of the same name are one.
     pub regions: Arc<[String]>,
-    /// Places among them by region id.
+    /// Index in `regions` by region id.
     user_regions: HashMap<u32, Region>,
 }
 
@@ -46,18 +46,18 @@ pub struct Definitions {
 pub struct MpiRegion {
     /// For example `MPI_Isend`.
     pub name: Arc<str>,
-    /// Its kind.
+    /// Its call.
     pub call: Call,
 }
 
-/// How ranks are numbered in an OTF2 communicator.
+/// Numbering of ranks in an OTF2 communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// As in this communicator of the workload.
+    /// That of this communicator of the workload.
     Group(Communicator),
     /// `MPI_COMM_SELF`: rank 0 is the rank itself. The communicator of the workload has all ranks.
     Own(Communicator),
-    /// An inter-communicator: ranks are those of the other group. The communicator of the workload is the
+    /// An inter-communicator: ranks are those of the other group. The communicator of the workload has the
     /// first group and, from this index on, the second.
     Inter(Communicator, u32),
 }
@@ -66,12 +66,12 @@ pub enum Membership {
 type Memberships = HashMap<u32, Membership>;
 
 impl Definitions {
-    /// Sorts out the definitions.
+    /// Converts the definitions.
     ///
     /// # Errors
-    /// No MPI ranks, no clock, or a definition that refers to one that is not there.
+    /// There are no MPI ranks or no clock, or a definition refers to a missing one.
     pub fn new(definitions: Vec<Definition>) -> Result<Definitions, String> {
-        let tables = Tables::new(definitions);
+        let tables = DefinitionTables::new(definitions);
         let locations = tables.ranks()?;
         if tables.ticks_per_second == 0 {
             return Err("the archive defines no clock".into());
@@ -99,17 +99,17 @@ impl Definitions {
         })
     }
 
-    /// The MPI function of a region; none for other code.
+    /// The MPI function of a region; `None` for other code.
     pub fn mpi_region(&self, region: u32) -> Option<&MpiRegion> {
         self.mpi_regions.get(&region)
     }
 
-    /// The place among [`Definitions::regions`] of a region that is no MPI function.
+    /// The index in [`Definitions::regions`] of a region that is not an MPI function.
     pub fn user_region(&self, region: u32) -> Option<Region> {
         self.user_regions.get(&region).copied()
     }
 
-    /// The communicator of a window; none if it is not MPI's.
+    /// The communicator of a window; `None` if it is not of MPI.
     ///
     /// # Errors
     /// It is not defined.
@@ -123,7 +123,7 @@ impl Definitions {
         self.groups.get(&id).copied()
     }
 
-    /// Number of members of each communicator that the archive defines, in no particular order.
+    /// Sizes of the archive's communicators, in no particular order.
     pub fn communicator_sizes(&self) -> impl Iterator<Item = u32> {
         self.groups.values().map(|membership| match membership {
             Membership::Own(_) => 1,
@@ -131,13 +131,13 @@ impl Definitions {
         })
     }
 
-    /// A span of ticks in picoseconds, rounded down; none if it does not fit.
+    /// A span of ticks in picoseconds, rounded down; `None` if it does not fit.
     pub fn picoseconds(&self, ticks: u64) -> Option<u64> {
         u64::try_from(u128::from(ticks) * PS_PER_S / u128::from(self.ticks_per_second)).ok()
     }
 }
 
-struct Group {
+struct GroupDefinition {
     kind: u32,
     paradigm: u32,
     flags: u32,
@@ -146,20 +146,20 @@ struct Group {
 
 /// The definitions by kind and id.
 #[derive(Default)]
-struct Tables {
+struct DefinitionTables {
     ticks_per_second: u64,
     strings: HashMap<u32, String>,
     events: HashMap<u64, u64>,
     regions: Vec<(u32, u32)>,
-    groups: HashMap<u32, Group>,
+    groups: HashMap<u32, GroupDefinition>,
     communicators: Vec<(u32, u32, u32)>,
     inter: Vec<(u32, [u32; 2])>,
     windows: Vec<(u32, u32)>,
 }
 
-impl Tables {
-    fn new(definitions: Vec<Definition>) -> Tables {
-        let mut t = Tables::default();
+impl DefinitionTables {
+    fn new(definitions: Vec<Definition>) -> DefinitionTables {
+        let mut t = DefinitionTables::default();
         for definition in definitions {
             match definition {
                 Definition::Clock { ticks_per_second } => t.ticks_per_second = ticks_per_second,
@@ -173,7 +173,7 @@ impl Tables {
                     flags,
                     members,
                 } => {
-                    let group = Group {
+                    let group = GroupDefinition {
                         kind,
                         paradigm,
                         flags,
@@ -258,7 +258,7 @@ impl Tables {
             }
             let members = members(group, ranks)
                 .map_err(|e| format!("communicator {id} ({}): {e}", self.name(*name)))?;
-            // A duplicate of MPI_COMM_WORLD has the same members, but not its messages.
+            // A duplicate of MPI_COMM_WORLD has the same members and other messages.
             if world.is_none() && members == all && self.may_be_world(*name) {
                 world = Some(*id);
                 index.insert(*id, Membership::Group(crate::WORLD));
@@ -280,19 +280,19 @@ impl Tables {
         Ok((lists, index))
     }
 
-    /// Whether a communicator of all ranks can be MPI_COMM_WORLD: it is called so, or none is.
+    /// Whether a communicator of all ranks can be MPI_COMM_WORLD: it has this name, or none has.
     fn may_be_world(&self, name: u32) -> bool {
         const WORLD: &str = "MPI_COMM_WORLD";
         self.name(name) == WORLD || !self.communicators.iter().any(|(_, n, _)| self.name(*n) == WORLD)
     }
 
-    fn mpi_group(&self, id: u32) -> Option<&Group> {
+    fn mpi_group(&self, id: u32) -> Option<&GroupDefinition> {
         self.groups.get(&id).filter(|g| g.paradigm == PARADIGM_MPI)
     }
 }
 
 /// World ranks of a group's members.
-fn members(group: &Group, ranks: &HashMap<u64, u32>) -> Result<Vec<u32>, String> {
+fn members(group: &GroupDefinition, ranks: &HashMap<u64, u32>) -> Result<Vec<u32>, String> {
     let direct = group.flags & GROUP_FLAG_GLOBAL_MEMBERS != 0 || group.kind != GROUP_COMM_GROUP;
     let world_rank = |member: &u64| {
         if direct {
@@ -308,7 +308,7 @@ fn members(group: &Group, ranks: &HashMap<u64, u32>) -> Result<Vec<u32>, String>
     group.members.iter().map(rank).collect()
 }
 
-/// The kind of an MPI function.
+/// The call of an MPI function.
 fn call(name: &str) -> Call {
     let by_other_name = match name {
         "MPI_Mrecv" => Call::Recv,
@@ -319,8 +319,7 @@ fn call(name: &str) -> Call {
         "MPI_Alltoallw" => Call::Alltoallv,
         _ => Call::Other,
     };
-    let same_name = Call::ALL.iter().copied().find(|c| c.name() == name);
-    same_name.unwrap_or(by_other_name)
+    Call::from_name(name).unwrap_or(by_other_name)
 }
 
 #[cfg(test)]
@@ -355,7 +354,7 @@ pub mod tests {
                 GROUP_COMM_GROUP,
                 (0..u64::from(ranks)).rev().step_by(2).collect(),
             ),
-            // A duplicate before the original: the name decides.
+            // A duplicate before the original, which the name distinguishes.
             communicator(7, 0, 1),
             communicator(0, 1, 1),
             communicator(1, 0, 2),

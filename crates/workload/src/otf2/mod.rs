@@ -1,8 +1,8 @@
 //! OTF2 archives, as Score-P and others write them, read by the official library.
 //!
-//! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` streams
-//! events, `program` makes operations of them, `collective` knows how Score-P counts bytes, `survey` adds
-//! it all up for people. `docs/formats/otf2.md` says what is read and what is not.
+//! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` reads events,
+//! `program` makes operations, `collective` converts byte counts, `scan` summarises. `docs/formats/otf2.md`
+//! documents what is read.
 //!
 //! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
 
@@ -10,41 +10,41 @@ mod archive;
 mod collective;
 mod definitions;
 mod program;
-mod survey;
+mod scan;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::trace::Format;
+use crate::trace::TraceFormat;
 use crate::{Program, TraceError, Workload};
-use archive::{Archive, Cursor};
-use program::RankProgram;
+use archive::{EventCursor, Otf2Archive};
+use program::Otf2Program;
 
 /// This format.
-pub const FORMAT: Format = Format {
+pub const FORMAT: TraceFormat = TraceFormat {
     name: "otf2",
-    summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
+    summary: "Open Trace TraceFormat 2, as Score-P writes it: give the anchor file, traces.otf2",
     main: "*.otf2",
     is_main: |name| name.ends_with(".otf2"),
     // A byte order record (big- or little-endian), then the magic of an anchor file.
     recognise: |head| matches!(head, [3, b'B' | b'L', b'O', b'T', b'F', b'2', ..]),
     open,
-    info: |anchor| survey::info(Archive::open(anchor)?, anchor),
+    info: |anchor| scan::info(Otf2Archive::open(anchor)?, anchor),
 };
 
-/// Whether this build can read OTF2: whether the library was found.
+/// Whether this build can read OTF2.
 pub use ::otf2::is_available;
 
-struct Trace {
-    archive: Arc<Archive>,
+struct Otf2Trace {
+    archive: Arc<Otf2Archive>,
 }
 
 fn open(anchor: &Path) -> Result<Arc<dyn Workload>, TraceError> {
-    let archive = Arc::new(Archive::open(anchor)?);
-    Ok(Arc::new(Trace { archive }))
+    let archive = Arc::new(Otf2Archive::open(anchor)?);
+    Ok(Arc::new(Otf2Trace { archive }))
 }
 
-impl Workload for Trace {
+impl Workload for Otf2Trace {
     fn ranks(&self) -> u32 {
         self.archive.ranks()
     }
@@ -58,8 +58,8 @@ impl Workload for Trace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        let events = Cursor::new(self.archive.clone(), rank);
-        Ok(Box::new(RankProgram::new(
+        let events = EventCursor::new(self.archive.clone(), rank);
+        Ok(Box::new(Otf2Program::new(
             self.archive.clone(),
             rank,
             Box::new(events),

@@ -1,151 +1,119 @@
-//! From the events of one rank to its operations.
+//! The operations of one rank, from its events.
 //!
-//! Time outside MPI functions is computation; time inside is left to the simulator. A receive that is
-//! posted without saying from whom takes its source, tag and size from the event of its completion, and so does
-//! a non-blocking collective with its communicator, root and size; hence operations wait in a queue until those
-//! among them are known.
+//! Time outside MPI functions is computation; the simulator determines the time inside. A receive that is
+//! posted without a source takes source, tag and size from the event of its completion, and a non-blocking
+//! collective its communicator, root and size. Operations wait in a queue until these are known.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use ::otf2::{Collective, Event, Message, Record, Transfer};
+use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
-use super::archive::{Archive, Events};
-use super::collective::{Operation as CollectiveOperation, Share, operation};
+use super::archive::{EventSource, Otf2Archive};
+use super::collective::{CollectiveKind, RecordedBytes, collective_kind};
 use super::definitions::{Definitions, Membership, MpiRegion};
+use crate::mpi_calls::{
+    AGREE_ON_CONTEXT, EXCHANGE_WINDOWS, InternalCollective, ReplayFailure, creation_cost, internal_collective,
+};
 use crate::{Call, Operation, Program, Region, TraceError};
 
-/// Operations that may wait for the completion of a posted receive or collective to be read. Beyond, a second
-/// pass over the events ahead looks for that one completion, so that one that stays open for long costs time,
-/// not memory.
+/// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
+/// for the completion of the first one, which costs time instead of memory.
 pub const QUEUE: usize = 2048;
 
-/// An MPI function that the rank is in.
-struct Current {
+/// The current MPI function.
+struct CurrentCall {
     region: MpiRegion,
-    /// Regions entered since, the function itself first.
+    /// Regions entered since its start, the function itself first.
     stack: Vec<u32>,
     /// Requests that completed in it.
     completed: Vec<u64>,
     /// Sends of a Sendrecv, which follow its receives.
     sends: Vec<Operation>,
-    /// The sequence number of the first operation in it.
+    /// Sequence number of its first operation.
     first: u64,
     is_wait: bool,
 }
 
 /// An open request.
 #[derive(Clone, Copy, Debug)]
-enum Request {
+enum OpenRequest {
     Send { number: u64 },
     Receive { number: u64, sequence: u64 },
     Collective { number: u64, sequence: u64 },
 }
 
-/// What the completion of a posted receive or collective tells of it.
+/// The completion of a posted receive or collective.
 #[derive(Clone, Copy, Debug)]
-enum Completion {
-    Receive(Message),
-    Collective(Collective),
+enum RequestCompletion {
+    Receive(MessageRecord),
+    Collective(CollectiveRecord),
 }
 
-enum Slot {
+enum QueuedOperation {
     Ready(Operation),
-    /// A receive or non-blocking collective that is not known yet, by OTF2 request.
+    /// A receive or non-blocking collective that is not complete, by OTF2 request.
     Posted {
         request: u64,
         number: u64,
         call: Call,
     },
-    /// One that never completed, or in which no data of the application move.
+    /// One that never completes, or moves no data of the application.
     Dropped,
 }
 
 /// The operations of one rank.
-pub struct RankProgram {
-    archive: Arc<Archive>,
-    translation: Translation,
-    events: Box<dyn Events>,
+pub struct Otf2Program {
+    archive: Arc<Otf2Archive>,
+    replay: EventReplay,
+    events: Box<dyn EventSource>,
 }
 
-impl RankProgram {
-    /// A program that starts at the first event of `events`.
-    pub fn new(archive: Arc<Archive>, rank: u32, events: Box<dyn Events>) -> RankProgram {
-        RankProgram {
-            translation: Translation::new(rank),
+impl Otf2Program {
+    /// A program at the first event of `events`.
+    pub fn new(archive: Arc<Otf2Archive>, rank: u32, events: Box<dyn EventSource>) -> Otf2Program {
+        Otf2Program {
+            replay: EventReplay::new(rank),
             archive,
             events,
         }
     }
 }
 
-impl Program for RankProgram {
+impl Program for Otf2Program {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let next = self
-            .translation
-            .next(&self.archive.definitions, &mut *self.events);
-        next.map_err(|failure| failure.at(&self.archive, self.translation.rank))
+        let next = self.replay.next(&self.archive.definitions, &mut *self.events);
+        next.map_err(|failure| failure.into_error(|message| self.archive.error(self.replay.rank, message)))
     }
 }
 
-/// Why there is no next operation.
-#[derive(Debug)]
-pub enum Failure {
-    /// The events cannot be read.
-    Source(TraceError),
-    /// They make no sense.
-    Meaning(String),
-}
-
-impl Failure {
-    /// The error, with its place.
-    pub fn at(self, archive: &Archive, rank: u32) -> TraceError {
-        match self {
-            Failure::Source(error) => error,
-            Failure::Meaning(message) => archive.error(rank, message),
-        }
-    }
-}
-
-impl From<TraceError> for Failure {
-    fn from(error: TraceError) -> Self {
-        Failure::Source(error)
-    }
-}
-
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Failure::Meaning(message)
-    }
-}
-
-/// State between the events read and the operations given.
-pub struct Translation {
+/// State of the replay of one rank's events.
+pub struct EventReplay {
     rank: u32,
-    queue: VecDeque<Slot>,
+    queue: VecDeque<QueuedOperation>,
     /// Sequence number of the queue's first operation.
     head: u64,
-    current: Option<Current>,
-    requests: HashMap<u64, Request>,
+    current: Option<CurrentCall>,
+    requests: HashMap<u64, OpenRequest>,
     next_number: u64,
     /// Time of the first event in ticks.
     origin: Option<u64>,
-    /// Picoseconds since then at which computation went on or time was last taken.
+    /// Time since then, in picoseconds, up to which computation has been counted, and of the last event.
     computing_since: u64,
     last: u64,
-    /// Computation that is not in the queue yet, by region.
+    /// Computation by region that is not in the queue yet.
     computed: Vec<(Option<Region>, u64)>,
-    /// Regions that the rank is in outside MPI, the innermost last: OTF2's id, and the place in the workload's.
+    /// Current regions outside MPI, the innermost last: OTF2's id, and the index in the workload's.
     regions: Vec<(u32, Region)>,
     ended: bool,
-    /// Own rank in communicators, found once.
+    /// Cached own rank in communicators.
     ranks: HashMap<u32, u64>,
 }
 
-impl Translation {
+impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32) -> Translation {
-        Translation {
+    pub fn new(rank: u32) -> EventReplay {
+        EventReplay {
             rank,
             queue: VecDeque::new(),
             head: 0,
@@ -162,38 +130,40 @@ impl Translation {
         }
     }
 
-    /// Requests that are open.
+    /// Number of open requests.
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// Operations that wait in the queue, known or not.
+    /// Number of queued operations.
     #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// The next operation; none at the end.
+    /// The next operation; `None` at the end.
     ///
     /// # Errors
-    /// The events cannot be read or make no sense.
+    /// The events cannot be read or are invalid.
     pub fn next(
         &mut self,
         definitions: &Definitions,
-        events: &mut dyn Events,
-    ) -> Result<Option<Operation>, Failure> {
+        events: &mut dyn EventSource,
+    ) -> Result<Option<Operation>, ReplayFailure> {
         loop {
             match self.queue.front() {
-                Some(Slot::Dropped) => {
+                Some(QueuedOperation::Dropped) => {
                     self.pop();
                 }
-                Some(Slot::Ready(_)) if self.is_settled() => {
-                    if let Some(Slot::Ready(operation)) = self.pop() {
+                Some(QueuedOperation::Ready(_)) if self.is_settled() => {
+                    if let Some(QueuedOperation::Ready(operation)) = self.pop() {
                         return Ok(Some(operation));
                     }
                 }
                 None if self.ended => return Ok(None),
-                Some(Slot::Posted { request, .. }) if self.queue.len() >= QUEUE && self.is_settled() => {
+                Some(QueuedOperation::Posted { request, .. })
+                    if self.queue.len() >= QUEUE && self.is_settled() =>
+                {
                     let request = *request;
                     self.look_ahead(request, definitions, events)?;
                 }
@@ -205,33 +175,33 @@ impl Translation {
         }
     }
 
-    fn pop(&mut self) -> Option<Slot> {
+    fn pop(&mut self) -> Option<QueuedOperation> {
         self.head += 1;
         self.queue.pop_front()
     }
 
-    /// Whether the first operation is complete: the function that it was made in has been left.
+    /// Whether the MPI function of the first operation has ended.
     fn is_settled(&self) -> bool {
         self.current.as_ref().is_none_or(|c| self.head < c.first)
     }
 
-    /// Looks for the completion of a request ahead of the events taken so far.
+    /// Searches later events for the completion of a request.
     fn look_ahead(
         &mut self,
         wanted: u64,
         definitions: &Definitions,
-        events: &mut dyn Events,
-    ) -> Result<(), Failure> {
+        events: &mut dyn EventSource,
+    ) -> Result<(), ReplayFailure> {
         let mut ahead = events.fork();
         let found = loop {
             match ahead.next()?.map(|e| e.record) {
-                Some(Record::Irecv { message, request }) if request == wanted => {
-                    break Some(Completion::Receive(message));
+                Some(EventRecord::Irecv { message, request }) if request == wanted => {
+                    break Some(RequestCompletion::Receive(message));
                 }
-                Some(Record::CollectiveComplete { collective, request }) if request == wanted => {
-                    break Some(Completion::Collective(collective));
+                Some(EventRecord::CollectiveComplete { collective, request }) if request == wanted => {
+                    break Some(RequestCompletion::Collective(collective));
                 }
-                Some(Record::RequestCancelled { request }) if request == wanted => break None,
+                Some(EventRecord::RequestCancelled { request }) if request == wanted => break None,
                 Some(_) => {}
                 None => break None,
             }
@@ -240,88 +210,91 @@ impl Translation {
         Ok(())
     }
 
-    /// Settles what was posted at a place of the queue: with what its completion tells, or as never completed.
+    /// Completes a queued operation from its completion, or drops it.
     fn fill(
         &mut self,
         sequence: u64,
-        found: Option<Completion>,
+        found: Option<RequestCompletion>,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
-        // One that was settled by looking ahead may have left the queue.
+    ) -> Result<(), ReplayFailure> {
+        // An operation that was completed by searching may have left the queue.
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
-        let Some(Slot::Posted { number, call, .. }) = self.queue.get(index as usize) else {
+        let Some(QueuedOperation::Posted { number, call, .. }) = self.queue.get(index as usize) else {
             return Ok(());
         };
         let (number, call) = (*number, *call);
         let operation = match found {
             None => None,
-            Some(Completion::Receive(message)) => {
+            Some(RequestCompletion::Receive(message)) => {
                 Some(self.receive(message, Some(number), call, definitions)?)
             }
-            Some(Completion::Collective(it)) => self.collective(it, Some(number), call, definitions)?,
+            Some(RequestCompletion::Collective(it)) => {
+                self.collective(it, Some(number), call, definitions)?
+            }
         };
-        self.queue[index as usize] = operation.map_or(Slot::Dropped, Slot::Ready);
+        self.queue[index as usize] = operation.map_or(QueuedOperation::Dropped, QueuedOperation::Ready);
         Ok(())
     }
 
-    fn take(&mut self, event: Event, definitions: &Definitions) -> Result<(), Failure> {
+    fn take(&mut self, event: TimedEvent, definitions: &Definitions) -> Result<(), ReplayFailure> {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
         match event.record {
-            Record::Mark
-            | Record::RequestTest { .. }
-            | Record::Measurement { .. }
-            | Record::TransferComplete { .. } => {}
-            Record::Enter { region } => self.enter(region, now, definitions),
-            Record::Leave { region } => self.leave(region, now),
-            Record::BufferFlush { until } => {
+            EventRecord::Mark
+            | EventRecord::RequestTest { .. }
+            | EventRecord::Measurement { .. }
+            | EventRecord::TransferComplete { .. } => {}
+            EventRecord::Enter { region } => self.enter(region, now, definitions),
+            EventRecord::Leave { region } => self.leave(region, now),
+            EventRecord::BufferFlush { until } => {
                 let until = self.clock(until, definitions)?;
                 self.pause(now, until);
             }
-            Record::Send(message) => self.send(message, None, now, definitions)?,
-            Record::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
-            Record::IrecvRequest { request } => {
+            EventRecord::Send(message) => self.send(message, None, now, definitions)?,
+            EventRecord::Isend { message, request } => self.send(message, Some(request), now, definitions)?,
+            EventRecord::IrecvRequest { request } => {
                 let call = self.call(Call::Irecv);
                 let (number, sequence) = self.post(request, call, now);
-                self.open(request, Request::Receive { number, sequence })?;
+                self.open(request, OpenRequest::Receive { number, sequence })?;
             }
-            Record::Recv(message) => self.blocking_receive(message, now, definitions)?,
-            Record::IsendComplete { request } => self.complete(request, None, now, definitions)?,
-            Record::Irecv { message, request } => self.complete(request, Some(message), now, definitions)?,
-            Record::RequestCancelled { request } => self.cancel(request, definitions)?,
-            Record::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
-            Record::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
-            Record::Atomic(transfer) => {
+            EventRecord::Recv(message) => self.blocking_receive(message, now, definitions)?,
+            EventRecord::IsendComplete { request } => self.complete(request, None, now, definitions)?,
+            EventRecord::Irecv { message, request } => {
+                self.complete(request, Some(message), now, definitions)?
+            }
+            EventRecord::RequestCancelled { request } => self.cancel(request, definitions)?,
+            EventRecord::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
+            EventRecord::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
+            EventRecord::Atomic(transfer) => {
                 let ways = (transfer.bytes > 0, transfer.received > 0);
                 self.transfer(transfer, ways, now, definitions)?;
             }
-            Record::WindowCollective { window, operation } => {
+            EventRecord::WindowCollective { window, operation } => {
                 self.window_collective(window, operation, now, definitions)?;
             }
-            Record::WindowLock { window } => self.window_lock(window, definitions)?,
-            Record::Collective(collective) => {
+            EventRecord::WindowLock { window } => self.window_lock(window, definitions)?,
+            EventRecord::Collective(collective) => {
                 self.make_communicator(collective, now, definitions)?;
                 let call = self.call(Call::Other);
                 if let Some(operation) = self.collective(collective, None, call, definitions)? {
                     self.push(operation, now);
                 }
             }
-            Record::CollectiveRequest { request } => {
+            EventRecord::CollectiveRequest { request } => {
                 let call = self.call(Call::Other);
                 let (number, sequence) = self.post(request, call, now);
-                self.open(request, Request::Collective { number, sequence })?;
+                self.open(request, OpenRequest::Collective { number, sequence })?;
             }
-            Record::CollectiveComplete { collective, request } => {
+            EventRecord::CollectiveComplete { collective, request } => {
                 self.complete_collective(collective, request, now, definitions)?;
             }
         }
         Ok(())
     }
 
-    /// Picoseconds since the first event. Differences of these are exact over any span: nothing is rounded
-    /// twice.
+    /// Picoseconds since the first event. Differences are exact over any span, since nothing is rounded twice.
     fn clock(&mut self, ticks: u64, definitions: &Definitions) -> Result<u64, String> {
         let origin = *self.origin.get_or_insert(ticks);
         definitions
@@ -333,7 +306,7 @@ impl Translation {
         self.current.as_ref().map_or(outside, |c| c.region.call)
     }
 
-    /// Takes the computation up to now, if the rank computes.
+    /// Adds the computation up to now.
     fn compute_until(&mut self, now: u64) {
         if self.current.is_none() {
             let span = now.saturating_sub(self.computing_since);
@@ -356,26 +329,26 @@ impl Translation {
     }
 
     fn push(&mut self, operation: Operation, now: u64) {
-        self.push_slot(Slot::Ready(operation), now);
+        self.push_slot(QueuedOperation::Ready(operation), now);
     }
 
-    fn push_slot(&mut self, slot: Slot, now: u64) {
+    fn push_slot(&mut self, slot: QueuedOperation, now: u64) {
         self.compute_until(now);
         self.push_computed();
         self.queue.push_back(slot);
     }
 
-    /// Computation between two calls is one operation for each region, in the order in which they were entered:
-    /// a region that is left and entered often costs no memory.
+    /// Computation between two calls is one operation for each region, in the order of first entry, so that
+    /// frequent changes of region cost no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
-        let operation = |(region, ps)| Slot::Ready(Operation::Compute { ps, region });
+        let operation = |(region, ps)| QueuedOperation::Ready(Operation::Compute { ps, region });
         self.queue.extend(computed.map(operation));
     }
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
         if let Some(current) = &mut self.current {
-            // Functions called inside MPI (a reduction of the user's, ROMIO's own calls) belong to it.
+            // Functions called inside MPI (user reductions, ROMIO's calls) belong to the MPI function.
             current.stack.push(region);
             return;
         }
@@ -386,13 +359,13 @@ impl Translation {
             return;
         };
         self.compute_until(now);
-        self.current = Some(Current {
+        self.current = Some(CurrentCall {
             region: mpi.clone(),
             stack: vec![region],
             completed: Vec::new(),
             sends: Vec::new(),
             first: self.head + self.queue.len() as u64,
-            is_wait: completes_requests(mpi.call),
+            is_wait: mpi.call.completes_requests(),
         });
     }
 
@@ -416,7 +389,8 @@ impl Translation {
         }
     }
 
-    /// Emits what the function's end decides: the sends of a Sendrecv, then one wait for all that completed.
+    /// Appends what the end of a function determines: the sends of a Sendrecv, then one wait for all completed
+    /// requests.
     fn finish_call(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;
@@ -440,14 +414,14 @@ impl Translation {
         self.current = None;
         self.push_computed();
         for slot in &mut self.queue {
-            if matches!(slot, Slot::Posted { .. }) {
-                *slot = Slot::Dropped;
+            if matches!(slot, QueuedOperation::Posted { .. }) {
+                *slot = QueuedOperation::Dropped;
             }
         }
     }
 
-    /// Waits for what has completed in the function so far: what is started after that may depend on it, as in the
-    /// rounds of a collective.
+    /// Waits for the requests that the function has completed so far: operations that start afterwards may
+    /// depend on them, as in the rounds of a collective.
     fn wait_before_start(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;
@@ -465,7 +439,7 @@ impl Translation {
         self.next_number - 1
     }
 
-    fn open(&mut self, id: u64, request: Request) -> Result<(), String> {
+    fn open(&mut self, id: u64, request: OpenRequest) -> Result<(), String> {
         match self.requests.insert(id, request) {
             None => Ok(()),
             Some(_) => Err(format!("request {id} is started again before it is complete")),
@@ -474,20 +448,20 @@ impl Translation {
 
     fn send(
         &mut self,
-        message: Message,
+        message: MessageRecord,
         request: Option<u64>,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         self.wait_before_start(now);
         let call = self.call(Call::Send);
         let (communicator, to) = self.place("send to", message, definitions)?;
         let in_pair = request.is_none() && call == Call::Sendrecv;
-        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or
-        // ranks that send to each other would wait for ever.
+        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or ranks
+        // that send to each other would deadlock.
         let number = (request.is_some() || in_pair || starts_send(call)).then(|| self.number());
         if let (Some(id), Some(number)) = (request, number) {
-            self.open(id, Request::Send { number })?;
+            self.open(id, OpenRequest::Send { number })?;
         }
         let operation = Operation::Send {
             to,
@@ -509,10 +483,10 @@ impl Translation {
 
     fn blocking_receive(
         &mut self,
-        message: Message,
+        message: MessageRecord,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         let call = self.call(Call::Recv);
         let number = (call == Call::Sendrecv).then(|| self.number());
         if let Some(current) = &mut self.current {
@@ -523,12 +497,12 @@ impl Translation {
         Ok(())
     }
 
-    /// Queues what is not known yet: its number and place.
+    /// Queues an operation that is not complete yet. Returns its request and sequence number.
     fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
         self.wait_before_start(now);
         let number = self.number();
         self.push_slot(
-            Slot::Posted {
+            QueuedOperation::Posted {
                 request,
                 number,
                 call,
@@ -541,14 +515,14 @@ impl Translation {
     fn complete(
         &mut self,
         id: u64,
-        received: Option<Message>,
+        received: Option<MessageRecord>,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ReplayFailure> {
         let number = match (self.requests.remove(&id), received) {
-            (Some(Request::Send { number }), None) => number,
-            (Some(Request::Receive { number, sequence }), Some(message)) => {
-                self.fill(sequence, Some(Completion::Receive(message)), definitions)?;
+            (Some(OpenRequest::Send { number }), None) => number,
+            (Some(OpenRequest::Receive { number, sequence }), Some(message)) => {
+                self.fill(sequence, Some(RequestCompletion::Receive(message)), definitions)?;
                 number
             }
             (None, _) => return Err(format!("request {id} completes but was never started").into()),
@@ -560,7 +534,7 @@ impl Translation {
         Ok(())
     }
 
-    /// A request is complete: the function that this happens in waits for it.
+    /// Lets the current function wait for a complete request.
     fn note_completion(&mut self, number: u64, now: u64) {
         match &mut self.current {
             Some(current) => current.completed.push(number),
@@ -572,12 +546,12 @@ impl Translation {
         }
     }
 
-    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), Failure> {
+    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), ReplayFailure> {
         match self.requests.remove(&id) {
-            Some(Request::Receive { sequence, .. } | Request::Collective { sequence, .. }) => {
+            Some(OpenRequest::Receive { sequence, .. } | OpenRequest::Collective { sequence, .. }) => {
                 self.fill(sequence, None, definitions)
             }
-            // A cancelled send went out all the same; nobody waits for it.
+            // A cancelled send has left, and no call waits for it.
             Some(_) => Ok(()),
             None => Err(format!("request {id} is cancelled but was never started").into()),
         }
@@ -585,15 +559,19 @@ impl Translation {
 
     fn complete_collective(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         id: u64,
         now: u64,
         definitions: &Definitions,
-    ) -> Result<(), Failure> {
-        let Some(Request::Collective { number, sequence }) = self.requests.remove(&id) else {
+    ) -> Result<(), ReplayFailure> {
+        let Some(OpenRequest::Collective { number, sequence }) = self.requests.remove(&id) else {
             return Err(format!("request {id} completes a collective but was never started as one").into());
         };
-        self.fill(sequence, Some(Completion::Collective(collective)), definitions)?;
+        self.fill(
+            sequence,
+            Some(RequestCompletion::Collective(collective)),
+            definitions,
+        )?;
         let replayed = self.collective(collective, None, Call::Other, definitions)?;
         if replayed.is_some() {
             self.note_completion(number, now);
@@ -603,7 +581,7 @@ impl Translation {
 
     fn receive(
         &self,
-        message: Message,
+        message: MessageRecord,
         request: Option<u64>,
         call: Call,
         definitions: &Definitions,
@@ -619,8 +597,13 @@ impl Translation {
         })
     }
 
-    /// Communicator and rank in it of a message's other side.
-    fn place(&self, what: &str, message: Message, definitions: &Definitions) -> Result<(u32, u32), String> {
+    /// Communicator and rank in it of the other side of a message.
+    fn place(
+        &self,
+        what: &str,
+        message: MessageRecord,
+        definitions: &Definitions,
+    ) -> Result<(u32, u32), String> {
         let id = message.communicator;
         let peer = message.peer;
         let membership = known(definitions, id)?;
@@ -652,18 +635,18 @@ impl Translation {
             })
     }
 
-    /// The operation of a collective; none where no data of the application move.
+    /// The operation of a collective; `None` if it moves no data of the application.
     fn collective(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         request: Option<u64>,
         call: Call,
         definitions: &Definitions,
     ) -> Result<Option<Operation>, String> {
         let number = collective.operation;
         let which =
-            operation(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
-        let (CollectiveOperation::Regular(kind) | CollectiveOperation::Varying(kind)) = which else {
+            collective_kind(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
+        let (CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind)) = which else {
             return Ok(None);
         };
         let id = collective.communicator;
@@ -676,7 +659,7 @@ impl Translation {
         let own = self.own_rank(communicator, members);
         let rank =
             own.ok_or_else(|| format!("{} on communicator {id}, which it is no member of", kind.name()))?;
-        let share = Share {
+        let share = RecordedBytes {
             ranks: members.len() as u64,
             rank,
             sent: collective.sent,
@@ -687,17 +670,17 @@ impl Translation {
             communicator,
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
-            // That ranks may differ is known, not what each gives to each.
-            counts: matches!(which, CollectiveOperation::Varying(_)).then(Box::default),
+            // The counts differ between ranks and are not recorded.
+            counts: matches!(which, CollectiveKind::Varying(_)).then(Box::default),
             request,
             call,
         }))
     }
 
-    /// What making a communicator costs; nothing for collectives that do not.
+    /// Appends the internal collectives of a call that creates a communicator.
     fn make_communicator(
         &mut self,
-        collective: Collective,
+        collective: CollectiveRecord,
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
@@ -707,57 +690,41 @@ impl Translation {
         let Some(current) = &self.current else {
             return Ok(());
         };
-        let steps: &[_] = match &*current.region.name {
-            "MPI_Comm_dup"
-            | "MPI_Comm_dup_with_info"
-            | "MPI_Comm_create"
-            | "MPI_Cart_create"
-            | "MPI_Graph_create"
-            | "MPI_Dist_graph_create"
-            | "MPI_Dist_graph_create_adjacent" => &[AGREE],
-            "MPI_Comm_split" | "MPI_Comm_split_type" | "MPI_Cart_sub" => &[TELL, AGREE],
-            // MPI_Comm_create_group is a matter of some of the communicator's ranks only.
-            _ => return Ok(()),
+        // MPI_Comm_create_group concerns some of the communicator's ranks only.
+        let Some(steps) = creation_cost(&current.region.name) else {
+            return Ok(());
         };
         let call = current.region.call;
         let membership = known(definitions, collective.communicator)?;
-        self.housekeeping(membership, steps, call, now);
+        self.push_internal(membership, steps, call, now);
         Ok(())
     }
 
-    /// Collectives that a function makes of its own accord.
-    fn housekeeping(&mut self, membership: Membership, steps: &[Step], call: Call, now: u64) {
+    /// Appends the collectives that a function performs internally.
+    fn push_internal(&mut self, membership: Membership, steps: &[InternalCollective], call: Call, now: u64) {
         let Membership::Group(communicator) = membership else {
             return;
         };
         for (collective, bytes) in steps {
-            let operation = Operation::Collective {
-                collective: *collective,
-                communicator,
-                root: 0,
-                bytes: *bytes,
-                counts: None,
-                request: None,
-                call,
-            };
+            let operation = internal_collective(communicator, *collective, *bytes, call);
             self.push(operation, now);
         }
     }
 
-    /// A one-sided transfer: whether data go there, and whether they come back.
+    /// A one-sided transfer; `there` and `back` are the directions of its data.
     fn transfer(
         &mut self,
-        transfer: Transfer,
+        transfer: RmaRecord,
         (there, back): (bool, bool),
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
         let Some(Membership::Group(communicator)) = definitions.window(transfer.window)? else {
-            // Of another library than MPI, or into the rank's own memory.
+            // A window of another paradigm, or the rank's own memory.
             return Ok(());
         };
         let size = definitions.communicators[communicator as usize].len();
-        let Transfer { peer, bytes, .. } = transfer;
+        let RmaRecord { peer, bytes, .. } = transfer;
         if peer as usize >= size {
             let window = transfer.window;
             return Err(format!(
@@ -805,9 +772,9 @@ impl Translation {
         };
         let call = self.call(Call::Other);
         if creates(operation) {
-            self.housekeeping(membership, &[AGREE, EXPOSE], call, now);
+            self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_WINDOWS], call, now);
         } else if destroys(operation) {
-            self.housekeeping(membership, &[(crate::Collective::Barrier, 0)], call, now);
+            self.push_internal(membership, &[(crate::Collective::Barrier, 0)], call, now);
         } else if let Membership::Group(communicator) = membership {
             self.push(Operation::Fence { communicator, call }, now);
         }
@@ -840,17 +807,7 @@ fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
         .ok_or_else(|| format!("communicator {id} is used but not defined"))
 }
 
-/// A collective, and its bytes.
-type Step = (crate::Collective, u64);
-
-/// All agree on a free context id: MPICH reduces a mask of 2048 of them.
-const AGREE: Step = (crate::Collective::Allreduce, 256);
-/// Each tells the others its colour and key.
-const TELL: Step = (crate::Collective::Allgather, 8);
-/// Each tells the others where its memory is: address, size and unit.
-const EXPOSE: Step = (crate::Collective::Allgather, 32);
-
-/// Whether an `OTF2_CollectiveOp` makes a communicator or window.
+/// Whether an `OTF2_CollectiveOp` creates a communicator or window.
 fn creates(operation: u32) -> bool {
     matches!(operation, 17 | 21)
 }
@@ -883,16 +840,7 @@ fn root(recorded: u32, kind: crate::Collective, own: u64, ranks: usize, inter: b
     }
 }
 
-/// Whether a function exists to complete requests.
-fn completes_requests(call: Call) -> bool {
-    use Call::{Test, Testall, Testany, Testsome, Wait, Waitall, Waitany, Waitsome};
-    matches!(
-        call,
-        Wait | Waitall | Waitany | Waitsome | Test | Testall | Testany | Testsome
-    )
-}
-
-/// Whether a function starts a send that something else completes.
+/// Whether a function starts a send that another function completes.
 pub fn starts_send(call: Call) -> bool {
     matches!(
         call,

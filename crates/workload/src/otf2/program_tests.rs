@@ -3,20 +3,20 @@ use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
 
-/// Events from memory.
+/// EventSource from memory.
 #[derive(Clone)]
 struct Recorded {
-    events: Vec<Event>,
+    events: Vec<TimedEvent>,
     used: usize,
 }
 
-impl Events for Recorded {
-    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+impl EventSource for Recorded {
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         self.used += 1;
         Ok(self.events.get(self.used - 1).copied())
     }
 
-    fn fork(&self) -> Box<dyn Events> {
+    fn fork(&self) -> Box<dyn EventSource> {
         Box::new(self.clone())
     }
 }
@@ -29,20 +29,20 @@ fn region(name: &str) -> u32 {
 }
 
 /// A call from one time to another with records in it.
-fn during(name: &str, from: u64, until: u64, records: &[Record]) -> Vec<Event> {
+fn during(name: &str, from: u64, until: u64, records: &[EventRecord]) -> Vec<TimedEvent> {
     let region = region(name);
-    let mut events = vec![at(from, Record::Enter { region })];
+    let mut events = vec![at(from, EventRecord::Enter { region })];
     events.extend(records.iter().map(|r| at(from, *r)));
-    events.push(at(until, Record::Leave { region }));
+    events.push(at(until, EventRecord::Leave { region }));
     events
 }
 
-fn at(time: u64, record: Record) -> Event {
-    Event { time, record }
+fn at(time: u64, record: EventRecord) -> TimedEvent {
+    TimedEvent { time, record }
 }
 
-fn message(peer: u32, tag: u32, bytes: u64) -> Message {
-    Message {
+fn message(peer: u32, tag: u32, bytes: u64) -> MessageRecord {
+    MessageRecord {
         peer,
         communicator: 0,
         tag,
@@ -51,14 +51,14 @@ fn message(peer: u32, tag: u32, bytes: u64) -> Message {
 }
 
 /// Operations of rank 1 of 4.
-fn run(parts: &[Vec<Event>]) -> Result<Vec<Operation>, String> {
+fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
     run_counting(parts).map(|(operations, _)| operations)
 }
 
 /// The same with the longest queue.
-fn run_counting(parts: &[Vec<Event>]) -> Result<(Vec<Operation>, usize), String> {
+fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut translation = Translation::new(1);
+    let mut replay = EventReplay::new(1);
     let mut events = Recorded {
         events: parts.concat(),
         used: 0,
@@ -66,13 +66,13 @@ fn run_counting(parts: &[Vec<Event>]) -> Result<(Vec<Operation>, usize), String>
     let mut operations = Vec::new();
     let mut longest = 0;
     loop {
-        match translation.next(&definitions, &mut events) {
+        match replay.next(&definitions, &mut events) {
             Ok(Some(operation)) => operations.push(operation),
             Ok(None) => return Ok((operations, longest)),
-            Err(Failure::Meaning(message)) => return Err(message),
-            Err(Failure::Source(error)) => panic!("{error}"),
+            Err(ReplayFailure::Invalid(message)) => return Err(message),
+            Err(ReplayFailure::Source(error)) => panic!("{error}"),
         }
-        longest = longest.max(translation.waiting());
+        longest = longest.max(replay.waiting());
     }
 }
 
@@ -114,29 +114,29 @@ fn wait(requests: &[u64], call: Call) -> Operation {
 
 #[test]
 fn events_without_sense_are_errors() {
-    let error = |records: &[Record]| run(&[during("MPI_Wait", 0, 1, records)]).unwrap_err();
+    let error = |records: &[EventRecord]| run(&[during("MPI_Wait", 0, 1, records)]).unwrap_err();
     assert_eq!(
-        error(&[Record::IsendComplete { request: 7 }]),
+        error(&[EventRecord::IsendComplete { request: 7 }]),
         "request 7 completes but was never started"
     );
     assert_eq!(
-        error(&[Record::RequestCancelled { request: 7 }]),
+        error(&[EventRecord::RequestCancelled { request: 7 }]),
         "request 7 is cancelled but was never started"
     );
-    let posted = Record::IrecvRequest { request: 7 };
+    let posted = EventRecord::IrecvRequest { request: 7 };
     assert!(error(&[posted, posted]).contains("started again before it is complete"));
-    assert!(error(&[posted, Record::IsendComplete { request: 7 }]).contains("another kind"));
-    let text = error(&[Record::Send(message(4, 0, 1))]);
+    assert!(error(&[posted, EventRecord::IsendComplete { request: 7 }]).contains("another kind"));
+    let text = error(&[EventRecord::Send(message(4, 0, 1))]);
     assert_eq!(
         text,
         "send to rank 4, which communicator 0 of 4 ranks does not have"
     );
     let mut own = message(1, 0, 1);
     own.communicator = 1;
-    assert!(error(&[Record::Recv(own)]).contains("communicator 1 of 1 ranks"));
+    assert!(error(&[EventRecord::Recv(own)]).contains("communicator 1 of 1 ranks"));
     own.communicator = 77;
     assert_eq!(
-        error(&[Record::Send(own)]),
+        error(&[EventRecord::Send(own)]),
         "communicator 77 is used but not defined"
     );
 }
@@ -144,14 +144,20 @@ fn events_without_sense_are_errors() {
 #[test]
 fn collectives_without_sense_are_errors() {
     let error = |operation, communicator, root| {
-        let collective = Collective {
+        let collective = CollectiveRecord {
             operation,
             communicator,
             root,
             sent: 8,
             received: 8,
         };
-        run(&[during("MPI_Allreduce", 0, 1, &[Record::Collective(collective)])]).unwrap_err()
+        run(&[during(
+            "MPI_Allreduce",
+            0,
+            1,
+            &[EventRecord::Collective(collective)],
+        )])
+        .unwrap_err()
     };
     assert_eq!(error(99, 0, 0), "unknown collective operation number 99");
     assert_eq!(error(1, 0, ROOT_NONE), "bcast without a root");
@@ -163,19 +169,19 @@ fn collectives_without_sense_are_errors() {
 fn time_outside_mpi_is_computation_and_time_inside_is_not() {
     let main = at(
         5,
-        Record::Enter {
+        EventRecord::Enter {
             region: region("main"),
         },
     );
     let operations = run(&[
         vec![main],
         during("MPI_Comm_rank", 10, 14, &[]),
-        during("MPI_Send", 20, 90, &[Record::Send(message(2, 3, 100))]),
-        vec![at(95, Record::BufferFlush { until: 195 })],
-        during("MPI_Recv", 200, 300, &[Record::Recv(message(0, 4, 50))]),
+        during("MPI_Send", 20, 90, &[EventRecord::Send(message(2, 3, 100))]),
+        vec![at(95, EventRecord::BufferFlush { until: 195 })],
+        during("MPI_Recv", 200, 300, &[EventRecord::Recv(message(0, 4, 50))]),
         vec![at(
             307,
-            Record::Leave {
+            EventRecord::Leave {
                 region: region("main"),
             },
         )],
@@ -200,32 +206,32 @@ fn regions_within_mpi_belong_to_the_call() {
     let events = vec![
         at(
             0,
-            Record::Enter {
+            EventRecord::Enter {
                 region: region("MPI_Allreduce"),
             },
         ),
-        at(1, Record::Enter { region: inner }),
+        at(1, EventRecord::Enter { region: inner }),
         at(
             5,
-            Record::Enter {
+            EventRecord::Enter {
                 region: region("MPI_Comm_rank"),
             },
         ),
         at(
             6,
-            Record::Leave {
+            EventRecord::Leave {
                 region: region("MPI_Comm_rank"),
             },
         ),
         // `inner` is not left: the recording was off. Leaving the call leaves it, too.
         at(
             9,
-            Record::Leave {
+            EventRecord::Leave {
                 region: region("MPI_Allreduce"),
             },
         ),
-        at(9, Record::Leave { region: inner }),
-        at(12, Record::Mark),
+        at(9, EventRecord::Leave { region: inner }),
+        at(12, EventRecord::Mark),
     ];
     assert_eq!(run(&[events]).unwrap(), [compute(3)]);
 }
@@ -233,32 +239,32 @@ fn regions_within_mpi_belong_to_the_call() {
 #[test]
 fn a_posted_receive_learns_its_source_when_it_completes() {
     let operations = run(&[
-        during("MPI_Irecv", 0, 1, &[Record::IrecvRequest { request: 50 }]),
-        during("MPI_Irecv", 1, 2, &[Record::IrecvRequest { request: 51 }]),
+        during("MPI_Irecv", 0, 1, &[EventRecord::IrecvRequest { request: 50 }]),
+        during("MPI_Irecv", 1, 2, &[EventRecord::IrecvRequest { request: 51 }]),
         during(
             "MPI_Isend",
             2,
             3,
-            &[Record::Isend {
+            &[EventRecord::Isend {
                 message: message(3, 1, 10),
                 request: 52,
             }],
         ),
-        during("MPI_Test", 3, 4, &[Record::RequestTest { request: 51 }]),
+        during("MPI_Test", 3, 4, &[EventRecord::RequestTest { request: 51 }]),
         during(
             "MPI_Waitall",
             9,
             10,
             &[
-                Record::Irecv {
+                EventRecord::Irecv {
                     message: message(2, 8, 20),
                     request: 51,
                 },
-                Record::Irecv {
+                EventRecord::Irecv {
                     message: message(0, 9, 30),
                     request: 50,
                 },
-                Record::IsendComplete { request: 52 },
+                EventRecord::IsendComplete { request: 52 },
             ],
         ),
         during("MPI_Waitall", 10, 11, &[]),
@@ -277,7 +283,10 @@ fn a_posted_receive_learns_its_source_when_it_completes() {
 
 #[test]
 fn sendrecv_receives_first_and_waits_for_both() {
-    let pair = [Record::Send(message(2, 0, 4)), Record::Recv(message(0, 0, 8))];
+    let pair = [
+        EventRecord::Send(message(2, 0, 4)),
+        EventRecord::Recv(message(0, 0, 8)),
+    ];
     let expected = [
         receive(0, 0, 8, Some(1), Call::Sendrecv),
         send(2, 0, 4, Some(0), Call::Sendrecv),
@@ -299,8 +308,8 @@ fn persistent_requests_use_their_number_again() {
         0,
         0,
         &[
-            Record::IrecvRequest { request: 5 },
-            Record::Isend {
+            EventRecord::IrecvRequest { request: 5 },
+            EventRecord::Isend {
                 message: message(0, 1, 2),
                 request: 6,
             },
@@ -311,11 +320,11 @@ fn persistent_requests_use_their_number_again() {
         0,
         0,
         &[
-            Record::Irecv {
+            EventRecord::Irecv {
                 message: message(3, 1, 2),
                 request: 5,
             },
-            Record::IsendComplete { request: 6 },
+            EventRecord::IsendComplete { request: 6 },
         ],
     );
     let round = |n: u64| {
@@ -331,21 +340,26 @@ fn persistent_requests_use_their_number_again() {
 
 #[test]
 fn receives_that_never_complete_are_left_out() {
-    let post = |request| during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request }]);
+    let post = |request| during("MPI_Irecv", 0, 0, &[EventRecord::IrecvRequest { request }]);
     let operations = run(&[
         post(1),
         post(2),
-        during("MPI_Cancel", 0, 0, &[Record::RequestCancelled { request: 1 }]),
-        during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))]),
+        during(
+            "MPI_Cancel",
+            0,
+            0,
+            &[EventRecord::RequestCancelled { request: 1 }],
+        ),
+        during("MPI_Send", 0, 0, &[EventRecord::Send(message(0, 0, 1))]),
     ]);
     assert_eq!(operations.unwrap(), [send(0, 0, 1, None, Call::Send)]);
 }
 
 #[test]
 fn a_trace_that_stops_within_a_call_gives_what_it_has() {
-    let mut events = during("MPI_Sendrecv", 10, 20, &[Record::Send(message(0, 0, 1))]);
+    let mut events = during("MPI_Sendrecv", 10, 20, &[EventRecord::Send(message(0, 0, 1))]);
     events.pop();
-    events.insert(0, at(0, Record::Mark));
+    events.insert(0, at(0, EventRecord::Mark));
     let expected = [
         compute(10),
         send(0, 0, 1, Some(0), Call::Sendrecv),
@@ -356,7 +370,7 @@ fn a_trace_that_stops_within_a_call_gives_what_it_has() {
 
 #[test]
 fn sends_without_a_request_do_not_block() {
-    let isend = during("MPI_Isend", 0, 0, &[Record::Send(message(0, 0, 1))]);
+    let isend = during("MPI_Isend", 0, 0, &[EventRecord::Send(message(0, 0, 1))]);
     assert_eq!(run(&[isend]).unwrap(), [send(0, 0, 1, Some(0), Call::Isend)]);
 }
 
@@ -366,14 +380,17 @@ fn requests_that_complete_outside_any_call_are_waited_for_there() {
         "MPI_Isend",
         0,
         1,
-        &[Record::Isend {
+        &[EventRecord::Isend {
             message: message(0, 0, 1),
             request: 9,
         }],
     );
     let operations = run(&[
         isend,
-        vec![at(4, Record::IsendComplete { request: 9 }), at(6, Record::Mark)],
+        vec![
+            at(4, EventRecord::IsendComplete { request: 9 }),
+            at(6, EventRecord::Mark),
+        ],
     ]);
     let expected = [
         send(0, 0, 1, Some(0), Call::Isend),
@@ -387,7 +404,7 @@ fn requests_that_complete_outside_any_call_are_waited_for_there() {
 #[test]
 fn collectives_know_their_rank_root_and_size() {
     let collective = |operation, communicator, root, sent, received| {
-        Record::Collective(Collective {
+        EventRecord::Collective(CollectiveRecord {
             operation,
             communicator,
             root,
@@ -422,8 +439,8 @@ fn collectives_know_their_rank_root_and_size() {
 
 #[test]
 fn nonblocking_collectives_begin_where_they_were_started() {
-    let done = |operation, communicator, request| Record::CollectiveComplete {
-        collective: Collective {
+    let done = |operation, communicator, request| EventRecord::CollectiveComplete {
+        collective: CollectiveRecord {
             operation,
             communicator,
             root: 2,
@@ -432,7 +449,7 @@ fn nonblocking_collectives_begin_where_they_were_started() {
         },
         request,
     };
-    let started = |request| Record::CollectiveRequest { request };
+    let started = |request| EventRecord::CollectiveRequest { request };
     let operation = |collective, number| Operation::Collective {
         collective,
         communicator: WORLD,
@@ -471,7 +488,7 @@ fn nonblocking_collectives_begin_where_they_were_started() {
 
     let cancelled = run(&[
         during("MPI_Ibcast", 0, 0, &[started(1)]),
-        vec![at(1, Record::RequestCancelled { request: 1 })],
+        vec![at(1, EventRecord::RequestCancelled { request: 1 })],
     ]);
     assert_eq!(cancelled.unwrap(), [compute(1)]);
 }
@@ -483,17 +500,17 @@ fn a_collective_that_stays_open_does_not_grow_the_queue() {
         "MPI_Ibcast",
         0,
         0,
-        &[Record::CollectiveRequest { request: 1 }],
+        &[EventRecord::CollectiveRequest { request: 1 }],
     )];
-    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))])));
-    let collective = Collective {
+    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[EventRecord::Send(message(0, 0, 1))])));
+    let collective = CollectiveRecord {
         operation: 1,
         communicator: 0,
         root: 2,
         sent: 0,
         received: 8,
     };
-    let last = Record::CollectiveComplete {
+    let last = EventRecord::CollectiveComplete {
         collective,
         request: 1,
     };
@@ -511,9 +528,14 @@ fn a_collective_that_stays_open_does_not_grow_the_queue() {
 #[test]
 fn a_receive_that_stays_open_does_not_grow_the_queue() {
     let rounds = 5 * QUEUE;
-    let mut parts = vec![during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request: 1 }])];
-    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[Record::Send(message(0, 0, 1))])));
-    let last = Record::Irecv {
+    let mut parts = vec![during(
+        "MPI_Irecv",
+        0,
+        0,
+        &[EventRecord::IrecvRequest { request: 1 }],
+    )];
+    parts.extend((0..rounds).map(|_| during("MPI_Send", 0, 0, &[EventRecord::Send(message(0, 0, 1))])));
+    let last = EventRecord::Irecv {
         message: message(2, 7, 64),
         request: 1,
     };
@@ -534,14 +556,14 @@ fn computation_is_exact_over_any_span() {
         ticks_per_second: 3_000_000_000,
     });
     let definitions = Definitions::new(all).unwrap();
-    let send = |t| during("MPI_Send", t, t, &[Record::Send(message(0, 0, 1))]);
+    let send = |t| during("MPI_Send", t, t, &[EventRecord::Send(message(0, 0, 1))]);
     let mut events = Recorded {
         events: (0..=3000).flat_map(send).collect(),
         used: 0,
     };
-    let mut translation = Translation::new(1);
+    let mut replay = EventReplay::new(1);
     let mut total = 0;
-    while let Some(operation) = translation.next(&definitions, &mut events).unwrap() {
+    while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
         if let Operation::Compute { ps, .. } = operation {
             assert!((333..=334).contains(&ps));
             total += ps;
@@ -566,10 +588,10 @@ mod whole_streams {
                 if choice < 5 && open.len() < 40 {
                     started += 1;
                     open.push(started);
-                    parts.push(during("MPI_Irecv", 0, 0, &[Record::IrecvRequest { request: started }]));
+                    parts.push(during("MPI_Irecv", 0, 0, &[EventRecord::IrecvRequest { request: started }]));
                 } else if !open.is_empty() {
                     let request = open.remove(choice * 31 % open.len());
-                    let done = Record::Irecv { message: message(2, request as u32, request), request };
+                    let done = EventRecord::Irecv { message: message(2, request as u32, request), request };
                     parts.push(during("MPI_Wait", 0, 0, &[done]));
                 }
             }
@@ -594,11 +616,11 @@ mod whole_streams {
 
 #[test]
 fn computation_is_told_apart_by_the_innermost_region() {
-    let enter = |time, name| at(time, Record::Enter { region: region(name) });
-    let leave = |time, name| at(time, Record::Leave { region: region(name) });
+    let enter = |time, name| at(time, EventRecord::Enter { region: region(name) });
+    let leave = |time, name| at(time, EventRecord::Leave { region: region(name) });
     let operations = run(&[
         vec![
-            at(0, Record::Mark),
+            at(0, EventRecord::Mark),
             enter(10, "main"),
             enter(30, "solve"),
             leave(35, "solve"),
@@ -608,7 +630,7 @@ fn computation_is_told_apart_by_the_innermost_region() {
         vec![
             enter(60, "MPI_Allreduce"),
             enter(61, "main"),
-            at(62, Record::Collective(allreduce())),
+            at(62, EventRecord::Collective(allreduce())),
             leave(63, "main"),
             leave(65, "MPI_Allreduce"),
         ],
@@ -616,7 +638,7 @@ fn computation_is_told_apart_by_the_innermost_region() {
             leave(70, "solve"),
             leave(71, "MPI_Send"),
             leave(90, "main"),
-            at(100, Record::Mark),
+            at(100, EventRecord::Mark),
         ],
     ])
     .unwrap();
@@ -638,8 +660,8 @@ fn computation_is_told_apart_by_the_innermost_region() {
     assert!(matches!(operations[3], Operation::Collective { .. }));
 }
 
-fn allreduce() -> Collective {
-    Collective {
+fn allreduce() -> CollectiveRecord {
+    CollectiveRecord {
         operation: 11,
         communicator: 0,
         root: u32::MAX,
@@ -664,12 +686,12 @@ fn step(collective: Kind, communicator: u32, bytes: u64, call: Call) -> Operatio
 #[test]
 fn making_a_communicator_costs_what_it_does_in_mpich() {
     let making = |operation, communicator| {
-        let collective = Collective {
+        let collective = CollectiveRecord {
             operation,
             communicator,
             ..allreduce()
         };
-        [Record::Collective(collective)]
+        [EventRecord::Collective(collective)]
     };
     let operations = run(&[
         during("MPI_Comm_dup", 0, 0, &making(17, 2)),
@@ -687,8 +709,8 @@ fn making_a_communicator_costs_what_it_does_in_mpich() {
     assert_eq!(operations.unwrap(), expected);
 }
 
-fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> Transfer {
-    Transfer {
+fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> RmaRecord {
+    RmaRecord {
         window,
         peer,
         bytes,
@@ -699,22 +721,32 @@ fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> Transfer {
 
 #[test]
 fn one_sided_transfers_between_fences() {
-    let collective = |operation| [Record::WindowCollective { window: 5, operation }];
+    let collective = |operation| [EventRecord::WindowCollective { window: 5, operation }];
     let operations = run(&[
         during("MPI_Win_create", 0, 0, &collective(17)),
         during("MPI_Win_fence", 0, 0, &collective(0)),
-        during("MPI_Put", 0, 0, &[Record::Put(transfer(5, 1, 70, 0))]),
-        during("MPI_Get", 0, 0, &[Record::Get(transfer(5, 0, 80, 0))]),
-        during("MPI_Accumulate", 0, 0, &[Record::Atomic(transfer(5, 1, 90, 0))]),
-        during("MPI_Comm_rank", 0, 0, &[Record::Atomic(transfer(5, 1, 8, 16))]),
+        during("MPI_Put", 0, 0, &[EventRecord::Put(transfer(5, 1, 70, 0))]),
+        during("MPI_Get", 0, 0, &[EventRecord::Get(transfer(5, 0, 80, 0))]),
+        during(
+            "MPI_Accumulate",
+            0,
+            0,
+            &[EventRecord::Atomic(transfer(5, 1, 90, 0))],
+        ),
+        during(
+            "MPI_Comm_rank",
+            0,
+            0,
+            &[EventRecord::Atomic(transfer(5, 1, 8, 16))],
+        ),
         // Of another library.
         during(
             "main",
             0,
             0,
             &[
-                Record::Put(transfer(6, 77, 1, 0)),
-                Record::WindowLock { window: 6 },
+                EventRecord::Put(transfer(6, 77, 1, 0)),
+                EventRecord::WindowLock { window: 6 },
             ],
         ),
         during("MPI_Win_fence", 0, 0, &collective(0)),
@@ -756,14 +788,16 @@ fn one_sided_transfers_between_fences() {
 fn other_one_sided_communication_is_an_error() {
     let error = |call, record| run(&[during(call, 0, 0, &[record])]).unwrap_err();
     assert_eq!(
-        error("MPI_Win_lock", Record::WindowLock { window: 5 }),
+        error("MPI_Win_lock", EventRecord::WindowLock { window: 5 }),
         "MPI_Win_lock: one-sided communication other than between fences is not supported"
     );
     assert_eq!(
-        error("MPI_Put", Record::Put(transfer(5, 2, 1, 0))),
+        error("MPI_Put", EventRecord::Put(transfer(5, 2, 1, 0))),
         "transfer with rank 2, which window 5 of 2 ranks does not have"
     );
-    assert!(error("MPI_Put", Record::Put(transfer(9, 0, 1, 0))).contains("window 9 is used but not defined"));
+    assert!(
+        error("MPI_Put", EventRecord::Put(transfer(9, 0, 1, 0))).contains("window 9 is used but not defined")
+    );
 }
 
 #[test]
@@ -771,21 +805,21 @@ fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
     let first = message(0, 5, 8);
     let second = message(2, 6, 8);
     let rounds = [
-        Record::IrecvRequest { request: 1 },
-        Record::Isend {
+        EventRecord::IrecvRequest { request: 1 },
+        EventRecord::Isend {
             message: first,
             request: 2,
         },
-        Record::Irecv {
+        EventRecord::Irecv {
             message: first,
             request: 1,
         },
-        Record::Isend {
+        EventRecord::Isend {
             message: second,
             request: 3,
         },
-        Record::IsendComplete { request: 2 },
-        Record::IsendComplete { request: 3 },
+        EventRecord::IsendComplete { request: 2 },
+        EventRecord::IsendComplete { request: 3 },
     ];
     let call = Call::Allreduce;
     let expected = [

@@ -1,23 +1,22 @@
-//! The routers of a network and what each is linked to, for patterns that follow links.
+//! The links between routers of a network, for patterns that follow links.
 
 use super::Geometry;
 
-/// For each router the routers at the far ends of its links, one entry for each link: memory as for the
-/// links of the network.
-pub(super) struct Adjacency {
-    /// Where the links of each router begin in `ends`, and the number of all.
+/// The routers at the far ends of each router's links, one entry for each link.
+pub(super) struct RouterLinks {
+    /// Start of each router's links in `ends`, and the number of all links.
     first: Box<[usize]>,
     ends: Box<[u32]>,
 }
 
-impl Adjacency {
-    pub(super) fn new(network: &dyn Geometry) -> Adjacency {
+impl RouterLinks {
+    pub(super) fn new(network: &dyn Geometry) -> RouterLinks {
         let (mut first, mut ends) = (vec![0], Vec::new());
         for router in 0..network.routers() {
             network.neighbours(router, &mut |end| ends.push(end));
             first.push(ends.len());
         }
-        Adjacency {
+        RouterLinks {
             first: first.into(),
             ends: ends.into(),
         }

@@ -8,18 +8,20 @@
 //!
 //! Paired flows: M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014; as
 //! pairs of routers in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P. Carns, "Modeling a million-node Slim
-//! Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016. Of four routers a - b - c - d in a
-//! row, a exchanges with c and b with d. Where b is the only router between a and c, and c between b and d,
-//! both flows have to take the link between b and c: with p hosts on each router, 2 p flows share it, and no
-//! more than 1/(2 p) of the injection bandwidth gets through. All routers are divided into such rows, as far
-//! as they can, greedily and then by dividing rows anew; the few that remain send to each other in a circle.
+//! Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016. In a row of four routers a, b, c, d,
+//! a exchanges with c and b with d. Where b is the only router between a and c, and c between b and d,
+//! both flows take the link between b and c: with p hosts on each router, 2 p flows share it, so at most
+//! 1/(2 p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
+//! regrouping; the few that remain send to each other in a circle.
 
 use config::Section;
 
-use super::adjacency::Adjacency;
-use super::pair::Pair;
+use super::adjacency::RouterLinks;
+use super::pair::PartnerPattern;
 use super::shift::{Shift, group_size};
-use super::{Geometry, GridKind, Pattern, PatternKind, Place, dimension_complement_reverse, tornado};
+use super::{
+    Geometry, GridKind, Pattern, PatternContext, PatternKind, dimension_complement_reverse, tornado,
+};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "adversarial",
@@ -32,10 +34,10 @@ pub(super) const KIND: PatternKind = PatternKind {
     build: |section, place| {
         let network = place.network(section, "the whole network")?;
         match network.grid().map(|grid| grid.kind) {
-            Some(GridKind::Torus) => Ok(Box::new(Pair(tornado::partner(place.grid(section)?)))),
+            Some(GridKind::Torus) => Ok(Box::new(PartnerPattern(tornado::partner(place.grid(section)?)))),
             Some(GridKind::Mesh | GridKind::AllToAll) => {
                 let partner = dimension_complement_reverse::partner(section, place)?;
-                Ok(Box::new(Pair(partner)))
+                Ok(Box::new(PartnerPattern(partner)))
             }
             None if network.is_graph() => paired_flows(section, place, network),
             None => {
@@ -58,7 +60,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 
 fn paired_flows(
     section: &Section,
-    place: &Place<'_>,
+    place: &PatternContext<'_>,
     network: &dyn Geometry,
 ) -> Result<Box<dyn Pattern>, config::Error> {
     let refuse = |message: &str| {
@@ -68,7 +70,7 @@ fn paired_flows(
     let Some(hosts_per_router) = network.hosts_per_router() else {
         return refuse("pairs routers; expected as many hosts on each router that has any");
     };
-    let Some(routers) = Rows::new(network).partners() else {
+    let Some(routers) = RouterRows::new(network).partners() else {
         return refuse(
             "expected routers in a row a - b - c - d with b alone between a and c, c between b and d",
         );
@@ -84,31 +86,31 @@ fn paired_flows(
         let router = source / hosts_per_router;
         partners[router as usize] + source % hosts_per_router
     };
-    Ok(Box::new(Pair(partner)))
+    Ok(Box::new(PartnerPattern(partner)))
 }
 
 /// Routers in rows of four.
-struct Rows {
-    search: Search,
+struct RouterRows {
+    search: RowSearch,
     rows: Vec<[u32; 4]>,
-    /// By router: its place in `rows`, or `NONE`.
+    /// Index in `rows` by router, or `NONE`.
     row_of: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
-impl Rows {
-    fn new(network: &dyn Geometry) -> Rows {
+impl RouterRows {
+    fn new(network: &dyn Geometry) -> RouterRows {
         let routers = 0..network.routers();
-        let search = Search {
-            links: Adjacency::new(network),
+        let search = RowSearch {
+            links: RouterLinks::new(network),
             free: routers
                 .clone()
                 .map(|router| network.first_host(router).is_some())
                 .collect(),
             seen: vec![NONE; network.routers() as usize],
         };
-        let mut rows = Rows {
+        let mut rows = RouterRows {
             search,
             rows: Vec::new(),
             row_of: vec![NONE; network.routers() as usize],
@@ -119,7 +121,7 @@ impl Rows {
                 rows.settle(rows.rows.len() - 1);
             }
         }
-        rows.make_room();
+        rows.regroup();
         rows
     }
 
@@ -130,7 +132,7 @@ impl Rows {
             .collect()
     }
 
-    /// A row with a router in it whose routers are free, and are no more.
+    /// A row of free routers that contains this router; its routers are no longer free.
     fn take(&mut self, router: u32) -> Option<[u32; 4]> {
         if !self.search.free[router as usize] {
             return None;
@@ -151,13 +153,13 @@ impl Rows {
         }
     }
 
-    /// Breaks up rows beside routers that are left, as long as there come two of one and those that are left.
-    fn make_room(&mut self) {
+    /// Regroups rows next to free routers while one row and the free routers make two rows.
+    fn regroup(&mut self) {
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
             for router in self.left() {
-                // It may be in a row by now, made from that of another.
+                // A router may be in a row by now, which the regrouping of another made.
                 has_changed |= self.search.free[router as usize] && self.find_room(router);
             }
         }
@@ -171,7 +173,7 @@ impl Rows {
             .any(|end| self.divide(self.row_of[end as usize] as usize, router))
     }
 
-    /// Makes two rows of the routers of one and those that are left, `router` among them.
+    /// Regroups one row and the free routers into two rows, one of which contains `router`.
     fn divide(&mut self, index: usize, router: u32) -> bool {
         let old = self.rows[index];
         self.set_free(old, true);
@@ -179,7 +181,7 @@ impl Rows {
             self.set_free(old, false);
             return false;
         };
-        // Among those that were left there was no row.
+        // The free routers made no row.
         let Some(second) = old.into_iter().find_map(|router| self.take(router)) else {
             self.set_free(first, true);
             self.set_free(old, false);
@@ -193,7 +195,7 @@ impl Rows {
         true
     }
 
-    /// The partner of each router, itself where it has none; none if there is no row at all.
+    /// The partner of each router, itself without partner; `None` if there is no row.
     fn partners(self) -> Option<Vec<u32>> {
         if self.rows.is_empty() {
             return None;
@@ -212,16 +214,16 @@ impl Rows {
     }
 }
 
-struct Search {
-    links: Adjacency,
-    /// Routers with hosts that have no partner yet.
+struct RowSearch {
+    links: RouterLinks,
+    /// Whether a router has hosts and no partner yet.
     free: Vec<bool>,
-    /// Marks the neighbours of the router that was looked at last, with its number.
+    /// Marks the neighbours of the last inspected router with its number.
     seen: Vec<u32>,
 }
 
-impl Search {
-    /// A row of free routers with `router` at its end or second in it.
+impl RowSearch {
+    /// A row of free routers with `router` at its end or second.
     fn row(&mut self, router: u32) -> Option<[u32; 4]> {
         for b in self.next(router, &[]) {
             for c in self.next(b, &[router]) {
@@ -241,8 +243,8 @@ impl Search {
         None
     }
 
-    /// The free routers beside one, but for these; those with the fewest free ones beside them come first, as
-    /// they will be hardest to place later.
+    /// The free neighbours of a router except these, those with the fewest free neighbours first, as they are
+    /// hardest to place later.
     fn next(&self, router: u32, but: &[u32]) -> Vec<u32> {
         let is_free = |end: &u32| self.free[*end as usize];
         let free_beside = |end: &u32| self.links.of(*end).iter().filter(|end| is_free(end)).count();
@@ -252,7 +254,7 @@ impl Search {
         ends
     }
 
-    /// Whether two routers are two links apart, and by one way only.
+    /// Whether two routers are two links apart by exactly one path.
     fn is_only_way(&mut self, from: u32, to: u32) -> bool {
         for end in self.links.of(from) {
             self.seen[*end as usize] = from;
@@ -264,7 +266,7 @@ impl Search {
             .filter(|end| self.seen[**end as usize] == from);
         let ways = ways.count();
         let are_neighbours = self.seen[to as usize] == from;
-        // The marks of a router are set anew each time, as nothing clears those of others.
+        // Each router's marks are set anew, as marks of other routers are not cleared.
         ways == 1 && !are_neighbours
     }
 }
@@ -292,7 +294,7 @@ mod tests {
         let network = hoffman_singleton(3);
         let partners = partners_on("adversarial", "", &network);
         assert!(is_permutation(&partners));
-        // Flows over each link; the way between two routers that are two links apart is the only one.
+        // Flows over each link. Two routers at distance two have one path.
         let mut flows = std::collections::BTreeMap::new();
         let mut ways = Vec::new();
         for (host, partner) in partners.iter().enumerate() {
@@ -300,7 +302,7 @@ mod tests {
             let between = (0..50).find(|via| network.linked(from, *via) && network.linked(*via, to));
             let via = match between {
                 Some(via) if !network.linked(from, to) => via,
-                // Two routers are left that have no row.
+                // Two routers remain without a row.
                 _ => continue,
             };
             for link in [(from, via), (via, to)] {

@@ -1,7 +1,7 @@
-//! All-to-all: every host goes round through all others in turn.
+//! All-to-all: every host cycles through all others.
 //!
-//! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace no host is sent to
-//! by two at once: the linear shift of an all-to-all exchange.
+//! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace each host receives
+//! from one host at a time: the linear shift of an all-to-all exchange.
 
 use super::{Pattern, PatternKind, Random};
 
@@ -10,15 +10,15 @@ pub(super) const KIND: PatternKind = PatternKind {
     summary: "each host to all others in turn, beginning with the next one",
     parameters: &[],
     example: "",
-    build: |_, _| Ok(Box::new(AllToAll)),
+    build: |_, _| Ok(Box::new(AllToAllPattern)),
 };
 
-struct AllToAll;
+struct AllToAllPattern;
 
-impl Pattern for AllToAll {
+impl Pattern for AllToAllPattern {
     fn destination(&self, source: u32, hosts: u32, index: u64, _: &mut dyn Random) -> Option<u32> {
         let others = u64::from(hosts - 1);
-        // A lone host has no others.
+        // A job of one host sends nothing.
         let step = 1 + index.checked_rem(others)?;
         Some(((u64::from(source) + step) % u64::from(hosts)) as u32)
     }
@@ -33,15 +33,18 @@ impl Pattern for AllToAll {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::Script;
+    use super::super::random::tests::ScriptedRandom;
     use super::*;
 
     #[test]
     fn in_turn() {
-        let to = |source, index| AllToAll.destination(source, 4, index, &mut Script(vec![]));
+        let to = |source, index| AllToAllPattern.destination(source, 4, index, &mut ScriptedRandom(vec![]));
         let found: Vec<_> = (0..5).map(|index| to(2, index)).collect();
         assert_eq!(found, [3, 0, 1, 3, 0].map(Some));
         assert_eq!(to(0, u64::MAX), Some(1), "2^64 - 1 is a multiple of 3");
-        assert_eq!(AllToAll.destination(0, 1, 0, &mut Script(vec![])), None);
+        assert_eq!(
+            AllToAllPattern.destination(0, 1, 0, &mut ScriptedRandom(vec![])),
+            None
+        );
     }
 }

@@ -1,11 +1,11 @@
-//! A Bernoulli process: time is cut into slots, each of which has a message with the same probability.
+//! A Bernoulli process: each time slot has a message with the same probability.
 //!
-//! Dally and Towles 2004, section 24.2; BookSim: `bernoulli`. A slot is what a message of mean size takes at
+//! Dally and Towles 2004, section 24.2; BookSim: `bernoulli`. A slot is the time of a message of mean size at
 //! full injection bandwidth, so the probability is the load. The number of slots to the next message is
-//! geometrically distributed: 1 + floor(ln u / ln(1 - load)), which is drawn in integers.
+//! geometrically distributed: 1 + floor(ln u / ln(1 - load)), drawn in integers.
 
 use super::gap::LOAD_STEPS;
-use super::geometric::Geometric;
+use super::geometric::GeometricGap;
 use super::{Arrival, ArrivalKind, MeanGap, Random};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
@@ -16,21 +16,21 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     build: |_, pace| {
         Ok(Box::new(Bernoulli {
             slot: pace.slot,
-            slots: Geometric::new(pace.load, LOAD_STEPS),
+            slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }))
     },
 };
 
 struct Bernoulli {
     slot: MeanGap,
-    slots: Geometric,
+    slots: GeometricGap,
 }
 
 impl Arrival for Bernoulli {
     fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
         let slots = self.slots.draw(random);
         match index {
-            // Slots do not begin at the same time on all hosts.
+            // A random phase, so that slots of hosts do not coincide.
             0 => self.slot.rounded(slots - 1) + random.below(self.slot.ps().max(1)),
             _ => self.slot.rounded(slots),
         }
@@ -39,15 +39,15 @@ impl Arrival for Bernoulli {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::SplitMix;
-    use super::super::{MeanBytes, Pace};
+    use super::super::random::SplitMix;
+    use super::super::{MeanBytes, OfferedLoad};
     use super::*;
 
     fn process(load: f64) -> Bernoulli {
-        let pace = Pace::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
+        let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
         Bernoulli {
             slot: pace.slot,
-            slots: Geometric::new(pace.load, LOAD_STEPS),
+            slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }
     }
 

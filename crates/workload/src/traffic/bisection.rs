@@ -1,10 +1,10 @@
-//! Bisection: each host of one half of the host numbers to its partner in the other, and back.
+//! Bisection: each host of one half of the host numbers exchanges with its partner in the other half.
 //!
-//! Host numbers are divided in the middle, which divides a grid of an even size in its last dimension, and
-//! groups of an even number, where their cables are fewest.
+//! Dividing host numbers in the middle divides a grid of even size in its last dimension, and an even number of
+//! groups, where they have the fewest links.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "bisection",
@@ -26,7 +26,7 @@ pub(super) const KIND: PatternKind = PatternKind {
                 source - half
             }
         };
-        Ok(Box::new(Pair(partner)))
+        Ok(Box::new(PartnerPattern(partner)))
     },
 };
 

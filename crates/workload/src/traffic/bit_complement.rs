@@ -5,7 +5,7 @@
 
 use super::PatternKind;
 use super::bits::bits;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "bit-complement",
@@ -14,7 +14,7 @@ pub(super) const KIND: PatternKind = PatternKind {
     example: "",
     build: |section, place| {
         let last = (1 << bits(section, place)?) - 1;
-        Ok(Box::new(Pair(move |source| source ^ last)))
+        Ok(Box::new(PartnerPattern(move |source| source ^ last)))
     },
 };
 

@@ -4,7 +4,7 @@
 
 use super::PatternKind;
 use super::bits::bits;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "bit-reverse",
@@ -13,7 +13,9 @@ pub(super) const KIND: PatternKind = PatternKind {
     example: "",
     build: |section, place| {
         let unused = u32::BITS - bits(section, place)?;
-        Ok(Box::new(Pair(move |source: u32| source.reverse_bits() >> unused)))
+        Ok(Box::new(PartnerPattern(move |source: u32| {
+            source.reverse_bits() >> unused
+        })))
     },
 };
 

@@ -2,13 +2,13 @@
 
 use config::{Error, Section};
 
-use super::Place;
+use super::PatternContext;
 
 /// Number of bits of a host number.
 ///
 /// # Errors
 /// The number of hosts is not a power of two.
-pub(super) fn bits(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
+pub(super) fn bits(section: &Section, place: &PatternContext<'_>) -> Result<u32, Error> {
     let hosts = place.hosts;
     if hosts.is_power_of_two() {
         return Ok(hosts.ilog2());

@@ -1,18 +1,18 @@
-//! Consecutive hosts, one of which is chosen: all hosts of the job, of a router, of a group.
+//! Consecutive hosts, one of which is chosen: of the job, a router or a group.
 
 use super::Random;
 
 /// Hosts `first` to `first + size - 1`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct HostBlock {
     pub(super) first: u32,
     pub(super) size: u32,
 }
 
-impl Block {
-    /// The hosts of the block of so many that a host is in.
-    pub(super) fn around(host: u32, size: u32) -> Block {
-        Block {
+impl HostBlock {
+    /// The block of `size` hosts that contains a host.
+    pub(super) fn around(host: u32, size: u32) -> HostBlock {
+        HostBlock {
             first: host - host % size,
             size,
         }
@@ -22,18 +22,18 @@ impl Block {
         host >= self.first && host - self.first < self.size
     }
 
-    /// One of its hosts but `source`, all with the same probability; none if there is no other.
+    /// A uniformly random host of the block except `source`; `None` if there is no other.
     pub(super) fn any_but(self, source: u32, random: &mut dyn Random) -> Option<u32> {
         let others = self.size - u32::from(self.holds(source));
         if others == 0 {
             return None;
         }
-        // The others are numbered without a gap: skip the source.
+        // Skips the source.
         let other = self.first + random.below(others.into()) as u32;
         Some(other + u32::from(self.holds(source) && other >= source))
     }
 
-    /// The shares of [`Block::any_but`], which are `total` together.
+    /// The distribution of [`HostBlock::any_but`] with the sum `total`.
     pub(super) fn shares(self, source: u32, total: f64, each: &mut dyn FnMut(u32, f64)) {
         let others = self.size - u32::from(self.holds(source));
         let share = total / f64::from(others);

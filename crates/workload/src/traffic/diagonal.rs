@@ -1,11 +1,11 @@
 //! Diagonal: a step in every dimension at once.
 //!
-//! By one: the digit permutation d_x = s_x + 1 mod k of Dally and Towles 2004, table 3.1, which they and
-//! BookSim call `neighbor`; in n dimensions the partner is n links away. By half of each size: to the router
-//! that is farthest away on a torus, so that every message crosses as many links as any can.
+//! By one: the digit permutation d_x = s_x + 1 mod k of Dally and Towles 2004, table 3.1, called `neighbor`
+//! there and in BookSim; in n dimensions the partner is n links away. By half of each size: to the most distant
+//! router of a torus.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "diagonal",
@@ -20,7 +20,7 @@ pub(super) const KIND: PatternKind = PatternKind {
         let grid = place.grid(section)?;
         let step = move |size| if half { size / 2 } else { 1 };
         let partner = move |source| grid.moved(source, |size, x| (x + step(size)) % size);
-        Ok(Box::new(Pair(partner)))
+        Ok(Box::new(PartnerPattern(partner)))
     },
 };
 

@@ -1,29 +1,32 @@
 //! Dimension complement reverse: coordinates in reverse order, each counted from the other end.
 //!
 //! N. McDonald, M. Isaev, A. Flores, A. Davis, J. Kim, "Practical and efficient incremental adaptive routing
-//! for HyperX networks", SC 2019: adverse to HyperX, as all hosts of a line of routers go to one and the same
-//! line, in three dimensions with routing in the order of dimensions over one link: with p hosts on each of
-//! S x S x S routers, S even, at most 1/(S p) of the injection bandwidth gets through. On a mesh, all routers
-//! of a row meet in one column.
+//! for HyperX networks", SC 2019. It is adverse to HyperX: all hosts of a line of routers send to one line, in
+//! three dimensions with dimension-order routing over one link. With p hosts on each of S x S x S routers, S
+//! even, at most 1/(S p) of the injection bandwidth is delivered. On a mesh, the routers of a row send to one
+//! column.
 
 use config::{Error, Section};
 
-use super::pair::Pair;
-use super::{Grid, PatternKind, Place};
+use super::pair::PartnerPattern;
+use super::{PatternContext, PatternKind, RouterGrid};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "dimension-complement-reverse",
     summary: "coordinates in reverse order and each from the other end; on a HyperX, mesh or torus",
     parameters: &[],
     example: "",
-    build: |section, place| Ok(Box::new(Pair(partner(section, place)?))),
+    build: |section, place| Ok(Box::new(PartnerPattern(partner(section, place)?))),
 };
 
 /// The partner of each host.
 ///
 /// # Errors
-/// No coordinates, or sizes that are others in reverse order.
-pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u32) -> u32 + use<>, Error> {
+/// There are no coordinates, or the sizes differ in reverse order.
+pub(super) fn partner(
+    section: &Section,
+    place: &PatternContext<'_>,
+) -> Result<impl Fn(u32) -> u32 + use<>, Error> {
     let grid = place.grid(section)?;
     if !grid.sizes.iter().eq(grid.sizes.iter().rev()) {
         let message = format!(
@@ -34,7 +37,7 @@ pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u3
         return Err(section.error("pattern", message));
     }
     let strides: Vec<u32> = strides(&grid).collect();
-    let Grid {
+    let RouterGrid {
         sizes,
         hosts_per_router,
         ..
@@ -49,7 +52,7 @@ pub(super) fn partner(section: &Section, place: &Place<'_>) -> Result<impl Fn(u3
     })
 }
 
-fn strides(grid: &Grid) -> impl Iterator<Item = u32> {
+fn strides(grid: &RouterGrid) -> impl Iterator<Item = u32> {
     grid.sizes.iter().scan(1, |next, size| {
         let stride = *next;
         *next *= size;

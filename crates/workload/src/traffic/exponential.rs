@@ -16,7 +16,7 @@ struct Exponential {
 }
 
 impl Arrival for Exponential {
-    /// The process has no memory: the first gap is distributed as the others.
+    /// The process is memoryless: the first gap has the same distribution.
     fn gap_ps(&self, _index: u64, random: &mut dyn Random) -> u64 {
         self.mean.scaled(minus_ln(random.next_u64()))
     }
@@ -25,7 +25,7 @@ impl Arrival for Exponential {
 #[cfg(test)]
 mod tests {
     use super::super::MeanBytes;
-    use super::super::random::tests::{Script, SplitMix};
+    use super::super::random::{SplitMix, tests::ScriptedRandom};
     use super::*;
 
     const MEAN_PS: u64 = 1_000_000;
@@ -41,10 +41,16 @@ mod tests {
     #[test]
     fn the_ends_of_the_range() {
         let mean = MeanGap::from_ratio(MEAN_PS.into(), 1).unwrap();
-        assert_eq!(Exponential { mean }.gap_ps(0, &mut Script(vec![u64::MAX])), 0);
-        assert_eq!(Exponential { mean }.gap_ps(0, &mut Script(vec![0])), 44_361_420);
+        assert_eq!(
+            Exponential { mean }.gap_ps(0, &mut ScriptedRandom(vec![u64::MAX])),
+            0
+        );
+        assert_eq!(
+            Exponential { mean }.gap_ps(0, &mut ScriptedRandom(vec![0])),
+            44_361_420
+        );
         let longest = MeanGap::from_ratio((1 << 56) - 1, 1).unwrap();
-        assert!(Exponential { mean: longest }.gap_ps(0, &mut Script(vec![0])) > 44 << 56);
+        assert!(Exponential { mean: longest }.gap_ps(0, &mut ScriptedRandom(vec![0])) > 44 << 56);
     }
 
     #[test]

@@ -7,17 +7,17 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     summary: "messages at equal intervals, each host with a random phase",
     parameters: &[],
     example: "",
-    build: |_, pace| Ok(Box::new(Fixed { mean: pace.mean })),
+    build: |_, pace| Ok(Box::new(FixedGap { mean: pace.mean })),
 };
 
-struct Fixed {
+struct FixedGap {
     mean: MeanGap,
 }
 
-impl Arrival for Fixed {
+impl Arrival for FixedGap {
     fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
         match index {
-            // Without a phase all hosts would send at once.
+            // A random phase, so that hosts do not send at the same time.
             0 => random.below(self.mean.ps().max(1)),
             _ => self.mean.step(index),
         }
@@ -26,21 +26,23 @@ impl Arrival for Fixed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::{Script, SplitMix};
+    use super::super::random::{SplitMix, tests::ScriptedRandom};
     use super::*;
 
     #[test]
     fn a_mean_of_nothing_gives_no_gap() {
         let mean = MeanGap::from_ratio(0, 1).unwrap();
-        assert_eq!(Fixed { mean }.gap_ps(0, &mut SplitMix(1)), 0);
-        assert_eq!(Fixed { mean }.gap_ps(9, &mut Script(vec![])), 0);
+        assert_eq!(FixedGap { mean }.gap_ps(0, &mut SplitMix(1)), 0);
+        assert_eq!(FixedGap { mean }.gap_ps(9, &mut ScriptedRandom(vec![])), 0);
     }
 
     #[test]
     fn the_phase_is_anywhere_in_the_first_interval() {
         let mean = MeanGap::from_ratio(1000, 1).unwrap();
         let mut random = SplitMix(2);
-        let phases: Vec<u64> = (0..1000).map(|_| Fixed { mean }.gap_ps(0, &mut random)).collect();
+        let phases: Vec<u64> = (0..1000)
+            .map(|_| FixedGap { mean }.gap_ps(0, &mut random))
+            .collect();
         assert!(phases.iter().all(|p| *p < 1000));
         assert!(phases.iter().any(|p| *p < 20) && phases.iter().any(|p| *p >= 980));
     }
@@ -49,11 +51,14 @@ mod tests {
     fn fractions_of_a_picosecond_add_up() {
         let mean = MeanGap::from_ratio(40_961, 4).unwrap();
         let gaps: Vec<u64> = (1..=4000)
-            .map(|i| Fixed { mean }.gap_ps(i, &mut Script(vec![])))
+            .map(|i| FixedGap { mean }.gap_ps(i, &mut ScriptedRandom(vec![])))
             .collect();
         assert_eq!(gaps.iter().sum::<u64>(), 40_961_000);
         assert!(gaps.iter().all(|g| [10_240, 10_241].contains(g)));
-        // So late in a run that the time itself has wrapped.
-        assert_eq!(Fixed { mean }.gap_ps(u64::MAX, &mut Script(vec![])), 10_240);
+        // A time so late that it has wrapped.
+        assert_eq!(
+            FixedGap { mean }.gap_ps(u64::MAX, &mut ScriptedRandom(vec![])),
+            10_240
+        );
     }
 }

@@ -2,24 +2,24 @@
 
 use config::Error;
 
-/// A mean gap in units of 2^-32 ps, so that the offered load is right to the last packet of a long run.
+/// A mean gap in units of 2^-32 ps, which keeps the offered load exact over a long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanGap {
     ps: u64,
     fraction: u32,
 }
 
-/// A mean number of bytes in units of 2^-16: sizes that are drawn have means that are no whole numbers.
+/// A mean number of bytes in units of 2^-16, since mean sizes may be fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanBytes(u64);
 
-/// Loads are resolved to this part.
+/// Resolution of loads.
 pub(super) const LOAD_STEPS: u64 = 1_000_000_000;
 
 /// A load in units of 1e-9.
 ///
 /// # Errors
-/// It is not a number above 0.
+/// The load is not a number above 0.
 pub(super) fn load_steps(load: f64) -> Result<u64, Error> {
     let steps = (load * LOAD_STEPS as f64 + 0.5) as u64;
     if !load.is_finite() || steps == 0 {
@@ -47,7 +47,7 @@ impl MeanBytes {
         u64::try_from(nearest).map(MeanBytes).map_err(|_| too_large())
     }
 
-    /// As a fraction in lowest terms, with a numerator that leaves room to compute with.
+    /// As a reduced fraction with a small numerator.
     fn ratio(self) -> (u128, u128) {
         let excess = (64 - self.0.leading_zeros()).saturating_sub(48);
         let shift = self.0.trailing_zeros().min(16).max(excess);
@@ -60,7 +60,7 @@ impl MeanBytes {
     }
 }
 
-/// Above a day, gaps would not fit the arithmetic of the arrival processes.
+/// Longest mean gap: longer ones do not fit the arithmetic of the arrival processes.
 const LONGEST_PS: u128 = 1 << 56;
 
 impl MeanGap {
@@ -73,7 +73,7 @@ impl MeanGap {
         let too_long = || Error::general("the mean time between two messages is longer than 20 hours");
         let ps = whole.ok_or_else(too_long)? as u64;
         let rest = numerator % denominator;
-        // Denominators beyond 96 bits lose digits that a 32-bit fraction cannot show anyway.
+        // Denominators beyond 96 bits lose digits below a 32-bit fraction.
         let excess = (128 - rest.leading_zeros()).saturating_sub(96);
         let fraction = ((rest >> excess) << 32) / (denominator >> excess);
         Ok(MeanGap {
@@ -99,7 +99,7 @@ impl MeanGap {
         )
     }
 
-    /// What is left of it after `other`; 0 if that is longer.
+    /// The gap minus `other`; 0 if that is longer.
     pub(super) fn minus(self, other: MeanGap) -> MeanGap {
         let rest = self.parts().saturating_sub(other.parts());
         MeanGap {
@@ -123,14 +123,13 @@ impl MeanGap {
         self.ps
     }
 
-    /// `count` gaps modulo 2^64 ps, rounded down once. Differences of these are right even where they wrap.
+    /// `count` gaps modulo 2^64 ps, rounded down once. Differences are exact even if they wrap.
     fn times(self, count: u64) -> u64 {
         let fractions = (u128::from(count) * u128::from(self.fraction)) >> 32;
         self.ps.wrapping_mul(count).wrapping_add(fractions as u64)
     }
 
-    /// Gap number `index`, from 1: whole picoseconds whose sum is never off by one, as the fraction is carried
-    /// along.
+    /// Gap number `index`, from 1, in whole picoseconds. The fraction is carried, so that sums are exact.
     pub(super) fn step(self, index: u64) -> u64 {
         self.times(index).wrapping_sub(self.times(index - 1))
     }
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(third.times(3_000_000_000), 204_799_999_999_999);
     }
 
-    /// 3 bytes and a half at half load are as 7 bytes at full load.
+    /// 3.5 bytes at half load equal 7 bytes at full load.
     #[test]
     fn means_that_are_no_whole_numbers_give_their_gap() {
         let half = MeanBytes::from_ratio(7, 2).unwrap();

@@ -1,14 +1,14 @@
-//! Hotspot: uniform traffic, of which a share goes to a few hosts on top.
+//! Hotspot: uniform traffic, of which an additional share goes to a few hosts.
 //!
 //! G. F. Pfister, V. A. Norton, "Hot spot contention and combining in multistage interconnection networks",
-//! IEEE Trans. Computers C-34(10), 1985: a fraction h of all messages is for the hot module, the rest is
-//! uniform over all, the hot one included.
+//! IEEE Trans. Computers C-34(10), 1985: a fraction h of all messages goes to the hot module, the rest is
+//! uniform over all modules.
 
-use super::block::Block;
+use super::block::HostBlock;
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
 
-/// Shares are resolved to this part.
+/// Resolution of shares.
 const STEPS: u64 = 1_000_000_000;
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -39,14 +39,14 @@ pub(super) const KIND: PatternKind = PatternKind {
 };
 
 struct Hotspot {
-    /// In ascending order.
+    /// Hot hosts in ascending order.
     targets: Box<[u32]>,
     /// Hot share in units of 1e-9.
     steps: u64,
 }
 
 impl Hotspot {
-    /// Place of the source among the targets, and the number of targets that it can choose from.
+    /// Index of the source among the targets, and the number of its targets.
     fn choices(&self, source: u32) -> (Option<usize>, usize) {
         let own = self.targets.binary_search(&source).ok();
         (own, self.targets.len() - usize::from(own.is_some()))
@@ -56,13 +56,13 @@ impl Hotspot {
 impl Pattern for Hotspot {
     fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         let (own, choices) = self.choices(source);
-        // The only hot host has nothing but uniform traffic itself.
+        // The only hot host sends uniform traffic.
         if choices > 0 && random.below(STEPS) < self.steps {
             let choice = random.below(choices as u64) as usize;
             let skip = own.is_some_and(|own| choice >= own);
             return Some(self.targets[choice + usize::from(skip)]);
         }
-        Block {
+        HostBlock {
             first: 0,
             size: hosts,
         }
@@ -79,7 +79,7 @@ impl Pattern for Hotspot {
         let others = self.targets.iter().filter(|target| **target != source);
         others.for_each(|target| each(*target, hot / choices as f64));
         if hot < 1.0 {
-            Block {
+            HostBlock {
                 first: 0,
                 size: hosts,
             }

@@ -1,7 +1,7 @@
 //! Incast: all hosts send to a few, which send nothing themselves.
 //!
-//! The name is of data centres (A. Phanishayee et al., "Measurement and analysis of TCP throughput collapse in
-//! cluster-based storage systems", FAST 2008): many servers answer one client at the same time.
+//! The term comes from data centres (A. Phanishayee et al., "Measurement and analysis of TCP throughput
+//! collapse in cluster-based storage systems", FAST 2008): many servers answer one client at the same time.
 
 use super::targets::targets;
 use super::{Pattern, PatternKind, Random};
@@ -17,24 +17,24 @@ pub(super) const KIND: PatternKind = PatternKind {
     build: |section, place| {
         let targets = targets(section, place.hosts)?;
         if targets.len() == place.hosts as usize {
-            return Err(section.error("targets", "leave nobody to send; expected fewer than all hosts"));
+            return Err(section.error("targets", "leave no sender; expected fewer than all hosts"));
         }
-        Ok(Box::new(Incast { targets }))
+        Ok(Box::new(IncastPattern { targets }))
     },
 };
 
-struct Incast {
-    /// In ascending order.
+struct IncastPattern {
+    /// Targets in ascending order.
     targets: Box<[u32]>,
 }
 
-impl Incast {
+impl IncastPattern {
     fn is_target(&self, host: u32) -> bool {
         self.targets.binary_search(&host).is_ok()
     }
 }
 
-impl Pattern for Incast {
+impl Pattern for IncastPattern {
     fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         match &self.targets[..] {
             _ if self.is_target(source) => None,
@@ -70,6 +70,6 @@ mod tests {
 
     #[test]
     fn somebody_has_to_send() {
-        assert!(error("incast", "targets = 4", 4).contains("leave nobody to send"));
+        assert!(error("incast", "targets = 4", 4).contains("leave no sender"));
     }
 }

@@ -1,9 +1,9 @@
-//! The natural logarithm in integers, the same to the bit on every machine.
+//! The natural logarithm in integers, bit-identical on every machine.
 //!
-//! A platform's `ln` may differ in the last bit from another's, and a single bit makes two runs differ. So:
-//! range reduction to 1 <= f < 2, division of f by the nearest of 256 tabulated numbers (multiplication
-//! with its reciprocal), and seven terms of the series of ln(1 + z) for what is left, |z| < 2^-8.9. The
-//! table is computed by the compiler, with 96 fractional bits.
+//! Implementations of `ln` may differ in the last bit, which would make runs differ. The function uses range
+//! reduction to 1 <= f < 2, division of f by the nearest of 256 tabulated numbers (multiplication with its
+//! reciprocal), and seven terms of the series of ln(1 + z) for the rest, |z| < 2^-8.9. The compiler computes
+//! the table with 96 fractional bits.
 
 /// -ln((x + 1) / 2^64) in units of 2^-58, off by less than 2^-56: between 0 and 64 ln 2 = 44.36.
 ///
@@ -110,7 +110,8 @@ mod tests {
         }
     }
 
-    /// All are the nearest integer, but for these: pinned, as a change would change every simulation.
+    /// All values are the nearest integer except these, which are pinned because a change would change every
+    /// simulation.
     #[test]
     fn golden_values() {
         let off = |(x, exact): &(u64, u64)| (minus_ln(*x) as i64).wrapping_sub(*exact as i64);
@@ -124,7 +125,7 @@ mod tests {
         #[test]
         fn agrees_with_the_platform(x: u64, shift in 0u32..64) {
             let x = x >> shift;
-            // Close to 1 the platform needs ln_1p, which knows 1 - u exactly.
+            // Close to 1, the reference needs ln_1p, which gets 1 - u exactly.
             let exact = if x > 1 << 63 {
                 -(-((u64::MAX - x) as f64) / 2f64.powi(64)).ln_1p()
             } else {

@@ -1,12 +1,11 @@
-//! A traffic matrix from a file: how much of what each host sends goes where.
+//! A traffic matrix from a file: the destinations of each host's messages.
 //!
-//! CSV, one row for each pair of hosts that communicate: `source,destination,weight`, host numbers of the job
-//! and whole numbers such as bytes, in any order; pairs that come several times add up. A first line with
-//! these three words, empty lines and lines that begin with `#` are skipped. Memory is that of the rows,
-//! whatever the number of hosts.
+//! CSV with one row `source,destination,weight` for each communicating pair of hosts: host numbers of the job
+//! and a whole number such as bytes, in any order. Repeated pairs add up. A first line with these three words,
+//! empty lines and lines that begin with `#` are skipped. Memory is proportional to the rows.
 //!
-//! Weights divide what one source sends: each that has a row sends at the job's load, the others are silent.
-//! What a host sends to itself never enters the network: such rows are skipped.
+//! Weights divide the messages of one source: each source with a row sends at the job's load, the others are
+//! silent. Rows from a host to itself are skipped, as they do not enter the network.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -32,52 +31,52 @@ pub(super) const KIND: PatternKind = PatternKind {
 
 /// One row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct MatrixRow {
     source: u32,
     destination: u32,
     weight: u64,
 }
 
 struct Matrix {
-    /// By source: where its destinations begin, and the number of all.
+    /// Start of each source's destinations, and the number of all destinations.
     first: Box<[usize]>,
     destinations: Box<[u32]>,
-    /// Sum of the weights of a source up to and with this destination.
+    /// Cumulative weights of a source's destinations.
     cumulative: Box<[u64]>,
 }
 
 impl Matrix {
-    /// The error says what is wrong, after the name of the file.
+    /// The error follows the file name.
     fn read(path: &Path, hosts: u32) -> Result<Matrix, String> {
         let file = File::open(path).map_err(|error| format!(": {error}"))?;
-        let mut entries = Vec::new();
+        let mut rows = Vec::new();
         for (index, line) in BufReader::new(file).lines().enumerate() {
             let line = line.map_err(|error| format!(":{}: {error}", index + 1))?;
-            let entry = entry(&line, index == 0, hosts);
-            entries.extend(entry.map_err(|message| format!(":{}: {message}", index + 1))?);
+            let row = row(&line, index == 0, hosts);
+            rows.extend(row.map_err(|message| format!(":{}: {message}", index + 1))?);
         }
-        if entries.is_empty() {
+        if rows.is_empty() {
             return Err(": no row has a weight between two hosts; expected source,destination,weight".into());
         }
-        Matrix::new(entries, hosts)
+        Matrix::new(rows, hosts)
     }
 
-    fn new(mut entries: Vec<Entry>, hosts: u32) -> Result<Matrix, String> {
-        entries.sort_unstable();
-        let mut cumulative = Vec::with_capacity(entries.len());
+    fn new(mut rows: Vec<MatrixRow>, hosts: u32) -> Result<Matrix, String> {
+        rows.sort_unstable();
+        let mut cumulative = Vec::with_capacity(rows.len());
         let (mut source, mut sum) = (u32::MAX, 0u64);
-        for entry in &entries {
-            if entry.source != source {
-                (source, sum) = (entry.source, 0);
+        for row in &rows {
+            if row.source != source {
+                (source, sum) = (row.source, 0);
             }
             let too_large = || format!(": the weights of source {source} add up to 2^64 or more");
-            sum = sum.checked_add(entry.weight).ok_or_else(too_large)?;
+            sum = sum.checked_add(row.weight).ok_or_else(too_large)?;
             cumulative.push(sum);
         }
-        let first = (0..=hosts).map(|host| entries.partition_point(|entry| entry.source < host));
+        let first = (0..=hosts).map(|host| rows.partition_point(|row| row.source < host));
         Ok(Matrix {
             first: first.collect(),
-            destinations: entries.iter().map(|entry| entry.destination).collect(),
+            destinations: rows.iter().map(|row| row.destination).collect(),
             cumulative: cumulative.into(),
         })
     }
@@ -88,8 +87,8 @@ impl Matrix {
     }
 }
 
-/// The entry of a line, if it has one that counts.
-fn entry(line: &str, is_first: bool, hosts: u32) -> Result<Option<Entry>, String> {
+/// The row of a line; `None` if it is skipped.
+fn row(line: &str, is_first: bool, hosts: u32) -> Result<Option<MatrixRow>, String> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let is_header = is_first && fields == ["source", "destination", "weight"];
@@ -113,12 +112,12 @@ fn entry(line: &str, is_first: bool, hosts: u32) -> Result<Option<Entry>, String
     let weight = weight
         .parse::<u64>()
         .map_err(|_| format!("weight '{weight}' is not a whole number below 2^64"))?;
-    let entry = Entry {
+    let row = MatrixRow {
         source,
         destination,
         weight,
     };
-    Ok((weight > 0 && source != destination).then_some(entry))
+    Ok((weight > 0 && source != destination).then_some(row))
 }
 
 impl Pattern for Matrix {

@@ -1,9 +1,8 @@
-//! Synthetic traffic: where messages go (patterns), when they are made (arrival processes) and how large they
-//! are (sizes).
+//! Synthetic traffic: destinations (patterns), times (arrival processes) and sizes of messages.
 //!
-//! Everything that is drawn comes from the [`Random`] that the caller gives, in integer arithmetic only, so
-//! that a run is the same on every machine. What a pattern wants to know of the network, it asks a
-//! [`Geometry`] for; it knows nothing else of it. `docs/methods/traffic.md` has the formulas.
+//! Random numbers come from the caller's [`Random`] and are used in integer arithmetic only, so that a run is
+//! the same on every machine. Patterns know the network through [`Geometry`] only. `docs/methods/traffic.md`
+//! has the formulas.
 
 mod adjacency;
 mod adversarial;
@@ -44,27 +43,28 @@ mod uniform;
 use config::{Error, Section};
 
 pub use gap::{MeanBytes, MeanGap};
-pub use place::{Geometry, Grid, GridKind, Place};
+pub use place::{Geometry, GridKind, PatternContext, RouterGrid};
 pub use random::Random;
-pub use size::Size;
+pub(crate) use random::SplitMix;
+pub use size::SizeDistribution;
 
 /// Chooses destinations.
 ///
-/// `hosts` is the number of hosts of the job, as at the building of the pattern; they are numbered from 0.
+/// `hosts` is the number of hosts of the job, as when the pattern was built. Hosts are numbered from 0.
 pub trait Pattern: Send + Sync {
-    /// The host that message number `index` (from 0) of host `source` goes to.
+    /// The destination of message number `index` (from 0) of host `source`.
     ///
-    /// None: this source is silent. It is so for every message: a fixed point of a permutation, a target of
-    /// an incast. It sends nothing at all, and what the others send does not become more.
+    /// `None` if the source is silent, which holds for all its messages: a fixed point of a permutation, a
+    /// target of an incast. Other sources do not send more instead.
     fn destination(&self, source: u32, hosts: u32, index: u64, random: &mut dyn Random) -> Option<u32>;
 
-    /// The distribution of the destinations of a source over a long time: calls `each` with a destination and
-    /// its share of the source's messages, in which no destination need be named only once. Shares add up to
-    /// 1; a silent source has none. May take as many calls as there are hosts.
+    /// The long-term distribution of a source's destinations: calls `each` with a destination and its share of
+    /// the messages. A destination may occur several times. Shares add up to 1; a silent source has none. It
+    /// may take as many calls as there are hosts.
     fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64));
 
-    /// Whether every host sends to all others with one probability; if so, whether to itself, too. What
-    /// [`Pattern::shares`] says then need not be asked host by host.
+    /// Whether every host sends to all others with equal probability; if so, whether to itself, too. It
+    /// replaces the shares of each host.
     fn is_uniform(&self) -> Option<bool> {
         None
     }
@@ -72,29 +72,29 @@ pub trait Pattern: Send + Sync {
 
 /// Chooses times.
 pub trait Arrival: Send + Sync {
-    /// Picoseconds from a host's message number `index` - 1 to its message number `index`, counted from 0;
-    /// to message 0, from the time at which the host starts to send. Gaps of 0 may occur.
+    /// Picoseconds from a host's message number `index` - 1 to its message number `index`, from 0; for message
+    /// 0, from the start of the host's traffic. Gaps may be 0.
     fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64;
 }
 
-/// How much a host is to send.
+/// The offered load of a host.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct OfferedLoad {
     /// Mean time between two messages.
     pub mean: MeanGap,
     /// The time that a message of mean size takes at full injection bandwidth.
     pub slot: MeanGap,
-    /// Their ratio in units of 1e-9, as it was asked for.
+    /// Their ratio in units of 1e-9, as given.
     load: u64,
 }
 
-impl Pace {
-    /// Messages of such a mean size that fill the share `load` (at most 1) of an injection link.
+impl OfferedLoad {
+    /// Messages of this mean size that offer the share `load` (at most 1) of an injection link.
     ///
     /// # Errors
-    /// The load is not a number above 0, or there would be less than a message in 20 hours.
-    pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<Pace, Error> {
-        Ok(Pace {
+    /// The load is not a number above 0, or there is less than one message in 20 hours.
+    pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<OfferedLoad, Error> {
+        Ok(OfferedLoad {
             mean: MeanGap::for_load(bytes, bits_per_s, load)?,
             slot: MeanGap::for_load(bytes, bits_per_s, 1.0)?,
             load: gap::load_steps(load)?,
@@ -102,25 +102,25 @@ impl Pace {
     }
 }
 
-/// One kind of pattern, arrival process or distribution of sizes; `B` builds it.
-pub struct Kind<B: 'static> {
+/// A kind of pattern, arrival process or size distribution; `B` builds it.
+pub struct TrafficKind<B: 'static> {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
     /// Parameters: name and one line with its meaning and default.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// Parameters in TOML that can be built, for tests: those that have no default.
+    /// Required parameters in TOML with values that can be built, for tests.
     pub example: &'static str,
     /// Reads the parameters and builds it.
     pub build: B,
 }
 
 /// A kind of pattern.
-pub type PatternKind = Kind<fn(&Section, &mut Place<'_>) -> Result<Box<dyn Pattern>, Error>>;
+pub type PatternKind = TrafficKind<fn(&Section, &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error>>;
 
 /// A kind of arrival process.
-pub type ArrivalKind = Kind<fn(&Section, &Pace) -> Result<Box<dyn Arrival>, Error>>;
+pub type ArrivalKind = TrafficKind<fn(&Section, &OfferedLoad) -> Result<Box<dyn Arrival>, Error>>;
 
 /// All patterns, in alphabetical order.
 pub static PATTERNS: &[PatternKind] = &[
@@ -147,19 +147,19 @@ pub static PATTERNS: &[PatternKind] = &[
 /// All arrival processes, in alphabetical order.
 pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixed::KIND, on_off::KIND];
 
-/// Builds the pattern that `section` (`job.traffic`) describes, for a place; its `pattern` names it.
+/// Builds the pattern that `section` (`job.traffic`) describes in its key `pattern`.
 ///
 /// # Errors
-/// None is named, an unknown one is, its parameters make no sense, or it cannot be in this place.
-pub fn pattern(section: &Section, place: &mut Place<'_>) -> Result<Box<dyn Pattern>, Error> {
+/// The pattern is missing, unknown, impossible in this context, or has invalid parameters.
+pub fn pattern(section: &Section, place: &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error> {
     let kind = named(section, "pattern", section.required("pattern")?, PATTERNS)?;
     (kind.build)(section, place)
 }
 
-/// The arrival process that `section` (`job.traffic`) names; its `arrival` does, by default `exponential`.
+/// The arrival process in the key `arrival` of `section` (`job.traffic`); the default is `exponential`.
 ///
 /// # Errors
-/// An unknown one is named.
+/// The name is unknown.
 pub fn arrival(section: &Section) -> Result<&'static ArrivalKind, Error> {
     let name = section.or("arrival", exponential::KIND.name.to_string())?;
     named(section, "arrival", name, ARRIVALS)
@@ -169,8 +169,8 @@ fn named<B>(
     section: &Section,
     key: &str,
     name: String,
-    kinds: &'static [Kind<B>],
-) -> Result<&'static Kind<B>, Error> {
+    kinds: &'static [TrafficKind<B>],
+) -> Result<&'static TrafficKind<B>, Error> {
     kinds
         .iter()
         .find(|k| k.name == name)
@@ -179,7 +179,7 @@ fn named<B>(
 
 #[cfg(test)]
 mod tests {
-    use super::random::tests::SplitMix;
+    use super::random::SplitMix;
     use super::test_support::{FakeNetwork, built_in, check_shares, error};
     use super::*;
 
@@ -187,8 +187,8 @@ mod tests {
         Section::from_toml(toml, "x.toml").unwrap()
     }
 
-    fn pace(load: f64) -> Pace {
-        Pace::new(MeanBytes::whole(256), 100_000_000_000, load).unwrap()
+    fn pace(load: f64) -> OfferedLoad {
+        OfferedLoad::new(MeanBytes::whole(256), 100_000_000_000, load).unwrap()
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn defaults_are_written_back() {
         let s = section("pattern = \"uniform\"");
-        let mut place = Place {
+        let mut place = PatternContext {
             hosts: 4,
             network: None,
             folder: std::path::Path::new("."),
@@ -223,7 +223,7 @@ mod tests {
         );
     }
 
-    /// On a network with groups and one with coordinates, whatever of the two it can be on.
+    /// Uses a network with groups and one with coordinates, whichever the pattern supports.
     #[test]
     fn patterns_are_sorted_and_every_entry_builds() {
         assert!(PATTERNS.is_sorted_by_key(|k| k.name));
@@ -255,7 +255,7 @@ mod tests {
             let mut asked = Vec::new();
             for network in [&network, &grid] {
                 let s = section(&format!("pattern = \"{}\"\n{}", kind.name, kind.example));
-                let mut place = Place {
+                let mut place = PatternContext {
                     hosts,
                     network: Some(network),
                     folder: folder.path(),
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Over long runs every process offers the load that was asked for.
+    /// Over long runs every process offers the given load.
     #[test]
     fn arrivals_keep_the_mean() {
         for kind in ARRIVALS {
@@ -294,7 +294,8 @@ mod tests {
             let total: u64 = (0..n).map(|i| process.gap_ps(i, &mut random)).sum();
             let measured = total as f64 / n as f64;
             let expected = 256.0 * 8.0 * 10.0 / 0.7;
-            // Four standard errors of an exponential mean; on-off, with its long silences, varies twice as much.
+            // Four standard errors of an exponential mean. On-off, with its long silences, varies twice as
+            // much.
             let tolerance = 4.0 * expected / (n as f64).sqrt();
             let tolerance = if kind.name == "on-off" {
                 2.0 * tolerance

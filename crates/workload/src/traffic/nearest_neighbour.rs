@@ -1,11 +1,11 @@
-//! Nearest neighbour: to the routers that are one link away, in all directions with the same probability.
+//! Nearest neighbour: to the routers one link away, with equal probability in all directions.
 //!
 //! On a grid, these are the routers with one coordinate one greater or less, as in W. J. Dally and B. Towles
-//! 2004, section 3.2 ("nearest neighbor"), in its two-way form. Where no router with hosts is one link away,
-//! as in a fat tree, the nearest hosts are those of the same router.
+//! 2004, section 3.2 ("nearest neighbor"), in both directions. Where no router with hosts is one link away, as
+//! in a fat tree, the nearest hosts are those of the same router.
 
-use super::adjacency::Adjacency;
-use super::block::Block;
+use super::adjacency::RouterLinks;
+use super::block::HostBlock;
 use super::{Pattern, PatternKind, Random};
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -22,7 +22,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             );
             return Err(section.error("pattern", message));
         };
-        let links = Adjacency::new(network);
+        let links = RouterLinks::new(network);
         let (mut first, mut ends) = (vec![0], Vec::new());
         for host in (0..place.hosts).step_by(hosts_per_router as usize) {
             let neighbours = links.of(network.router(host)).iter();
@@ -39,7 +39,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 
 struct NearestNeighbour {
     hosts_per_router: u32,
-    /// Where the neighbours of each router with hosts begin in `ends`, and the number of all.
+    /// Start of each router's neighbours in `ends`, and the number of all neighbours.
     first: Box<[usize]>,
     /// The first host of the router at the end of each link.
     ends: Box<[u32]>,
@@ -56,7 +56,7 @@ impl Pattern for NearestNeighbour {
     fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         let ends = self.ends(source);
         if ends.is_empty() {
-            return Block::around(source, self.hosts_per_router).any_but(source, random);
+            return HostBlock::around(source, self.hosts_per_router).any_but(source, random);
         }
         let end = ends[random.below(ends.len() as u64) as usize];
         Some(end + source % self.hosts_per_router)
@@ -65,7 +65,7 @@ impl Pattern for NearestNeighbour {
     fn shares(&self, source: u32, _: u32, each: &mut dyn FnMut(u32, f64)) {
         let ends = self.ends(source);
         if ends.is_empty() {
-            return Block::around(source, self.hosts_per_router).shares(source, 1.0, each);
+            return HostBlock::around(source, self.hosts_per_router).shares(source, 1.0, each);
         }
         let share = 1.0 / ends.len() as f64;
         ends.iter()

@@ -1,16 +1,16 @@
-//! On-off: bursts of messages at a higher load, and silence between them.
+//! On-off: bursts of messages at a higher load, separated by silence.
 //!
 //! A Markov-modulated process of two states (Dally and Towles 2004, section 24.2; BookSim: `on_off`). In a
-//! burst, messages follow each other at the load `peak`; after each, the burst ends with the probability 1/b,
-//! so that it has b messages on the average. The silence after a burst is exponentially distributed, with
-//! the mean b (m - g), where m is the mean gap that the load asks for and g the gap within a burst:
-//! the mean over all gaps is then g + b (m - g) / b = m. Neither state remembers how long it has lasted.
+//! burst, messages follow each other at the load `peak`. After each message, the burst ends with the
+//! probability 1/b, so that it has b messages on average. The silence after a burst is exponentially
+//! distributed with the mean b (m - g), where m is the mean gap of the load and g the gap within a burst: the
+//! mean over all gaps is then g + b (m - g) / b = m. Both states are memoryless.
 
 use config::{Duration, Error, Section};
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
-use super::{Arrival, ArrivalKind, MeanGap, Pace, Random};
+use super::{Arrival, ArrivalKind, MeanGap, OfferedLoad, Random};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "on-off",
@@ -32,20 +32,20 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
 struct OnOff {
     /// Gap within a burst.
     within: MeanGap,
-    /// Mean of what comes on top of it when a burst has ended.
+    /// Mean of the additional gap after a burst.
     silence: MeanGap,
-    /// Probability that a burst ends after a message, in units of 2^-64; none: it is 1.
+    /// Probability that a burst ends after a message, in units of 2^-64; `None` for 1.
     end: Option<u64>,
-    /// Share of the time that is within bursts, in the same units; none: all of it.
+    /// Share of time within bursts, in the same units; `None` for all.
     on: Option<u64>,
 }
 
-/// Messages of a burst are at most so many, so that the silence after it fits the arithmetic.
+/// Largest mean length of a burst, so that the silence after it fits the arithmetic.
 const LONGEST_BURST: u32 = 1_000_000;
 
-/// `part` / `whole` in units of 2^-64; none if it is 1 or more.
+/// `part` / `whole` in units of 2^-64; `None` if it is 1 or more.
 fn probability(part: u128, whole: u128) -> Option<u64> {
-    // Beyond 64 bits, both lose digits that cannot be seen.
+    // Beyond 64 bits, both lose invisible digits.
     let excess = (128 - part.leading_zeros()).saturating_sub(64);
     let quotient = ((part >> excess) << 64).checked_div(whole >> excess)?;
     u64::try_from(quotient).ok()
@@ -56,8 +56,8 @@ fn happens(probability: Option<u64>, random: &mut dyn Random) -> bool {
 }
 
 impl OnOff {
-    fn read(section: &Section, pace: &Pace) -> Result<OnOff, Error> {
-        // A number or a time: the error is that of the number.
+    fn read(section: &Section, pace: &OfferedLoad) -> Result<OnOff, Error> {
+        // Accepts a number or a time. The error is that of the number.
         let time = match section.optional::<Duration>("burst") {
             Ok(Some(time)) => Some(time),
             _ => None,
@@ -98,7 +98,7 @@ impl OnOff {
             return Err(section.error("burst", message));
         }
         let end = probability(within_parts, burst);
-        // What the silence lasts on the average makes up for what the probability is rounded by.
+        // The mean silence compensates the rounding of the probability.
         let excess = pace.mean.minus(within).parts();
         let silence = match end {
             None => MeanGap::from_ratio(excess, 1 << 32)?,
@@ -126,7 +126,7 @@ impl OnOff {
 impl Arrival for OnOff {
     fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
         if index == 0 {
-            // In the middle of a burst or of a silence, as a host would be that has sent for long.
+            // The state of a host that has sent for a long time: within a burst or a silence.
             return match happens(self.on, random) {
                 true => random.below(self.within.ps().max(1)),
                 false => self.silence(random),
@@ -143,12 +143,12 @@ impl Arrival for OnOff {
 #[cfg(test)]
 mod tests {
     use super::super::MeanBytes;
-    use super::super::random::tests::SplitMix;
+    use super::super::random::SplitMix;
     use super::*;
 
     fn process(parameters: &str, load: f64) -> Result<OnOff, Error> {
         let section = Section::from_toml(parameters, "x.toml").unwrap();
-        let pace = Pace::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
+        let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
         OnOff::read(&section, &pace)
     }
 
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// The probability and the silence fit each other: their rounding does not change the load.
+    /// The rounded probability and silence give the same load.
     #[test]
     fn the_mean_is_exact() {
         for (parameters, load) in [("", 0.3), ("burst = 7", 0.123), ("burst = \"777 ns\"", 0.01)] {
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// At the load of its peak there is no silence, and no burst ends.
+    /// At its peak load there is no silence and bursts do not end.
     #[test]
     fn at_its_peak_it_is_fixed() {
         let process = process("peak = 0.5", 0.5).unwrap();
@@ -231,13 +231,13 @@ mod tests {
         assert_eq!(process.on, None);
     }
 
-    /// The first message comes from within a burst with the probability load / peak.
+    /// The first message is within a burst with the probability load / peak.
     #[test]
     fn it_begins_in_the_middle() {
         let process = process("burst = 1000", 0.25).unwrap();
         let first = |seed| process.gap_ps(0, &mut SplitMix(seed));
         let soon = (0..4000).filter(|seed| first(*seed) < 20_000).count();
-        // Four standard deviations, and the silences that happen to be that short.
+        // Four standard deviations, and silences that happen to be short.
         assert!((890..1120).contains(&soon), "{soon}");
     }
 

@@ -1,11 +1,11 @@
-//! What patterns share in which every source has one destination.
+//! Patterns in which every source has one destination.
 
 use super::{Pattern, Random};
 
-/// Sends all that a source has to one partner; a source that is its own partner is silent.
-pub(super) struct Pair<F>(pub(super) F);
+/// Sends all messages of a source to one partner. A source that is its own partner is silent.
+pub(super) struct PartnerPattern<F>(pub(super) F);
 
-impl<F: Fn(u32) -> u32 + Send + Sync> Pattern for Pair<F> {
+impl<F: Fn(u32) -> u32 + Send + Sync> Pattern for PartnerPattern<F> {
     fn destination(&self, source: u32, _: u32, _: u64, _: &mut dyn Random) -> Option<u32> {
         let partner = (self.0)(source);
         (partner != source).then_some(partner)

@@ -1,10 +1,10 @@
-//! Random permutation: each host to one other, each receives from one other, drawn once for the run.
+//! Random permutation: each host sends to one other and receives from one other, drawn once per run.
 //!
-//! All permutations are equally likely (Fisher and Yates), those with fixed points, too: on the average, one
-//! host is its own partner, and silent. BookSim: `randperm`.
+//! All permutations are equally likely (Fisher and Yates), including those with fixed points: on average, one
+//! host is its own partner and silent. BookSim: `randperm`.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "permutation",
@@ -18,13 +18,15 @@ pub(super) const KIND: PatternKind = PatternKind {
             partners.swap(last, other as usize);
         }
         let partners = partners.into_boxed_slice();
-        Ok(Box::new(Pair(move |source: u32| partners[source as usize])))
+        Ok(Box::new(PartnerPattern(move |source: u32| {
+            partners[source as usize]
+        })))
     },
 };
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::SplitMix;
+    use super::super::random::SplitMix;
     use super::super::test_support::{built, is_permutation, partners_of};
 
     fn drawn(seed: u64, hosts: u32) -> Vec<Option<u32>> {

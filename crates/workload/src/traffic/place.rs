@@ -1,4 +1,4 @@
-//! What a pattern may know of where it is: the hosts of its job, and the network if all of it is the job's.
+//! What a pattern knows of its context: the hosts of its job, and the network if the job has all of it.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use config::{Error, Section};
 
 use super::Random;
 
-/// A network as patterns see it: hosts, the routers that they are on, and how these lie to each other.
-/// Hosts of one router have consecutive numbers.
+/// A network as patterns see it: hosts, their routers, and the relation of routers. Hosts of one router have
+/// consecutive numbers.
 pub trait Geometry {
     /// One line for people, for example `torus of 4 x 4 routers with 1 host each`.
     fn describe(&self) -> String;
@@ -19,31 +19,32 @@ pub trait Geometry {
     fn first_host(&self, router: u32) -> Option<u32>;
     /// Calls `each` with the router at the far end of each link to another router, in the order of ports.
     fn neighbours(&self, router: u32, each: &mut dyn FnMut(u32));
-    /// Hosts of every router that has any; none if they differ. Host `h` is then on the `h / n`-th of those.
+    /// Number of hosts of every router that has any; `None` if it differs. Host `h` is then on the `h / n`-th
+    /// of these routers.
     fn hosts_per_router(&self) -> Option<u32>;
-    /// Hosts of every group; none if there are no groups, or of different sizes. Host `h` is then in the
-    /// group number `h / n`. Groups are those of a dragonfly, and what is below the top level of a tree.
+    /// Number of hosts of every group; `None` if there are no groups or sizes differ. Host `h` is then in group
+    /// `h / n`. Groups are those of a dragonfly, and the subtrees below the top level of a tree.
     fn hosts_per_group(&self) -> Option<u32>;
-    /// The coordinates, if it has such and the same number of hosts on every router.
-    fn grid(&self) -> Option<Grid>;
-    /// Whether it is nothing but a graph: no groups, levels or coordinates that say what its worst case is.
+    /// The coordinates, if there are any and all routers have the same number of hosts.
+    fn grid(&self) -> Option<RouterGrid>;
+    /// Whether the network is a plain graph: without groups, levels or coordinates.
     fn is_graph(&self) -> bool;
 }
 
-/// How the routers of a line of a grid are linked.
+/// Links between the routers of a line of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridKind {
-    /// Each to the next.
+    /// Each router to the next.
     Mesh,
-    /// Each to the next, and the last to the first.
+    /// Each router to the next, and the last to the first.
     Torus,
-    /// All to each other.
+    /// All routers to each other.
     AllToAll,
 }
 
-/// Routers at the points of a grid, numbered with dimension 0 fastest, each with as many hosts.
+/// Routers in a grid, numbered with dimension 0 fastest, each with the same number of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct RouterGrid {
     /// Routers in each dimension.
     pub sizes: Vec<u32>,
     /// How they are linked.
@@ -52,9 +53,9 @@ pub struct Grid {
     pub hosts_per_router: u32,
 }
 
-impl Grid {
-    /// The host in the same position on the router whose coordinates are those of `host` changed by
-    /// `change`, which is given the dimension, its size, and the coordinate.
+impl RouterGrid {
+    /// The host in the same position on another router: `change` gives the new coordinate for the size of a
+    /// dimension and the coordinate.
     pub(super) fn moved(&self, host: u32, change: impl Fn(u32, u32) -> u32) -> u32 {
         let (mut rest, position) = (host / self.hosts_per_router, host % self.hosts_per_router);
         let (mut router, mut stride) = (0, 1);
@@ -67,23 +68,23 @@ impl Grid {
     }
 }
 
-/// The place that a pattern is built for.
-pub struct Place<'a> {
+/// The context that a pattern is built in.
+pub struct PatternContext<'a> {
     /// Number of hosts of the job, at least 2.
     pub hosts: u32,
-    /// The network, if the job has all of its hosts in their order.
+    /// The network, if the job has all its hosts in order.
     pub network: Option<&'a dyn Geometry>,
-    /// What paths are relative to.
+    /// Folder of relative paths.
     pub folder: &'a Path,
-    /// What is drawn once, when the pattern is built: depends on the run's seed and the job's number.
+    /// Random numbers for building, which depend on the run's seed and the job's number.
     pub random: &'a mut dyn Random,
 }
 
-impl<'a> Place<'a> {
+impl<'a> PatternContext<'a> {
     /// The network.
     ///
     /// # Errors
-    /// The job has a part of the hosts only; `what` is wanted of the network.
+    /// The job has only a part of the hosts; `what` is needed of the network.
     pub(super) fn network(&self, section: &Section, what: &str) -> Result<&'a dyn Geometry, Error> {
         self.network.ok_or_else(|| {
             let message = format!(
@@ -97,8 +98,8 @@ impl<'a> Place<'a> {
     /// The grid.
     ///
     /// # Errors
-    /// The network has no coordinates, or is not all this job's.
-    pub(super) fn grid(&self, section: &Section) -> Result<Grid, Error> {
+    /// The network has no coordinates, or the job has only a part of it.
+    pub(super) fn grid(&self, section: &Section) -> Result<RouterGrid, Error> {
         let network = self.network(section, "the coordinates of routers")?;
         network.grid().ok_or_else(|| {
             let message = format!(

@@ -1,13 +1,13 @@
-//! Random numbers that the caller provides.
+//! Random numbers from the caller.
 
-/// A source of random numbers: in a simulation, the stream of the host that sends.
+/// A source of random numbers. In a simulation it is the stream of the sending host.
 pub trait Random {
     /// 64 uniformly random bits.
     fn next_u64(&mut self) -> u64;
 
-    /// A number below `bound`, each with exactly the same probability; `bound` must not be 0.
+    /// A uniformly distributed number below `bound`, which must not be 0.
     ///
-    /// Draws once, and again with a probability below `bound` / 2^64. Lemire, *Fast random integer
+    /// Draws once, and again with a probability below `bound` / 2^64. Source: Lemire, *Fast random integer
     /// generation in an interval* (ACM TOMACS 29, 2019).
     fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below 0");
@@ -22,26 +22,26 @@ pub trait Random {
     }
 }
 
+/// SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+pub(crate) struct SplitMix(pub u64);
+
+impl Random for SplitMix {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
 
-    /// SplitMix64 (Steele, Lea, Flood 2014), for tests.
-    pub struct SplitMix(pub u64);
+    /// Replays given numbers.
+    pub struct ScriptedRandom(pub Vec<u64>);
 
-    impl Random for SplitMix {
-        fn next_u64(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        }
-    }
-
-    /// Gives what it was given.
-    pub struct Script(pub Vec<u64>);
-
-    impl Random for Script {
+    impl Random for ScriptedRandom {
         fn next_u64(&mut self) -> u64 {
             self.0.remove(0)
         }
@@ -62,11 +62,11 @@ pub mod tests {
 
     #[test]
     fn below_is_exact_at_the_ends_and_rejects_the_surplus() {
-        assert_eq!(Script(vec![u64::MAX]).below(10), 9);
-        assert_eq!(Script(vec![0]).below(1), 0);
-        assert_eq!(Script(vec![u64::MAX]).below(u64::MAX), u64::MAX - 1);
+        assert_eq!(ScriptedRandom(vec![u64::MAX]).below(10), 9);
+        assert_eq!(ScriptedRandom(vec![0]).below(1), 0);
+        assert_eq!(ScriptedRandom(vec![u64::MAX]).below(u64::MAX), u64::MAX - 1);
         // 2^64 mod 10 is 6: the products 0 to 5 are too many.
-        assert_eq!(Script(vec![0, (1 << 63) + 1]).below(10), 5);
+        assert_eq!(ScriptedRandom(vec![0, (1 << 63) + 1]).below(10), 5);
     }
 
     #[test]

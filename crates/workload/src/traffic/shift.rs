@@ -1,14 +1,14 @@
-//! Shift: each host, router or group to the one so many further on, the last to the first.
+//! Shift: each host, router or group sends to the one at a fixed distance, cyclically.
 //!
-//! Between groups, to a random host there, it is the bad case of a dragonfly with minimal routing: all of a
-//! group crosses the few links to one other (J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven,
-//! highly-scalable dragonfly topology", ISCA 2008, "WC"; BookSim: `bad_dragon`, which is by = 1,
-//! unit = "groups", to = "random").
+//! Between groups, to random hosts, it is the worst case of a dragonfly with minimal routing: all traffic of a
+//! group crosses the few links to one other group (J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven,
+//! highly-scalable dragonfly topology", ISCA 2008, "WC"; BookSim: `bad_dragon`, which is by = 1, unit =
+//! "groups", to = "random").
 
 use config::{Error, Section};
 
-use super::block::Block;
-use super::{Pattern, PatternKind, Place, Random};
+use super::block::HostBlock;
+use super::{Pattern, PatternContext, PatternKind, Random};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
@@ -46,7 +46,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 };
 
 /// Hosts of a router.
-fn router_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
+fn router_size(section: &Section, place: &PatternContext<'_>) -> Result<u32, Error> {
     let network = place.network(section, "the routers that hosts are on")?;
     network.hosts_per_router().ok_or_else(|| {
         let message = format!(
@@ -58,7 +58,7 @@ fn router_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
 }
 
 /// Hosts of a group.
-pub(super) fn group_size(section: &Section, place: &Place<'_>) -> Result<u32, Error> {
+pub(super) fn group_size(section: &Section, place: &PatternContext<'_>) -> Result<u32, Error> {
     let network = place.network(section, "the groups of the network")?;
     network.hosts_per_group().ok_or_else(|| {
         let message = format!(
@@ -72,14 +72,14 @@ pub(super) fn group_size(section: &Section, place: &Place<'_>) -> Result<u32, Er
 pub(super) struct Shift {
     /// Hosts of a unit.
     size: u32,
-    /// Host numbers to move by, modulo `hosts`.
+    /// Distance in host numbers, modulo `hosts`.
     distance: u32,
-    /// To any host of the unit there, not the one in the same position.
+    /// Whether to any host of the unit instead of the one in the same position.
     random: bool,
 }
 
 impl Shift {
-    /// By so many units of `size` hosts; `key` is at fault if that leads nowhere.
+    /// A shift by units of `size` hosts; `key` names the parameter in errors.
     pub(super) fn new(
         section: &Section,
         key: &str,
@@ -90,7 +90,7 @@ impl Shift {
     ) -> Result<Shift, Error> {
         let units = hosts / size;
         let by = by.rem_euclid(i64::from(units)) as u32;
-        // To a random host, a shift by nothing is traffic within the router or group.
+        // To a random host, a shift by 0 is traffic within the router or group.
         if by == 0 && (!random || size == 1) {
             let message = format!(
                 "leads each host to itself, as there are {units} to shift among; expected another number"
@@ -104,13 +104,13 @@ impl Shift {
         })
     }
 
-    /// Whether it leads each unit to itself.
+    /// Whether each unit sends to itself.
     pub(super) fn is_within(&self) -> bool {
         self.distance == 0
     }
 
     fn moved(&self, source: u32, hosts: u32) -> u32 {
-        // Both are less than 2^32, not so their sum.
+        // The sum may exceed 32 bits.
         let moved = u64::from(source) + u64::from(self.distance);
         (moved % u64::from(hosts)) as u32
     }
@@ -120,7 +120,7 @@ impl Pattern for Shift {
     fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         let moved = self.moved(source, hosts);
         if self.random {
-            Block::around(moved, self.size).any_but(source, random)
+            HostBlock::around(moved, self.size).any_but(source, random)
         } else {
             Some(moved)
         }
@@ -129,7 +129,7 @@ impl Pattern for Shift {
     fn shares(&self, source: u32, hosts: u32, each: &mut dyn FnMut(u32, f64)) {
         let moved = self.moved(source, hosts);
         if self.random {
-            Block::around(moved, self.size).shares(source, 1.0, each);
+            HostBlock::around(moved, self.size).shares(source, 1.0, each);
         } else {
             each(moved, 1.0);
         }

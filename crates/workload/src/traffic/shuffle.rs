@@ -4,7 +4,7 @@
 
 use super::PatternKind;
 use super::bits::bits;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shuffle",
@@ -14,7 +14,7 @@ pub(super) const KIND: PatternKind = PatternKind {
     build: |section, place| {
         let bits = bits(section, place)?;
         let rotated = move |source: u32| (source << 1 & ((1 << bits) - 1)) | source >> (bits - 1);
-        Ok(Box::new(Pair(rotated)))
+        Ok(Box::new(PartnerPattern(rotated)))
     },
 };
 

@@ -1,14 +1,14 @@
-//! Stencil: hosts at the points of a grid of their own, each of which exchanges with the points around it in
-//! turn, as the halo exchange of a simulation on such a grid does.
+//! Stencil: hosts form a grid of their own, and each exchanges with its neighbours in turn, as in a halo
+//! exchange.
 //!
-//! The grid has nothing to do with the network's; hosts are numbered with dimension 0 fastest. `faces` in three
-//! dimensions is the 7-point stencil with 6 neighbours, `all` the 27-point one with 26.
+//! The grid is independent of the network; hosts are numbered with dimension 0 fastest. `faces` in three
+//! dimensions is the 7-point stencil with 6 neighbours, `all` the 27-point stencil with 26.
 
 use config::{Error, Section};
 
 use super::{Pattern, PatternKind, Random};
 
-/// The neighbours of a point with all diagonals are 3^8 - 1 at most.
+/// Largest number of dimensions: with diagonals, a point has at most 3^8 - 1 neighbours.
 const MOST_DIMENSIONS: usize = 8;
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -64,7 +64,7 @@ struct Stencil {
 }
 
 impl Stencil {
-    /// Whether there is a point below and above a coordinate, other than itself.
+    /// Whether a coordinate has a neighbour below and above.
     fn steps(&self, size: u32, x: u32) -> (bool, bool) {
         if self.periodic {
             (size > 1, size > 1)
@@ -89,7 +89,7 @@ impl Stencil {
     /// Neighbour number `index` of a point.
     fn neighbour(&self, point: u32, index: u32) -> u32 {
         let (mut rest, mut stride) = (point, 1);
-        // Of all cells around, number 0 is the point itself.
+        // Cell 0 is the point itself.
         let mut left = if self.diagonals { index + 1 } else { index };
         let mut neighbour = 0;
         for size in &self.shape {
@@ -97,7 +97,7 @@ impl Stencil {
             rest /= size;
             let (below, above) = self.steps(*size, x);
             let steps = u32::from(below) + u32::from(above);
-            // Number of the step in this dimension, from 1; 0: none.
+            // Number of the step in this dimension from 1; 0 for none.
             let step = if self.diagonals {
                 let step = left % (1 + steps);
                 left /= 1 + steps;
@@ -136,7 +136,7 @@ impl Pattern for Stencil {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::Script;
+    use super::super::random::tests::ScriptedRandom;
     use super::super::test_support::{check_shares, error, pattern};
 
     fn neighbours(parameters: &str, hosts: u32, source: u32) -> Vec<u32> {
@@ -145,7 +145,7 @@ mod tests {
         built.shares(source, hosts, &mut |host, _| found.push(host));
         let turns = found.len() as u64;
         for index in 0..2 * turns {
-            let to = built.destination(source, hosts, index, &mut Script(vec![]));
+            let to = built.destination(source, hosts, index, &mut ScriptedRandom(vec![]));
             assert_eq!(to, Some(found[(index % turns) as usize]), "in turn");
         }
         check_shares(built.as_ref(), hosts);

@@ -1,12 +1,12 @@
-//! Hosts that a pattern singles out.
+//! Target hosts of a pattern.
 
 use config::{Error, OneOrEach, Section};
 
-/// The hosts of the key `targets`, in ascending order: a list of host numbers, or how many, spread evenly over
-/// the job; one by default.
+/// The hosts of the key `targets` in ascending order: a list of host numbers, or a number of hosts, spread
+/// evenly over the job. The default is one.
 ///
 /// # Errors
-/// None at all, more than there are, or a number twice.
+/// There are none or too many, or a number occurs twice.
 pub(super) fn targets(section: &Section, hosts: u32) -> Result<Box<[u32]>, Error> {
     match section.or("targets", OneOrEach::One(1))? {
         OneOrEach::One(count) if (1..=hosts).contains(&count) => {

@@ -1,19 +1,19 @@
-//! Networks in memory, and the checks that every pattern has to pass.
+//! Networks in memory, and checks of all patterns.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::{Error, Section};
 
-use super::random::tests::SplitMix;
-use super::{Geometry, Grid, GridKind, Pattern, Place, Random};
+use super::random::SplitMix;
+use super::{Geometry, GridKind, Pattern, PatternContext, Random, RouterGrid};
 
 /// A network made of lists.
 pub struct FakeNetwork {
     links: Vec<Vec<u32>>,
     hosts_per_router: u32,
     routers_per_group: Option<u32>,
-    grid: Option<Grid>,
+    grid: Option<RouterGrid>,
 }
 
 impl FakeNetwork {
@@ -46,7 +46,7 @@ impl FakeNetwork {
             }
             stride *= size;
         }
-        let grid = Grid {
+        let grid = RouterGrid {
             sizes: sizes.to_vec(),
             kind,
             hosts_per_router,
@@ -136,7 +136,7 @@ impl Geometry for FakeNetwork {
             .map(|routers| routers * self.hosts_per_router)
     }
 
-    fn grid(&self) -> Option<Grid> {
+    fn grid(&self) -> Option<RouterGrid> {
         self.grid.clone()
     }
 
@@ -156,7 +156,7 @@ pub fn built(
     built_in(Path::new("."), name, parameters, hosts, network, random)
 }
 
-/// The same, with a folder for the files that it names.
+/// A pattern with a folder for its files.
 pub fn built_in(
     folder: &Path,
     name: &str,
@@ -170,7 +170,7 @@ pub fn built_in(
     let text = format!("traffic = {{ pattern = \"{name}\"{comma}{parameters} }}");
     let file = Section::from_toml(&text, "x.toml")?;
     let section = file.section("traffic")?;
-    let mut place = Place {
+    let mut place = PatternContext {
         hosts,
         network: network.map(|network| network as &dyn Geometry),
         folder,
@@ -193,14 +193,14 @@ fn message(built: Result<Box<dyn Pattern>, Error>) -> String {
     }
 }
 
-/// Why there is no such pattern for so many hosts of a part of the network.
+/// The error of a pattern on so many hosts of a part of the network.
 pub fn error(name: &str, parameters: &str, hosts: u32) -> String {
     message(built(name, parameters, hosts, None, &mut SplitMix(1)))
 }
 
-/// The partners of all hosts, for a pattern that draws nothing, and whose shares say the same.
+/// The partners of all hosts, for a pattern without random numbers whose shares agree.
 pub fn partners_of(pattern: &dyn Pattern, hosts: u32) -> Vec<Option<u32>> {
-    let nothing = &mut super::random::tests::Script(vec![]);
+    let nothing = &mut super::random::tests::ScriptedRandom(vec![]);
     (0..hosts)
         .map(|source| {
             let partner = pattern.destination(source, hosts, 0, nothing);
@@ -212,21 +212,21 @@ pub fn partners_of(pattern: &dyn Pattern, hosts: u32) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// The same for a pattern on a part of the network; together they have to be a permutation, but for incasts.
+/// The partners on a part of the network. They must be a permutation, except for incasts.
 pub fn partners(name: &str, parameters: &str, hosts: u32) -> Vec<Option<u32>> {
     let partners = partners_of(pattern(name, parameters, hosts).as_ref(), hosts);
     assert!(name == "incast" || is_permutation(&partners), "{partners:?}");
     partners
 }
 
-/// The same on a network.
+/// The partners on a network.
 pub fn partners_on(name: &str, parameters: &str, network: &FakeNetwork) -> Vec<Option<u32>> {
     let partners = partners_of(network.built(name, parameters).as_ref(), network.hosts());
     assert!(is_permutation(&partners), "{partners:?}");
     partners
 }
 
-/// Whether every host is the partner of one, silent ones of themselves.
+/// Whether every host has one source; silent hosts are their own.
 pub fn is_permutation(partners: &[Option<u32>]) -> bool {
     let mut reached: Vec<u32> = (0u32..)
         .zip(partners)
@@ -245,7 +245,7 @@ pub fn shares(pattern: &dyn Pattern, source: u32, hosts: u32) -> Vec<(u32, f64)>
     shares.into_iter().collect()
 }
 
-/// That what each source chooses is distributed as its shares say, which add up to 1.
+/// Checks that the choices of each source agree with its shares, which add up to 1.
 pub fn check_shares(pattern: &dyn Pattern, hosts: u32) {
     const MESSAGES: u32 = 5040;
     for source in 0..hosts {

@@ -1,22 +1,22 @@
-//! Tornado: in each dimension nearly half of the way around, always in the same direction.
+//! Tornado: in each dimension to the router almost halfway around, in one direction.
 //!
-//! Dally and Towles 2004, table 3.1: d_x = s_x + ceil(k/2) - 1 mod k. With minimal routing all turn the same
-//! way round a ring of k routers, whose links that way carry the traffic of ceil(k/2) - 1 routers each, and
-//! the others none. BookSim: `tornado`.
+//! Dally and Towles 2004, table 3.1: d_x = s_x + ceil(k/2) - 1 mod k. With minimal routing all traffic takes
+//! the same direction around a ring of k routers, whose links in that direction carry the traffic of ceil(k/2)
+//! - 1 routers each, and the others none. BookSim: `tornado`.
 
-use super::pair::Pair;
-use super::{Grid, PatternKind};
+use super::pair::PartnerPattern;
+use super::{PatternKind, RouterGrid};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "tornado",
     summary: "nearly half of the way around in each dimension; on a torus, mesh or HyperX",
     parameters: &[],
     example: "",
-    build: |section, place| Ok(Box::new(Pair(partner(place.grid(section)?)))),
+    build: |section, place| Ok(Box::new(PartnerPattern(partner(place.grid(section)?)))),
 };
 
 /// The partner of each host.
-pub(super) fn partner(grid: Grid) -> impl Fn(u32) -> u32 {
+pub(super) fn partner(grid: RouterGrid) -> impl Fn(u32) -> u32 {
     move |source| grid.moved(source, |size, x| (x + size.div_ceil(2) - 1) % size)
 }
 

@@ -1,11 +1,10 @@
 //! Matrix transpose: hosts are the elements of a square matrix, row by row, and exchange across its diagonal.
 //!
-//! Dally and Towles 2004, table 3.1, as a bit permutation: d_i = s_((i + b/2) mod b) of b bits, an even number
-//! of them; that is the transposed index where the side of the matrix is a power of two. BookSim:
-//! `transpose`.
+//! Dally and Towles 2004, table 3.1, as a bit permutation: d_i = s_((i + b/2) mod b) of b bits, b even. It is
+//! the transposed index where the side of the matrix is a power of two. BookSim: `transpose`.
 
 use super::PatternKind;
-use super::pair::Pair;
+use super::pair::PartnerPattern;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "transpose",
@@ -24,7 +23,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             return Err(section.error("pattern", message));
         }
         let transposed = move |source| source % side * side + source / side;
-        Ok(Box::new(Pair(transposed)))
+        Ok(Box::new(PartnerPattern(transposed)))
     },
 };
 

@@ -1,6 +1,6 @@
 //! Uniform random traffic.
 
-use super::block::Block;
+use super::block::HostBlock;
 use super::{Pattern, PatternKind, Random};
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -13,20 +13,20 @@ pub(super) const KIND: PatternKind = PatternKind {
     example: "",
     build: |section, _| {
         let include_self = section.or("include_self", false)?;
-        Ok(Box::new(Uniform { include_self }))
+        Ok(Box::new(UniformPattern { include_self }))
     },
 };
 
-struct Uniform {
+struct UniformPattern {
     include_self: bool,
 }
 
-impl Pattern for Uniform {
+impl Pattern for UniformPattern {
     fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
         if self.include_self {
             return Some(random.below(hosts.into()) as u32);
         }
-        let all = Block {
+        let all = HostBlock {
             first: 0,
             size: hosts,
         };
@@ -37,7 +37,7 @@ impl Pattern for Uniform {
         if self.include_self {
             return (0..hosts).for_each(|host| each(host, 1.0 / f64::from(hosts)));
         }
-        let all = Block {
+        let all = HostBlock {
             first: 0,
             size: hosts,
         };
@@ -51,13 +51,13 @@ impl Pattern for Uniform {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::{Script, SplitMix};
+    use super::super::random::{SplitMix, tests::ScriptedRandom};
     use super::*;
 
     const HOSTS: u32 = 17;
 
     fn chi2(include_self: bool, source: u32) -> (f64, u32) {
-        let pattern = Uniform { include_self };
+        let pattern = UniformPattern { include_self };
         let (mut counts, mut random, n) = ([0u32; HOSTS as usize], SplitMix(11), 160_000);
         for _ in 0..n {
             counts[pattern.destination(source, HOSTS, 0, &mut random).unwrap() as usize] += 1;
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn a_lone_host_is_silent() {
-        let pattern = Uniform { include_self: false };
-        assert_eq!(pattern.destination(0, 1, 0, &mut Script(vec![])), None);
+        let pattern = UniformPattern { include_self: false };
+        assert_eq!(pattern.destination(0, 1, 0, &mut ScriptedRandom(vec![])), None);
         pattern.shares(0, 1, &mut |_, _| panic!("a share of a lone host"));
     }
 
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn first_and_last_host_are_reached() {
-        let pattern = Uniform { include_self: false };
-        let chosen = |source, drawn| pattern.destination(source, 10, 0, &mut Script(vec![drawn]));
+        let pattern = UniformPattern { include_self: false };
+        let chosen = |source, drawn| pattern.destination(source, 10, 0, &mut ScriptedRandom(vec![drawn]));
         assert_eq!(chosen(5, 1 << 62), Some(2));
         assert_eq!(chosen(0, 1), Some(1));
         assert_eq!(chosen(9, u64::MAX), Some(8));
@@ -114,10 +114,10 @@ mod tests {
         for (include_self, source, hosts, choices) in
             [(false, 3, HOSTS, 16), (true, 3, HOSTS, 17), (false, 0, 1, 1)]
         {
-            let pattern = Uniform { include_self };
+            let pattern = UniformPattern { include_self };
             let mut found = Vec::new();
             pattern.shares(source, hosts, &mut |host, share| found.push((host, share)));
-            // A lone host is silent.
+            // A single host is silent.
             let expected = (0..hosts).filter(|host| include_self || *host != source);
             let expected: Vec<(u32, f64)> = expected.map(|host| (host, 1.0 / f64::from(choices))).collect();
             assert_eq!(found, expected);

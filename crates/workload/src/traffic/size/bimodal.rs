@@ -4,7 +4,7 @@ use config::{Bytes, Error};
 
 use super::super::gap::LOAD_STEPS;
 use super::super::{MeanBytes, Random};
-use super::{Size, SizeKind, in_range};
+use super::{SizeDistribution, SizeKind, in_range};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "bimodal",
@@ -51,7 +51,7 @@ impl Bimodal {
     }
 }
 
-impl Size for Bimodal {
+impl SizeDistribution for Bimodal {
     fn bytes(&self, random: &mut dyn Random) -> u64 {
         match random.below(LOAD_STEPS) < self.steps {
             true => self.large,

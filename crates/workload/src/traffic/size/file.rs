@@ -1,14 +1,12 @@
-//! Sizes from a cumulative distribution in a file, as those of web search and data mining clusters are
-//! published and handed on between simulators.
+//! Sizes from a cumulative distribution in a file, as published for web search and data mining clusters.
 //!
-//! A row for each point of the curve: a size in bytes and the share of messages up to it, `1460,0.35` or
-//! `1460 35`; sizes and shares do not fall, and the last share is 1 (or 100, then all are in percent). Between
-//! two points, all sizes have the same probability; what the first point has is all of its size. Two points
-//! with the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares are resolved
-//! to nine decimals.
+//! Each row is a point of the curve: a size in bytes and the share of messages up to it, `1460,0.35` or `1460
+//! 35`. Sizes and shares do not decrease, and the last share is 1 (or 100, then all are percentages). Sizes
+//! between two points have equal probability; all messages of the first point have its size. Two points with
+//! the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares have nine decimals.
 
 use super::super::{MeanBytes, Random};
-use super::{LARGEST, Size, SizeKind};
+use super::{LARGEST, SizeDistribution, SizeKind};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "file",
@@ -21,11 +19,11 @@ pub(super) const KIND: SizeKind = SizeKind {
             .map_err(|error| format!(": {error}"))
             .and_then(|text| Cumulative::parse(&text));
         let cumulative = cumulative.map_err(|message| section.error("file", format!("{file}{message}")))?;
-        Ok(Box::new(cumulative) as Box<dyn Size>)
+        Ok(Box::new(cumulative) as Box<dyn SizeDistribution>)
     },
 };
 
-/// A point of the curve: a size, and the messages up to it in units of 1e-9.
+/// A point of the curve: a size, and the share up to it in units of 1e-9.
 #[derive(Clone, Copy)]
 struct Point {
     bytes: u64,
@@ -38,7 +36,7 @@ struct Cumulative {
 }
 
 impl Cumulative {
-    /// The error says what is wrong, after the name of the file.
+    /// The error follows the file name.
     fn parse(text: &str) -> Result<Cumulative, String> {
         let mut points: Vec<Point> = Vec::new();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -80,7 +78,7 @@ impl Cumulative {
     }
 }
 
-/// What comes with a point: its share, and twice the mean size.
+/// Contribution of a point: its share, and twice its mean size.
 fn segment(before: Option<Point>, point: Point) -> (u64, u64) {
     match before {
         None => (point.upto, 2 * point.bytes),
@@ -89,7 +87,7 @@ fn segment(before: Option<Point>, point: Point) -> (u64, u64) {
     }
 }
 
-/// Shares are resolved to this part.
+/// Resolution of shares.
 const STEPS: u64 = 1_000_000_000;
 
 fn point(line: &str) -> Result<Point, String> {
@@ -112,7 +110,7 @@ fn point(line: &str) -> Result<Point, String> {
     Ok(Point { bytes, upto })
 }
 
-/// A decimal number up to 100 in units of 1e-9, read exactly.
+/// Parses a decimal number up to 100 in units of 1e-9 exactly.
 fn decimal(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let are_digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
@@ -135,7 +133,7 @@ fn decimal(text: &str) -> Option<u64> {
     (steps <= 100 * STEPS).then_some(steps)
 }
 
-impl Size for Cumulative {
+impl SizeDistribution for Cumulative {
     fn bytes(&self, random: &mut dyn Random) -> u64 {
         let total = self.points[self.points.len() - 1].upto;
         let drawn = random.below(total);

@@ -3,11 +3,11 @@
 
 use config::Bytes;
 
-use super::super::geometric::Geometric as Trials;
+use super::super::geometric::GeometricGap as Trials;
 use super::super::{MeanBytes, Random};
-use super::{Size, SizeKind};
+use super::{SizeDistribution, SizeKind};
 
-/// With it, no size that can be drawn (44.4 times the mean) is beyond the largest message.
+/// Largest mean. No size that can be drawn (44.4 times the mean) exceeds the largest message.
 const LARGEST_MEAN: Bytes = Bytes { bytes: 1 << 30 };
 
 pub(super) const KIND: SizeKind = SizeKind {
@@ -21,19 +21,19 @@ pub(super) const KIND: SizeKind = SizeKind {
             let message = format!("{mean} is out of range; expected 1 B to {LARGEST_MEAN}");
             return Err(section.error("mean", message));
         }
-        Ok(Box::new(Geometric {
+        Ok(Box::new(GeometricSize {
             trials: Trials::new(1, mean.bytes),
             mean: MeanBytes::whole(mean.bytes),
         }))
     },
 };
 
-struct Geometric {
+struct GeometricSize {
     trials: Trials,
     mean: MeanBytes,
 }
 
-impl Size for Geometric {
+impl SizeDistribution for GeometricSize {
     fn bytes(&self, random: &mut dyn Random) -> u64 {
         self.trials.draw(random)
     }

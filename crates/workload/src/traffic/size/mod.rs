@@ -1,6 +1,6 @@
-//! How large messages are: all the same, or each drawn from a distribution.
+//! Sizes of messages: constant, or drawn from a distribution.
 //!
-//! Loads count mean sizes, which are therefore known exactly: to 2^-16 byte.
+//! Loads refer to mean sizes, which are therefore exact to 2^-16 byte.
 
 mod bimodal;
 mod file;
@@ -11,13 +11,13 @@ use std::path::Path;
 
 use config::{Bytes, Error, Section};
 
-use super::{Kind, MeanBytes, Random, named};
+use super::{MeanBytes, Random, TrafficKind, named};
 
 /// Largest message.
 const LARGEST: Bytes = Bytes { bytes: 1 << 40 };
 
 /// Chooses sizes.
-pub trait Size: Send + Sync {
+pub trait SizeDistribution: Send + Sync {
     /// Bytes of the next message, at least 1.
     fn bytes(&self, random: &mut dyn Random) -> u64;
 
@@ -26,17 +26,17 @@ pub trait Size: Send + Sync {
 }
 
 /// A kind of distribution.
-pub type SizeKind = Kind<fn(&Section, &Path) -> Result<Box<dyn Size>, Error>>;
+pub type SizeKind = TrafficKind<fn(&Section, &Path) -> Result<Box<dyn SizeDistribution>, Error>>;
 
 /// All distributions, in alphabetical order.
 pub static SIZES: &[SizeKind] = &[bimodal::KIND, file::KIND, geometric::KIND, uniform::KIND];
 
-/// The size of messages that `traffic` (`job.traffic`) gives: its `message` is a size, by default
-/// `default` bytes, or a table that names a `distribution`. Paths are relative to `folder`.
+/// The size of messages in `message` of `traffic` (`job.traffic`): a size, by default `default` bytes, or a
+/// table that names a `distribution`. Paths are relative to `folder`.
 ///
 /// # Errors
-/// Neither of the two, an unknown distribution, or parameters that make no sense.
-pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn Size>, Error> {
+/// It is neither, the distribution is unknown, or its parameters are invalid.
+pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn SizeDistribution>, Error> {
     if traffic.has("message")
         && let Ok(section) = traffic.section("message")
     {
@@ -51,7 +51,7 @@ pub fn size(traffic: &Section, default: u64, folder: &Path) -> Result<Box<dyn Si
     Ok(Box::new(Constant { bytes }))
 }
 
-/// The bytes of a size that a message can have.
+/// The bytes of a valid message size.
 fn in_range(section: &Section, key: &str, size: Bytes) -> Result<u64, Error> {
     if size.bytes == 0 || size > LARGEST {
         let message = format!("{size} is out of range; expected 1 B to {LARGEST}");
@@ -64,7 +64,7 @@ struct Constant {
     bytes: u64,
 }
 
-impl Size for Constant {
+impl SizeDistribution for Constant {
     fn bytes(&self, _: &mut dyn Random) -> u64 {
         self.bytes
     }
@@ -76,11 +76,11 @@ impl Size for Constant {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::tests::{Script, SplitMix};
+    use super::super::random::{SplitMix, tests::ScriptedRandom};
     use super::*;
 
     /// The sizes of `message = VALUE`.
-    pub(super) fn read(value: &str, folder: &Path) -> Result<Box<dyn Size>, Error> {
+    pub(super) fn read(value: &str, folder: &Path) -> Result<Box<dyn SizeDistribution>, Error> {
         let section = Section::from_toml(&format!("message = {value}"), "x.toml")?;
         let size = size(&section, 256, folder)?;
         section.finish()?;
@@ -94,8 +94,8 @@ mod tests {
         }
     }
 
-    /// Draws so many sizes, whose mean has to be what the distribution says it is.
-    pub(super) fn draw(size: &dyn Size, n: usize) -> Vec<u64> {
+    /// Draws sizes and checks their mean.
+    pub(super) fn draw(size: &dyn SizeDistribution, n: usize) -> Vec<u64> {
         let mut random = SplitMix(8);
         let drawn: Vec<u64> = (0..n).map(|_| size.bytes(&mut random)).collect();
         let mean = drawn.iter().sum::<u64>() as f64 / n as f64;
@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn one_size_draws_nothing() {
         let size = read("\"2 KiB\"", Path::new(".")).unwrap();
-        assert_eq!(size.bytes(&mut Script(vec![])), 2048);
+        assert_eq!(size.bytes(&mut ScriptedRandom(vec![])), 2048);
         assert_eq!(size.mean(), MeanBytes::whole(2048));
         let section = Section::from_toml("", "x.toml").unwrap();
         let default = super::size(&section, 77, Path::new(".")).unwrap();
-        assert_eq!(default.bytes(&mut Script(vec![])), 77);
+        assert_eq!(default.bytes(&mut ScriptedRandom(vec![])), 77);
         assert_eq!(section.finish().unwrap().to_string(), r#"{"message":"77 B"}"#);
     }
 

@@ -1,9 +1,9 @@
-//! All sizes between two with the same probability.
+//! All sizes in a range with equal probability.
 
 use config::Bytes;
 
 use super::super::{MeanBytes, Random};
-use super::{Size, SizeKind, in_range};
+use super::{SizeDistribution, SizeKind, in_range};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "uniform",
@@ -18,17 +18,17 @@ pub(super) const KIND: SizeKind = SizeKind {
             return Err(section.error("max", message));
         }
         let mean = MeanBytes::from_ratio(u128::from(min) + u128::from(max), 2)?;
-        Ok(Box::new(Uniform { min, max, mean }))
+        Ok(Box::new(UniformSize { min, max, mean }))
     },
 };
 
-struct Uniform {
+struct UniformSize {
     min: u64,
     max: u64,
     mean: MeanBytes,
 }
 
-impl Size for Uniform {
+impl SizeDistribution for UniformSize {
     fn bytes(&self, random: &mut dyn Random) -> u64 {
         self.min + random.below(self.max - self.min + 1)
     }

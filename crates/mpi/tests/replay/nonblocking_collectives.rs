@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use des::Time;
-use mpi::{ALGORITHMS, COLLECTIVE_CONTEXT, Kind, Settings};
+use mpi::{ALGORITHMS, COLLECTIVE_CONTEXT, MessageKind, MpiSettings};
 use workload::{Call, Collective, Operation};
 
 use super::network::*;
@@ -128,7 +128,7 @@ fn no_two_on_a_communicator_share_a_tag() {
         outcome.assert_clean();
         let mut seen = BTreeSet::new();
         for message in &outcome.sent {
-            if matches!(message.kind, Kind::Eager | Kind::RequestToSend) {
+            if matches!(message.kind, MessageKind::Eager | MessageKind::RequestToSend) {
                 assert_ne!({ message.communicator } & COLLECTIVE_CONTEXT, 0);
                 let key = ({ message.from }, { message.to }, { message.communicator }, {
                     message.tag
@@ -143,7 +143,7 @@ fn no_two_on_a_communicator_share_a_tag() {
 fn every_algorithm_ends_beside_others() {
     for algorithm in ALGORITHMS {
         for ranks in [1, 2, 3, 7, 8] {
-            let mut settings: Settings = settings();
+            let mut settings: MpiSettings = settings();
             settings
                 .collectives
                 .choose(algorithm.collective, algorithm.name)
@@ -223,8 +223,8 @@ fn as_many_as_can_be_told_apart_are_under_way_at_once() {
     let refused = run(settings(), fixed(), vec![start(1025), vec![]]).map(|_| ());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "rank 0: MPI_Ibarrier: 1024 collectives of communicator 0 are under way, more than this simulator tells \
-         apart; wait for some of them first"
+        "rank 0: MPI_Ibarrier: 1024 collectives of communicator 0 are in progress, more than the simulator \
+         distinguishes; wait for some of them first"
     );
     // With waits between them there may be any number.
     let program: Vec<Operation> = (0..3000)

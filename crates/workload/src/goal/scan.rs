@@ -1,21 +1,22 @@
-//! Sums up a schedule: the program of each rank runs to its end, so that what has been summed up can be
+//! Summarises a schedule. The program of each rank runs to its end, so that a summarised schedule can be
 //! simulated.
 
 use std::collections::BTreeMap;
 
-use super::Schedule;
-use super::tally::Tally;
+use super::GoalSchedule;
+use super::balance::MessageCounts;
 use crate::info::{CommunicatorInfo, MessageInfo};
+use crate::scan::counted_notes;
 use crate::{Operation, Program, TraceError, TraceInfo, Workload};
 
-/// Sums up a schedule.
-pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
-    let mut totals = Totals::default();
+/// Summarises a schedule.
+pub fn info(schedule: &GoalSchedule) -> Result<TraceInfo, TraceError> {
+    let mut totals = ScheduleTotals::default();
     for rank in 0..schedule.ranks() {
         totals.rank(schedule, rank)?;
     }
     let file = schedule.file.display().to_string();
-    totals.tally.check().map_err(|(rank, message)| TraceError {
+    totals.balance.check().map_err(|(rank, message)| TraceError {
         file: file.clone(),
         rank: Some(rank),
         message,
@@ -25,7 +26,7 @@ pub fn info(schedule: &Schedule) -> Result<TraceInfo, TraceError> {
 
 /// Counts over all ranks.
 #[derive(Default)]
-struct Totals {
+struct ScheduleTotals {
     operations: u64,
     compute_ps: u64,
     calls: BTreeMap<String, u64>,
@@ -33,13 +34,13 @@ struct Totals {
     sent_bytes: u128,
     received_bytes: u128,
     wildcards: u64,
-    tally: Tally,
+    balance: MessageCounts,
     several_cpus: u64,
     several_nics: u64,
 }
 
-impl Totals {
-    fn rank(&mut self, schedule: &Schedule, rank: u32) -> Result<(), TraceError> {
+impl ScheduleTotals {
+    fn rank(&mut self, schedule: &GoalSchedule, rank: u32) -> Result<(), TraceError> {
         let mut program = schedule.rank_program(rank)?;
         while let Some(operation) = program.next()? {
             self.operation(rank, &operation);
@@ -58,7 +59,7 @@ impl Totals {
                 return;
             }
             Operation::Send { to, bytes, call, .. } => {
-                self.tally.add(*to, 1, 0);
+                self.balance.add(*to, 1, 0);
                 *self.sizes.entry(*bytes).or_default() += 1;
                 self.sent_bytes += u128::from(*bytes);
                 call
@@ -70,13 +71,13 @@ impl Totals {
                 call,
                 ..
             } => {
-                self.tally.add(rank, 0, 1);
+                self.balance.add(rank, 0, 1);
                 self.wildcards += u64::from(from.is_none() || tag.is_none());
                 self.received_bytes += u128::from(*bytes);
                 call
             }
             Operation::Wait { call, .. } => call,
-            // A schedule has no others.
+            // A schedule has no other operations.
             _ => return,
         };
         *self.calls.entry(call.name().into()).or_default() += 1;
@@ -101,27 +102,19 @@ impl Totals {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["a schedule has no recorded times: its span is given as 0".to_string()];
+        let mut notes = vec!["a schedule has no recorded times; its span is 0".to_string()];
         let counted = [
             (
                 self.several_cpus,
-                "ranks use several CPUs; each rank is replayed on one, which does one thing after the other",
+                "ranks use several CPUs; each rank is replayed on one CPU, sequentially",
             ),
             (
                 self.several_nics,
-                "ranks name several NICs; the experiment's rails decide which is used",
+                "ranks name several NICs; the rails of the experiment determine the NIC",
             ),
-            (
-                self.wildcards,
-                "receives take a message from any rank or of any tag",
-            ),
+            (self.wildcards, "receives accept any source or any tag"),
         ];
-        notes.extend(
-            counted
-                .iter()
-                .filter(|(n, _)| *n > 0)
-                .map(|(n, what)| format!("{n} {what}")),
-        );
+        notes.extend(counted_notes(counted));
         if self.sent_bytes != self.received_bytes {
             notes.push(format!(
                 "{} bytes are sent, but {} received: buffers are larger than messages, or too small",

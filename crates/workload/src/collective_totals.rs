@@ -1,17 +1,16 @@
-//! What a collective of a recording moves, for people: the bytes of one rank's part in it.
+//! Data volume of recorded collectives, as bytes of one rank's part.
 
 use std::collections::BTreeMap;
 
 use crate::{Call, Collective, CollectiveInfo, Counts, Operation};
 
-/// The collectives of a recording, added up by name.
+/// Totals of recorded collectives by name.
 #[derive(Debug, Default)]
-pub struct Collectives(BTreeMap<&'static str, CollectiveInfo>);
+pub struct CollectiveTotals(BTreeMap<&'static str, CollectiveInfo>);
 
-impl Collectives {
-    /// Adds one rank's part in a collective of so many ranks, among which its own number is `own`. Other operations
-    /// have none.
-    pub fn note(&mut self, operation: &Operation, ranks: usize, own: u64) {
+impl CollectiveTotals {
+    /// Adds the part of rank `own` in a collective of `ranks` ranks. Ignores other operations.
+    pub fn add(&mut self, operation: &Operation, ranks: usize, own: u64) {
         let Operation::Collective {
             collective,
             root,
@@ -23,20 +22,20 @@ impl Collectives {
         else {
             return;
         };
-        let share = Share {
+        let part = RankCollective {
             ranks: ranks as u64,
             own,
             is_root: own == u64::from(*root),
             bytes: *bytes,
         };
-        let (sent, received) = share.bytes(*collective, counts.as_deref());
+        let (sent, received) = part.bytes(*collective, counts.as_deref());
         let entry = self.0.entry(name(*collective, *call)).or_default();
         entry.calls += 1;
         entry.sent_bytes = entry.sent_bytes.saturating_add(sent);
         entry.received_bytes = entry.received_bytes.saturating_add(received);
     }
 
-    /// The sums by name.
+    /// The totals by name.
     pub fn into_info(self) -> BTreeMap<String, CollectiveInfo> {
         self.0
             .into_iter()
@@ -45,7 +44,7 @@ impl Collectives {
     }
 }
 
-/// As MPI calls it, without the prefix.
+/// The name in MPI, without prefix.
 fn name(collective: Collective, call: Call) -> &'static str {
     match call {
         Call::Gatherv | Call::Igatherv => "gatherv",
@@ -58,19 +57,19 @@ fn name(collective: Collective, call: Call) -> &'static str {
     }
 }
 
-/// One rank in a collective. Bytes are counted as Score-P does, so that traces of both formats compare.
-struct Share {
+/// One rank in a collective. Bytes are counted as in Score-P, so that traces of all formats compare.
+struct RankCollective {
     /// Size of the communicator.
     ranks: u64,
-    /// The rank in it.
+    /// Number of the rank in it.
     own: u64,
-    /// Whether that is the root.
+    /// Whether the rank is the root.
     is_root: bool,
     /// Bytes, see [`Collective`].
     bytes: u64,
 }
 
-impl Share {
+impl RankCollective {
     /// Bytes sent and received.
     fn bytes(&self, collective: Collective, counts: Option<&Counts>) -> (u64, u64) {
         match counts {

@@ -6,7 +6,7 @@ use super::record::{Status, Version};
 use super::{calls, files};
 
 /// An argument of a call.
-pub enum Arg<'a> {
+pub enum Argument<'a> {
     /// A number, of whatever width the layout has there.
     N(i64),
     /// An array of numbers, or text.
@@ -15,7 +15,7 @@ pub enum Arg<'a> {
     S(&'a [Status]),
 }
 
-pub use Arg::{A, N, S};
+pub use Argument::{A, N, S};
 
 /// A status of a message that came.
 pub fn status(source: i32, tag: i32, bytes: i32) -> Status {
@@ -30,7 +30,7 @@ pub fn status(source: i32, tag: i32, bytes: i32) -> Status {
 /// The calls of one rank. Each begins 100 ns after the last on the CPU's clock and 1000 ns after it on the
 /// wall clock, and takes 50 ns.
 #[derive(Clone)]
-pub struct Written {
+pub struct TestTrace {
     bytes: Vec<u8>,
     /// Bits of the masks of records: which times are written.
     times: u8,
@@ -40,15 +40,15 @@ pub struct Written {
     thread: u16,
 }
 
-impl Written {
+impl TestTrace {
     /// No calls, by the present version.
-    pub fn new() -> Written {
-        Written::of([13, 0, 0], 0b1100)
+    pub fn new() -> TestTrace {
+        TestTrace::of([13, 0, 0], 0b1100)
     }
 
     /// No calls, by another version, or with other times.
-    pub fn of(version: Version, times: u8) -> Written {
-        Written {
+    pub fn of(version: Version, times: u8) -> TestTrace {
+        TestTrace {
             bytes: Vec::new(),
             times,
             version,
@@ -59,7 +59,7 @@ impl Written {
     }
 
     /// The same calls and one more.
-    pub fn call(mut self, name: &str, arguments: &[Arg]) -> Written {
+    pub fn call(mut self, name: &str, arguments: &[Argument]) -> TestTrace {
         let numbers = 0..calls::END_OF_STREAM;
         let number = numbers.into_iter().find(|n| calls::name(*n) == name);
         let number = number.unwrap_or_else(|| panic!("{name} is no function"));
@@ -86,12 +86,12 @@ impl Written {
     }
 
     /// A call by another thread.
-    pub fn by_thread(mut self, thread: u16) -> Written {
+    pub fn by_thread(mut self, thread: u16) -> TestTrace {
         self.thread = thread;
         self
     }
 
-    fn arguments(&mut self, name: &str, layout: &[u8], arguments: &[Arg]) {
+    fn arguments(&mut self, name: &str, layout: &[u8], arguments: &[Argument]) {
         let mut given = arguments.iter();
         let mut numbers = Vec::new();
         let mut rest = layout;
@@ -167,7 +167,7 @@ impl Written {
 }
 
 /// Writes a trace and gives its meta file.
-pub fn write(folder: &Path, ranks: &[Written]) -> PathBuf {
+pub fn write(folder: &Path, ranks: &[TestTrace]) -> PathBuf {
     for (rank, calls) in ranks.iter().enumerate() {
         std::fs::write(folder.join(format!("app-{rank:04}.bin")), calls.file()).unwrap();
     }

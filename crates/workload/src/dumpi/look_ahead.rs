@@ -1,52 +1,50 @@
-//! Looks ahead in a rank's calls for what a receive got that was posted from any source or with any tag.
+//! Finds the messages of receives that were posted from any source or with any tag.
 //!
-//! The status that says so is recorded where the receive completes, and replay needs it where it is posted.
-//! A second cursor runs ahead of the program's. What it finds on its way of receives that are posted later is
-//! kept; if that becomes much, because one receive stays open for long, a third cursor looks for that one
-//! alone, so that it costs time, not memory.
+//! The trace records the status where the receive completes, and the replay needs it where it is posted. A
+//! second cursor therefore reads ahead. It keeps what it finds for later receives; if one receive stays open so
+//! long that this becomes too much, a third cursor searches for that one alone, which costs time instead of
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::record::{Cursor, Record, Status};
+use super::record::{DumpiRecord, RecordCursor, Status};
 use crate::TraceError;
+use crate::mpi_calls::ANY;
 
-/// Receives whose fate is kept.
+/// Largest number of kept results.
 pub const KEPT: usize = 4096;
 
 /// Handle of `MPI_REQUEST_NULL`.
 pub const NULL_REQUEST: i64 = 1;
 
-/// `MPI_ANY_SOURCE` and `MPI_ANY_TAG`.
-pub const ANY: i64 = -1;
-
-/// What became of a posted receive.
+/// The result of a posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// A message came, from this rank and with this tag, where it was recorded.
+pub enum ReceiveFate {
+    /// It received a message from this rank and with this tag, if recorded.
     Received {
         /// Rank in the communicator.
         source: i64,
         /// Tag.
         tag: Option<i64>,
     },
-    /// It completed, but the application did not ask for a status.
+    /// It completed, and the application asked for no status.
     Unknown,
     /// It never completed, or was cancelled.
     Never,
 }
 
-/// Which requests a call completes, with their statuses.
+/// The requests that a call completes, with their statuses.
 ///
 /// # Errors
-/// It says that it completes one that is not in its list.
-pub fn completions(record: &Record, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
+/// The call completes a request that is not in its list.
+pub fn completions(record: &DumpiRecord, out: &mut Vec<(i64, Option<Status>)>) -> Result<(), String> {
     out.clear();
     let r = record;
     let status = |i: usize| r.statuses.get(i).copied();
     match r.name() {
         "MPI_Wait" => out.push((r.number(0), status(0))),
         "MPI_Test" if r.number(1) != 0 => out.push((r.number(0), status(0))),
-        // A negative index is MPI_UNDEFINED: none of them was active.
+        // A negative index is MPI_UNDEFINED: no request was active.
         "MPI_Waitany" if r.number(1) >= 0 => out.push((chosen(r, r.number(1))?, status(0))),
         "MPI_Testany" if r.number(2) != 0 && r.number(1) >= 0 => {
             out.push((chosen(r, r.number(1))?, status(0)));
@@ -65,48 +63,48 @@ pub fn completions(record: &Record, out: &mut Vec<(i64, Option<Status>)>) -> Res
     Ok(())
 }
 
-fn chosen(record: &Record, index: i64) -> Result<i64, String> {
+fn chosen(record: &DumpiRecord, index: i64) -> Result<i64, String> {
     let requests = record.array(0);
     let request = usize::try_from(index).ok().and_then(|i| requests.get(i));
     let request = request.ok_or_else(|| format!("completes number {index} of {} requests", requests.len()));
     request.copied()
 }
 
-/// Which receives are followed.
+/// Selects the receives that are followed.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter {
-    /// Also those from a known source, because the rank cancels some.
+pub struct ReceiveFilter {
+    /// Whether receives from a known source are followed, because the rank cancels some.
     pub all: bool,
 }
 
-impl Filter {
+impl ReceiveFilter {
     /// Whether a receive with this envelope is followed.
-    pub fn takes(self, source: i64, tag: i64) -> bool {
+    pub fn follows(self, source: i64, tag: i64) -> bool {
         source >= ANY && (self.all || source == ANY || tag == ANY)
     }
 }
 
-/// A cursor that runs ahead.
-pub struct Ahead {
-    cursor: Cursor,
-    record: Record,
-    filter: Filter,
+/// A cursor that reads ahead.
+pub struct LookAhead {
+    cursor: RecordCursor,
+    record: DumpiRecord,
+    filter: ReceiveFilter,
     scratch: Vec<(i64, Option<Status>)>,
     /// Receives posted so far.
     posted: u64,
     open: BTreeMap<i64, u64>,
     cancelled: BTreeSet<i64>,
     persistent: BTreeSet<i64>,
-    fates: BTreeMap<u64, Fate>,
+    fates: BTreeMap<u64, ReceiveFate>,
     ended: bool,
 }
 
-impl Ahead {
-    /// Begins at a record; none of the receives before it is followed.
-    pub fn new(cursor: Cursor, filter: Filter) -> Ahead {
-        Ahead {
+impl LookAhead {
+    /// Starts at a record. No earlier receive is followed.
+    pub fn new(cursor: RecordCursor, filter: ReceiveFilter) -> LookAhead {
+        LookAhead {
             cursor,
-            record: Record::default(),
+            record: DumpiRecord::default(),
             filter,
             scratch: Vec::new(),
             posted: 0,
@@ -118,17 +116,17 @@ impl Ahead {
         }
     }
 
-    /// What becomes of the n-th followed receive.
+    /// The result of the n-th followed receive.
     ///
     /// # Errors
     /// The file is broken.
-    pub fn fate(&mut self, n: u64) -> Result<Fate, TraceError> {
+    pub fn fate(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         loop {
             if let Some(fate) = self.fates.remove(&n) {
                 return Ok(fate);
             }
             if self.ended {
-                return Ok(Fate::Never);
+                return Ok(ReceiveFate::Never);
             }
             if self.fates.len() >= KEPT {
                 return self.search(n);
@@ -137,25 +135,25 @@ impl Ahead {
         }
     }
 
-    /// Receives whose fate is kept now.
+    /// Number of kept results.
     #[cfg(test)]
     pub fn kept(&self) -> usize {
         self.fates.len()
     }
 
-    /// Looks for one receive alone, from here on.
-    fn search(&mut self, n: u64) -> Result<Fate, TraceError> {
+    /// Searches for one receive alone.
+    fn search(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         let Some((id, _)) = self.open.iter().find(|(_, posted)| **posted == n) else {
-            return Ok(Fate::Never);
+            return Ok(ReceiveFate::Never);
         };
         let id = *id;
         self.open.remove(&id);
-        let mut alone = Ahead::new(self.cursor.clone(), self.filter);
+        let mut alone = LookAhead::new(self.cursor.clone(), self.filter);
         alone.open.insert(id, n);
         if self.cancelled.contains(&id) {
             alone.cancelled.insert(id);
         }
-        // Those posted on the way do not matter.
+        // Receives posted on the way are ignored.
         alone.posted = n + 1;
         while !alone.ended {
             alone.step()?;
@@ -165,44 +163,36 @@ impl Ahead {
             alone.fates.clear();
             alone.open.retain(|_, posted| *posted == n);
         }
-        Ok(Fate::Never)
+        Ok(ReceiveFate::Never)
     }
 
     fn step(&mut self) -> Result<(), TraceError> {
         let mut record = std::mem::take(&mut self.record);
-        let more = self.cursor.next(&mut record);
-        match more {
-            Ok(true) => {
-                let taken = self.take(&record);
-                taken.map_err(|message| {
-                    let (name, offset) = (record.name(), record.offset);
-                    self.cursor
-                        .file()
-                        .error(format!("{name} at byte {offset}: {message}"))
-                })?;
-            }
-            Ok(false) => self.ended = true,
-            Err(error) => return Err(error),
+        if self.cursor.next(&mut record)? {
+            let taken = self.take(&record);
+            taken.map_err(|message| self.cursor.error(&record, message))?;
+        } else {
+            self.ended = true;
         }
         self.record = record;
         Ok(())
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), String> {
+    fn take(&mut self, record: &DumpiRecord) -> Result<(), String> {
         let r = record;
         match r.name() {
             "MPI_Irecv" => {
                 let id = r.number(5);
-                self.close(id, Fate::Never);
+                self.close(id, ReceiveFate::Never);
                 self.persistent.remove(&id);
-                if self.filter.takes(r.number(2), r.number(3)) {
+                if self.filter.follows(r.number(2), r.number(3)) {
                     self.post(id);
                 }
             }
             "MPI_Recv_init" => {
                 let id = r.number(5);
-                self.close(id, Fate::Never);
-                if self.filter.takes(r.number(2), r.number(3)) {
+                self.close(id, ReceiveFate::Never);
+                if self.filter.follows(r.number(2), r.number(3)) {
                     self.persistent.insert(id);
                 } else {
                     self.persistent.remove(&id);
@@ -210,7 +200,7 @@ impl Ahead {
             }
             "MPI_Isend" | "MPI_Issend" | "MPI_Ibsend" | "MPI_Irsend" | "MPI_Send_init" | "MPI_Ssend_init"
             | "MPI_Bsend_init" | "MPI_Rsend_init" => {
-                self.close(r.number(5), Fate::Never);
+                self.close(r.number(5), ReceiveFate::Never);
                 self.persistent.remove(&r.number(5));
             }
             "MPI_Start" => self.start(r.number(0)),
@@ -221,7 +211,7 @@ impl Ahead {
                 }
             }
             "MPI_Request_free" => {
-                self.close(r.number(0), Fate::Unknown);
+                self.close(r.number(0), ReceiveFate::Unknown);
                 self.persistent.remove(&r.number(0));
             }
             _ => {
@@ -229,15 +219,15 @@ impl Ahead {
                 let found = completions(r, &mut done);
                 for (id, status) in &done {
                     let fate = match status {
-                        Some(status) if status.cancelled => Fate::Never,
+                        Some(status) if status.cancelled => ReceiveFate::Never,
                         Some(status) if status.source >= 0 => {
                             self.cancelled.remove(id);
-                            Fate::Received {
+                            ReceiveFate::Received {
                                 source: status.source.into(),
                                 tag: status.tag.map(i64::from).filter(|tag| *tag >= 0),
                             }
                         }
-                        _ => Fate::Unknown,
+                        _ => ReceiveFate::Unknown,
                     };
                     self.close(*id, fate);
                 }
@@ -250,7 +240,7 @@ impl Ahead {
 
     fn start(&mut self, id: i64) {
         if self.persistent.contains(&id) {
-            self.close(id, Fate::Never);
+            self.close(id, ReceiveFate::Never);
             self.post(id);
         }
     }
@@ -260,10 +250,10 @@ impl Ahead {
         self.posted += 1;
     }
 
-    fn close(&mut self, id: i64, fate: Fate) {
+    fn close(&mut self, id: i64, fate: ReceiveFate) {
         let cancelled = self.cancelled.remove(&id);
         if let Some(n) = self.open.remove(&id) {
-            let fate = if cancelled { Fate::Never } else { fate };
+            let fate = if cancelled { ReceiveFate::Never } else { fate };
             self.fates.insert(n, fate);
         }
     }

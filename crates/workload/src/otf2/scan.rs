@@ -1,30 +1,31 @@
-//! Sums up an archive in one pass over each rank's events.
+//! Summarises an archive in one pass over each rank's events.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::otf2::{Collective, Event, Message, Record};
+use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 
-use super::archive::{Archive, Cursor, Events};
-use super::collective::{self, Operation as Kind};
-use super::program::{Translation, starts_send};
+use super::archive::{EventCursor, EventSource, Otf2Archive};
+use super::collective::{self, CollectiveKind};
+use super::program::{EventReplay, starts_send};
 use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
+use crate::scan::counted_notes;
 use crate::{Call, Operation, TraceError, TraceInfo};
 
-/// Sums up an archive; `anchor` is its file, for the record.
-pub fn info(archive: Archive, anchor: &Path) -> Result<TraceInfo, TraceError> {
+/// Summarises an archive; `anchor` is its file.
+pub fn info(archive: Otf2Archive, anchor: &Path) -> Result<TraceInfo, TraceError> {
     let archive = Arc::new(archive);
-    let mut tally = Tally::default();
+    let mut totals = ArchiveTotals::default();
     for rank in 0..archive.ranks() {
-        survey_rank(&archive, rank, &mut tally)?;
+        scan_rank(&archive, rank, &mut totals)?;
     }
-    Ok(tally.into_info(&archive, anchor))
+    Ok(totals.into_info(&archive, anchor))
 }
 
 /// Counts over all ranks.
 #[derive(Default)]
-struct Tally {
+struct ArchiveTotals {
     events: u64,
     span_ps: u64,
     total_ps: u64,
@@ -33,7 +34,7 @@ struct Tally {
     sizes: BTreeMap<u64, u64>,
     received: (u64, u64),
     collectives: BTreeMap<&'static str, CollectiveInfo>,
-    housekeeping: u64,
+    internal: u64,
     nonblocking_collectives: u64,
     transfers: u64,
     sends_without_request: u64,
@@ -43,7 +44,7 @@ struct Tally {
     never_complete: u64,
 }
 
-/// How the names of functions that move data without the other side's help begin.
+/// Prefixes of one-sided functions.
 const ONE_SIDED: [&str; 8] = [
     "MPI_Put",
     "MPI_Get",
@@ -55,54 +56,54 @@ const ONE_SIDED: [&str; 8] = [
     "MPI_Compare_and_swap",
 ];
 
-/// How the names of functions that look for a message without taking it begin.
+/// Prefixes of probes.
 const PROBES: [&str; 4] = ["MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"];
 
-/// The program of a rank runs to its end, so that an archive that has been summed up can be simulated.
-fn survey_rank(archive: &Arc<Archive>, rank: u32, tally: &mut Tally) -> Result<(), TraceError> {
-    let mut watched = Watched {
-        cursor: Cursor::new(archive.clone(), rank),
+/// Runs the program of a rank to its end, so that a summarised archive can be simulated.
+fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) -> Result<(), TraceError> {
+    let mut counted = CountedEvents {
+        cursor: EventCursor::new(archive.clone(), rank),
         archive,
         call: None,
         first: None,
         last: 0,
-        tally,
+        totals,
     };
-    let mut translation = Translation::new(rank);
+    let mut replay = EventReplay::new(rank);
     let mut compute_ps = 0;
     let definitions = &archive.definitions;
-    while let Some(operation) = translation
-        .next(definitions, &mut watched)
-        .map_err(|failure| failure.at(archive, rank))?
+    while let Some(operation) = replay
+        .next(definitions, &mut counted)
+        .map_err(|failure| failure.into_error(|message| archive.error(rank, message)))?
     {
         if let Operation::Compute { ps, .. } = operation {
             compute_ps += ps;
         }
     }
-    let ticks = watched.last - watched.first.unwrap_or(0);
-    let records = watched.cursor.records();
-    // The translation has refused longer spans.
+    let ticks = counted.last - counted.first.unwrap_or(0);
+    let records = counted.cursor.records();
+    // The replay has refused longer spans.
     let span_ps = definitions.picoseconds(ticks).unwrap_or(u64::MAX);
-    tally.events += records;
-    tally.span_ps = tally.span_ps.max(span_ps);
-    tally.total_ps += span_ps;
-    tally.compute_ps += compute_ps;
-    tally.never_complete += translation.open_requests() as u64;
+    totals.events += records;
+    totals.span_ps = totals.span_ps.max(span_ps);
+    totals.total_ps += span_ps;
+    totals.compute_ps += compute_ps;
+    totals.never_complete += replay.open_requests() as u64;
     Ok(())
 }
 
-/// A cursor that counts what passes.
-struct Watched<'a> {
-    cursor: Cursor,
-    archive: &'a Archive,
+/// An event source that counts events.
+struct CountedEvents<'a> {
+    cursor: EventCursor,
+    archive: &'a Otf2Archive,
     call: Option<Call>,
     first: Option<u64>,
     last: u64,
-    tally: &'a mut Tally,
+    totals: &'a mut ArchiveTotals,
 }
 
-impl Events for Watched<'_> {
-    fn next(&mut self) -> Result<Option<Event>, TraceError> {
+impl EventSource for CountedEvents<'_> {
+    fn next(&mut self) -> Result<Option<TimedEvent>, TraceError> {
         let event = self.cursor.next()?;
         if let Some(event) = event {
             self.count(event);
@@ -110,64 +111,64 @@ impl Events for Watched<'_> {
         Ok(event)
     }
 
-    fn fork(&self) -> Box<dyn Events> {
+    fn fork(&self) -> Box<dyn EventSource> {
         self.cursor.fork()
     }
 }
 
-impl Watched<'_> {
-    fn count(&mut self, event: Event) {
+impl CountedEvents<'_> {
+    fn count(&mut self, event: TimedEvent) {
         let first = *self.first.get_or_insert(event.time);
         self.last = self.last.max(event.time).max(first);
         match event.record {
-            Record::Enter { region } => self.enter(region),
-            Record::Send(message) => {
+            EventRecord::Enter { region } => self.enter(region),
+            EventRecord::Send(message) => {
                 let asynchronous = self.call.is_some_and(starts_send);
-                self.tally.sends_without_request += u64::from(asynchronous);
+                self.totals.sends_without_request += u64::from(asynchronous);
                 self.send(message);
             }
-            Record::Isend { message, .. } => self.send(message),
-            Record::Recv(message) | Record::Irecv { message, .. } => {
-                self.tally.received.0 += 1;
-                self.tally.received.1 += message.bytes;
+            EventRecord::Isend { message, .. } => self.send(message),
+            EventRecord::Recv(message) | EventRecord::Irecv { message, .. } => {
+                self.totals.received.0 += 1;
+                self.totals.received.1 += message.bytes;
             }
-            Record::Collective(collective) => self.tally.collective(collective),
-            Record::CollectiveComplete { collective, .. } => {
-                self.tally.nonblocking_collectives += 1;
-                self.tally.collective(collective);
+            EventRecord::Collective(collective) => self.totals.collective(collective),
+            EventRecord::CollectiveComplete { collective, .. } => {
+                self.totals.nonblocking_collectives += 1;
+                self.totals.collective(collective);
             }
-            Record::RequestCancelled { .. } => self.tally.cancelled += 1,
-            Record::BufferFlush { .. } => self.tally.flushes += 1,
-            Record::Put(_) | Record::Get(_) | Record::Atomic(_) => self.tally.transfers += 1,
-            Record::Measurement { on } => self.tally.switched_off += u64::from(!on),
-            Record::Leave { .. } => self.call = None,
-            Record::Mark
-            | Record::IsendComplete { .. }
-            | Record::IrecvRequest { .. }
-            | Record::RequestTest { .. }
-            | Record::WindowCollective { .. }
-            | Record::WindowLock { .. }
-            | Record::TransferComplete { .. }
-            | Record::CollectiveRequest { .. } => {}
+            EventRecord::RequestCancelled { .. } => self.totals.cancelled += 1,
+            EventRecord::BufferFlush { .. } => self.totals.flushes += 1,
+            EventRecord::Put(_) | EventRecord::Get(_) | EventRecord::Atomic(_) => self.totals.transfers += 1,
+            EventRecord::Measurement { on } => self.totals.switched_off += u64::from(!on),
+            EventRecord::Leave { .. } => self.call = None,
+            EventRecord::Mark
+            | EventRecord::IsendComplete { .. }
+            | EventRecord::IrecvRequest { .. }
+            | EventRecord::RequestTest { .. }
+            | EventRecord::WindowCollective { .. }
+            | EventRecord::WindowLock { .. }
+            | EventRecord::TransferComplete { .. }
+            | EventRecord::CollectiveRequest { .. } => {}
         }
     }
 
     fn enter(&mut self, region: u32) {
         if let Some(mpi) = self.archive.definitions.mpi_region(region) {
             self.call = Some(mpi.call);
-            *self.tally.calls.entry(mpi.name.clone()).or_default() += 1;
+            *self.totals.calls.entry(mpi.name.clone()).or_default() += 1;
         }
     }
 
-    fn send(&mut self, message: Message) {
-        *self.tally.sizes.entry(message.bytes).or_default() += 1;
+    fn send(&mut self, message: MessageRecord) {
+        *self.totals.sizes.entry(message.bytes).or_default() += 1;
     }
 }
 
-impl Tally {
-    fn collective(&mut self, collective: Collective) {
-        if collective::operation(collective.operation) == Some(Kind::Housekeeping) {
-            self.housekeeping += 1;
+impl ArchiveTotals {
+    fn collective(&mut self, collective: CollectiveRecord) {
+        if collective::collective_kind(collective.operation) == Some(CollectiveKind::Internal) {
+            self.internal += 1;
             return;
         }
         let name = collective::name(collective.operation);
@@ -177,7 +178,7 @@ impl Tally {
         entry.received_bytes += collective.received;
     }
 
-    fn into_info(self, archive: &Archive, anchor: &Path) -> TraceInfo {
+    fn into_info(self, archive: &Otf2Archive, anchor: &Path) -> TraceInfo {
         let messages = MessageInfo::from_sizes(&self.sizes);
         let share = self.compute_ps as f64 / self.total_ps.max(1) as f64;
         TraceInfo {
@@ -205,71 +206,63 @@ impl Tally {
         }
     }
 
-    fn notes(&self, archive: &Archive, sent: &MessageInfo) -> Vec<String> {
+    fn notes(&self, archive: &Otf2Archive, sent: &MessageInfo) -> Vec<String> {
         let (others, other_events) = archive.definitions.other_locations;
+        let others_note = format!(
+            "locations are no MPI ranks (threads, accelerators); their {other_events} events are ignored"
+        );
         let (received, received_bytes) = self.received;
         let one_sided = self.calls_of(&ONE_SIDED).saturating_sub(self.transfers);
         let counted = [
-            (
-                others as u64,
-                format!(
-                    "locations are no MPI ranks (threads, accelerators); their {other_events} events are ignored"
-                ),
-            ),
+            (others as u64, others_note.as_str()),
             (
                 self.switched_off,
-                "times the recording was switched off; that time counts as computation".into(),
+                "times the recording was switched off; that time counts as computation",
             ),
             (
                 self.flushes,
-                "times the recording wrote its buffer to disk; that time is left out".into(),
+                "times the recording wrote its buffer to disk; that time is left out",
             ),
             (
                 self.never_complete,
-                "requests never complete; receives and collectives among them are left out".into(),
+                "requests never complete; receives and collectives among them are left out",
             ),
             (
                 self.cancelled,
-                "requests were cancelled; receives among them are left out".into(),
+                "requests were cancelled; receives among them are left out",
             ),
             (
                 self.sends_without_request,
-                "non-blocking sends were recorded without a request; nothing waits for them".into(),
+                "non-blocking sends were recorded without a request; nothing waits for them",
             ),
             (
                 self.nonblocking_collectives,
-                "non-blocking collectives; they go on beside the program from where they were started".into(),
+                "non-blocking collectives; they progress independently of the program",
             ),
             (
-                self.housekeeping,
+                self.internal,
                 "collective calls that make or free communicators and the like; those that make one cost what they do in \
-                 MPICH, the others nothing"
-                    .into(),
+                 MPICH, the others nothing",
             ),
             (
                 one_sided,
-                "one-sided transfers without a record of what they move; they are not replayed".into(),
+                "one-sided transfers without a record of what they move; they are not replayed",
             ),
             (
                 self.calls_of(&PROBES),
                 "calls of MPI_Probe and the like, which have no record of what they find; the receives after them \
-                 wait instead"
-                    .into(),
+                 wait instead",
             ),
             (
                 self.calls_of(&["MPI_File_"]),
-                "calls of MPI-IO; they are not replayed".into(),
+                "calls of MPI-IO; they are not replayed",
             ),
             (
                 self.calls_of(&["MPI_Neighbor_", "MPI_Ineighbor_"]),
-                "neighbourhood collectives; they are not replayed".into(),
+                "neighbourhood collectives; they are not replayed",
             ),
         ];
-        let mut notes: Vec<String> = counted
-            .iter()
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, what)| format!("{n} {what}"))
-            .collect();
+        let mut notes: Vec<String> = counted_notes(counted).collect();
         if (received, received_bytes) != (sent.count, sent.bytes) {
             let sent = format!("{} messages of {} bytes are sent", sent.count, sent.bytes);
             notes.push(format!(
@@ -279,7 +272,7 @@ impl Tally {
         notes
     }
 
-    /// Calls of functions whose names start with one of `names` (`MPI_Get_count` and the like excepted).
+    /// Number of calls of functions with these prefixes (except `MPI_Get_count` and the like).
     fn calls_of(&self, names: &[&str]) -> u64 {
         let counts = |call: &str| {
             let transfers = ["MPI_Get", "MPI_Get_accumulate"].contains(&call) || !call.starts_with("MPI_Get");

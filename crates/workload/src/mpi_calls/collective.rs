@@ -1,0 +1,93 @@
+//! How much a recorded collective moves.
+
+use super::RecordedCalls;
+use crate::{Call, Counts};
+
+/// A buffer of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The send buffer.
+    Send,
+    /// The receive buffer.
+    Receive,
+}
+
+/// Bytes of a collective, and what each rank gives and takes where that varies, for rank `own` of `ranks`.
+pub(super) fn amounts<R: RecordedCalls + ?Sized>(
+    calls: &R,
+    record: &R::Record,
+    call: Call,
+    (own, ranks): (usize, usize),
+    is_root: bool,
+) -> Result<(u64, Option<Counts>), String> {
+    use Side::{Receive, Send};
+    let bytes = |side| calls.buffer_bytes(record, side);
+    // One of the two may be MPI_IN_PLACE.
+    let either = |first, second| bytes(first).or_else(|_| bytes(second));
+    let by_rank = |side| {
+        let bytes = calls.bytes_by_rank(record, side)?;
+        if bytes.len() != ranks {
+            return Err(format!(
+                "{} counts on a communicator of {ranks} ranks",
+                bytes.len()
+            ));
+        }
+        Ok(bytes)
+    };
+    let at_root = |side| if is_root { by_rank(side) } else { Ok(Vec::new()) };
+    let varying = |bytes, sends, receives| Ok((bytes, Some(Counts { sends, receives })));
+    let equal = |bytes: Result<u64, String>| Ok((bytes?, None));
+    match call {
+        Call::Barrier | Call::Ibarrier => Ok((0, None)),
+        Call::Allgather | Call::Iallgather | Call::Alltoall | Call::Ialltoall => equal(either(Receive, Send)),
+        Call::Gather | Call::Igather if is_root => equal(either(Receive, Send)),
+        Call::Scatter | Call::Iscatter if is_root => equal(either(Send, Receive)),
+        Call::Scatter | Call::Iscatter => equal(bytes(Receive)),
+        Call::Gatherv | Call::Igatherv => {
+            let receives = at_root(Receive)?;
+            let sent = receives
+                .get(own)
+                .map_or_else(|| bytes(Send), |bytes| Ok(*bytes))?;
+            varying(sent, vec![sent], receives)
+        }
+        Call::Scatterv | Call::Iscatterv => {
+            let sends = at_root(Send)?;
+            let received = sends
+                .get(own)
+                .map_or_else(|| bytes(Receive), |bytes| Ok(*bytes))?;
+            varying(received, sends, vec![received])
+        }
+        Call::Allgatherv | Call::Iallgatherv => {
+            let receives = by_rank(Receive)?;
+            let sends = receives.get(own).copied().into_iter().collect();
+            varying(mean(&receives), sends, receives)
+        }
+        // `Other` is MPI_Alltoallw.
+        Call::Alltoallv | Call::Ialltoallv | Call::Other => {
+            let receives = by_rank(Receive)?;
+            let sends = match calls.is_in_place(record) {
+                true => receives.clone(),
+                false => by_rank(Send)?,
+            };
+            varying(mean(&sends), sends, receives)
+        }
+        Call::ReduceScatter | Call::IreduceScatter => {
+            let receives = by_rank(Receive)?;
+            varying(sum(&receives), Vec::new(), receives)
+        }
+        Call::ReduceScatterBlock | Call::IreduceScatterBlock => {
+            let part = bytes(Send)?;
+            let total = part.checked_mul(ranks as u64);
+            equal(total.ok_or_else(|| format!("{part} bytes for each of {ranks} ranks")))
+        }
+        _ => equal(bytes(Send)),
+    }
+}
+
+fn sum(bytes: &[u64]) -> u64 {
+    bytes.iter().copied().fold(0, u64::saturating_add)
+}
+
+fn mean(bytes: &[u64]) -> u64 {
+    sum(bytes).div_ceil(bytes.len().max(1) as u64)
+}
