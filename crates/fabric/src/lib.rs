@@ -1,16 +1,14 @@
-//! The network at work: packets, links, credits, NICs and routers, as plain state machines that know
-//! their ports and not their neighbours. What goes in is a fact, what comes out goes into an
-//! out-parameter; no engine, no events, so that a router is tested by calling methods.
+//! Packets, links, credits, NICs and routers as plain state machines that know their ports and not their neighbours.
+//! A method call is an input, and an out-parameter receives the outputs. So tests drive a router without an engine.
 //!
-//! Flow control is lossless and credit based: a packet leaves only when the buffer at the far end of its
-//! link has room for all of it (virtual cut-through; Kermani and Kleinrock 1979). The `packet` router
-//! has input-buffered virtual channels whose packets wait by output ("virtual output queues"), so a
-//! packet is held up only by those that want the same link and channel; in the `input-queued` router, those
-//! of one input and channel leave in their order.
+//! Flow control is lossless and credit based: a packet leaves only if the buffer at the far end of its
+//! link has space for all of it (virtual cut-through; Kermani and Kleinrock 1979). In the `packet` router, packets of
+//! an input buffer wait by output ("virtual output queues"), so that a packet is held up only by those that need the
+//! same link and channel. In the `input-queued` router, packets of one input and channel leave in their order.
 //!
-//! Every change is noted in a [`des::Journal`] and can be taken back exactly. Under an optimistic executor
-//! a state machine may for a while see facts that contradict each other, until they are taken back: then
-//! its numbers may be nonsense (counters wrap), but it neither panics nor hangs.
+//! A state machine notes an undo step for every change in a [`des::Journal`]. Under an optimistic executor it may see
+//! facts that contradict each other until they are undone: then its numbers may be meaningless (counters wrap), but
+//! it neither panics nor hangs.
 
 mod inbox;
 mod link;

@@ -30,13 +30,13 @@ pub(super) struct Agenda<M: RouterModel> {
     /// The packets of those.
     pub(super) packets: Vec<Packet>,
     pub(super) credits: Vec<(u64, u16, u8, u32)>,
-    draws: Draws,
+    draws: BenchDraws,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Draws(u32);
+struct BenchDraws(u32);
 
-impl Random for Draws {
+impl Random for BenchDraws {
     fn below(&mut self, bound: u32) -> u32 {
         // A generator of full period, of which the high bits are good enough.
         self.0 = self.0.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
@@ -66,7 +66,7 @@ impl<M: RouterModel> RouterOutputs<M> for Agenda<M> {
         unreachable!("no model sends {signal:?}")
     }
     fn random(&mut self) -> impl Random {
-        struct Mine<'a>(&'a mut Draws);
+        struct Mine<'a>(&'a mut BenchDraws);
         impl Random for Mine<'_> {
             fn below(&mut self, bound: u32) -> u32 {
                 self.0.below(bound)
@@ -110,7 +110,7 @@ impl<M: RouterModel> Bench<M> {
                 departed: Vec::new(),
                 packets: Vec::new(),
                 credits: Vec::new(),
-                draws: Draws::default(),
+                draws: BenchDraws::default(),
             },
             context,
         }

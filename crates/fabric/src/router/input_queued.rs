@@ -235,7 +235,7 @@ pub struct Router {
 
 /// All of a router that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct InputQueuedRouterState {
     first: u16,
     outputs: Vec<OutputState>,
     /// By input port, then VC.
@@ -606,7 +606,7 @@ impl Router {
     }
 
     /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
-    fn check(&self, state: &State) -> Result<(), String> {
+    fn check(&self, state: &InputQueuedRouterState) -> Result<(), String> {
         let id = self.id.0;
         let (ports, queues) = (self.outputs.len(), self.queues.len());
         let found = (state.outputs.len(), state.queues.len(), state.credits.len());
@@ -673,7 +673,7 @@ impl RouterModel for Router {
 
     type Parameters = Parameters;
     type Undo = Undo;
-    type State = State;
+    type State = InputQueuedRouterState;
     /// A tail has left, or a packet can no longer underrun.
     type Timer = ();
     type Signal = Never;
@@ -873,7 +873,7 @@ impl RouterModel for Router {
         }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> InputQueuedRouterState {
         let output = |output: &Output| OutputState {
             from: output.from,
             busy_until: output.busy_until,
@@ -891,7 +891,7 @@ impl RouterModel for Router {
                 .map(|buffered| (buffered.packet, buffered.arrived))
                 .collect(),
         };
-        State {
+        InputQueuedRouterState {
             first: self.first,
             outputs: self.outputs.iter().map(output).collect(),
             queues: self.queues.iter().map(queue).collect(),
@@ -899,7 +899,7 @@ impl RouterModel for Router {
         }
     }
 
-    fn restore(&mut self, state: State) -> Result<(), String> {
+    fn restore(&mut self, state: InputQueuedRouterState) -> Result<(), String> {
         self.check(&state)?;
         self.first = state.first;
         self.inputs.fill(None);

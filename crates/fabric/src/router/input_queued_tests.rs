@@ -273,7 +273,7 @@ impl Reversible for Subject {
     type Op = Op;
     type Step = Undo;
     type Output = Output<()>;
-    type State = State;
+    type State = InputQueuedRouterState;
 
     fn fresh() -> Subject {
         let mut router = router(300, Arbiter::Random);
@@ -292,10 +292,10 @@ impl Reversible for Subject {
     fn undo(&mut self, step: Undo) {
         self.0.undo(step);
     }
-    fn state(&self) -> State {
+    fn state(&self) -> InputQueuedRouterState {
         self.0.state()
     }
-    fn restore(&mut self, state: State) -> Result<(), String> {
+    fn restore(&mut self, state: InputQueuedRouterState) -> Result<(), String> {
         self.0.restore(state)
     }
 }
@@ -329,7 +329,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let good = bench.router.state();
     let mut fresh = router(150, Arbiter::RoundRobin);
     let untouched = fresh.state();
-    let mut refused = |change: fn(&mut State), why: &str| {
+    let mut refused = |change: fn(&mut InputQueuedRouterState), why: &str| {
         let mut state = good.clone();
         change(&mut state);
         let error = fresh.restore(state).unwrap_err();

@@ -265,7 +265,7 @@ pub struct Router {
 
 /// All of a router that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct PacketRouterState {
     outputs: Vec<OutputState>,
     /// By port, then VC.
     credits: Vec<u32>,
@@ -675,7 +675,7 @@ impl Router {
     }
 
     /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
-    fn check(&self, state: &State) -> Result<(), String> {
+    fn check(&self, state: &PacketRouterState) -> Result<(), String> {
         let id = self.id.0;
         let (ports, queues) = (self.outputs.len(), self.queues.len());
         let (saved_ports, saved_queues) = (state.outputs.len(), state.queues.len());
@@ -726,7 +726,7 @@ impl RouterModel for Router {
 
     type Parameters = ();
     type Undo = Undo;
-    type State = State;
+    type State = PacketRouterState;
     /// The packet can no longer underrun on its output.
     type Timer = ReadyPacket;
     type Signal = Never;
@@ -897,7 +897,7 @@ impl RouterModel for Router {
         }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> PacketRouterState {
         let output = |(port, output): (usize, &Output)| OutputState {
             busy_until: output.busy_until,
             load: output.load,
@@ -906,14 +906,14 @@ impl RouterModel for Router {
             stalls: self.stalls(port as u16),
         };
         let queue = |queue: &Fifo| self.pool.iter(*queue).copied().collect();
-        State {
+        PacketRouterState {
             outputs: self.outputs.iter().enumerate().map(output).collect(),
             credits: self.credits.clone(),
             queues: self.queues.iter().map(queue).collect(),
         }
     }
 
-    fn restore(&mut self, state: State) -> Result<(), String> {
+    fn restore(&mut self, state: PacketRouterState) -> Result<(), String> {
         self.check(&state)?;
         self.stalls = state.outputs.iter().map(|saved| saved.stalls).collect();
         for (output, saved) in self.outputs.iter_mut().zip(state.outputs) {

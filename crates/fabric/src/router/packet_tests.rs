@@ -249,7 +249,7 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
     type Step = Undo;
     type Output = Output<ReadyPacket>;
-    type State = State;
+    type State = PacketRouterState;
 
     fn fresh() -> Subject<SLOTS> {
         let mut router = match SLOTS {
@@ -271,10 +271,10 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     fn undo(&mut self, step: Undo) {
         self.0.undo(step);
     }
-    fn state(&self) -> State {
+    fn state(&self) -> PacketRouterState {
         self.0.state()
     }
-    fn restore(&mut self, state: State) -> Result<(), String> {
+    fn restore(&mut self, state: PacketRouterState) -> Result<(), String> {
         self.0.restore(state)
     }
 }
@@ -323,7 +323,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let good = bench.router.state();
     let mut fresh = router(150);
     let untouched = fresh.state();
-    let mut refused = |change: fn(&mut State), why: &str| {
+    let mut refused = |change: fn(&mut PacketRouterState), why: &str| {
         let mut state = good.clone();
         change(&mut state);
         let error = fresh.restore(state).unwrap_err();

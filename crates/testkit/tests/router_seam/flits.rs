@@ -43,7 +43,7 @@ pub enum Timer {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Signal {
     Head(Packet),
-    /// The tail of a packet, by source and message, and its destination's packet for routing.
+    /// The tail, with the packet that it belongs to.
     Tail(Packet),
 }
 
