@@ -212,7 +212,7 @@ macro_rules! quantity {
 quantity!(Duration, Bandwidth, Bytes);
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct SectionEntry {
     value: Value,
     location: Location,
 }
@@ -227,7 +227,7 @@ pub struct Section {
     location: Location,
     /// What paths in it are relative to; empty for the current folder.
     folder: Arc<Path>,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, SectionEntry>,
     /// Keys that some part asked for, in the order of asking, with the value that holds (null: none).
     asked: RefCell<Map<String, Json>>,
     /// Parameters of the parts that read this table, the latest part last.
@@ -318,7 +318,7 @@ impl Section {
             } else {
                 format!("{}.{step}", table.path)
             };
-            let entry = table.entries.entry(step.into()).or_insert_with(|| Entry {
+            let entry = table.entries.entry(step.into()).or_insert_with(|| SectionEntry {
                 value: Value::Table(Section::new(&here, location.clone(), folder.clone())),
                 location: location.clone(),
             });
@@ -360,7 +360,7 @@ impl Section {
             }
             _ => Value::String(value.into()),
         };
-        table.entries.insert(key.into(), Entry { value, location });
+        table.entries.insert(key.into(), SectionEntry { value, location });
         Ok(())
     }
 
@@ -546,7 +546,7 @@ impl Section {
     /// Something else than a table is given.
     pub fn section(&self, key: &str) -> Result<&Section, Error> {
         match self.entries.get(key) {
-            Some(Entry {
+            Some(SectionEntry {
                 value: Value::Table(section),
                 ..
             }) => {
@@ -572,7 +572,7 @@ impl Section {
         self.note(key, Json::Null);
         match self.entries.get(key) {
             None => Ok(&[]),
-            Some(Entry {
+            Some(SectionEntry {
                 value: Value::Tables(list),
                 ..
             }) => Ok(list),
@@ -703,7 +703,7 @@ fn table_section(
         let full = section.full(&name);
         let value = read_value(&full, item, lines)?;
         let location = lines.at(key.span().start);
-        section.entries.insert(name, Entry { value, location });
+        section.entries.insert(name, SectionEntry { value, location });
     }
     Ok(section)
 }

@@ -92,8 +92,8 @@ mod bytes {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
+        struct ByteString;
+        impl Visitor<'_> for ByteString {
             type Value = Vec<u8>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("bytes")
@@ -102,6 +102,6 @@ mod bytes {
                 Ok(bytes.to_vec())
             }
         }
-        deserializer.deserialize_bytes(Bytes)
+        deserializer.deserialize_bytes(ByteString)
     }
 }

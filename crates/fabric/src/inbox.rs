@@ -10,7 +10,7 @@ use des::Journal;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-use table::{Place, Table};
+use table::{OpenMessages, TablePlace};
 
 /// Messages of which something is still missing. `T` is what their announcement says of them.
 ///
@@ -18,7 +18,7 @@ use table::{Place, Table};
 /// stands for the header fields that every packet would carry, and takes no part in timing.
 #[derive(Clone, Debug)]
 pub struct Inbox<T> {
-    partial: Table<T>,
+    partial: OpenMessages<T>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct InboxState<T> {
 impl<T> Default for Inbox<T> {
     fn default() -> Self {
         Inbox {
-            partial: Table::default(),
+            partial: OpenMessages::default(),
         }
     }
 }
@@ -198,7 +198,7 @@ impl<T: Copy> Inbox<T> {
         }
     }
 
-    fn place(&mut self, source: HostId, message: u32) -> Place {
+    fn place(&mut self, source: HostId, message: u32) -> TablePlace {
         self.partial.open(source, message).0
     }
 
@@ -229,7 +229,7 @@ impl<T: Copy> Inbox<T> {
                 source.0
             ));
         }
-        self.partial = Table::default();
+        self.partial = OpenMessages::default();
         for ((source, message), partial) in state.partial {
             let place = self.place(source, message);
             self.partial.receive(place, partial.received);
@@ -247,14 +247,14 @@ impl<T: Copy> Inbox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
     use des::Time;
     use proptest::prelude::*;
 
     #[test]
     fn interleaved_messages_come_out_whole() {
         let mut inbox = Inbox::default();
-        let journal = &mut Recorder::<_, (), false>::default();
+        let journal = &mut UndoRecorder::<_, (), false>::default();
         inbox.packet(HostId(1), 7, 100, journal);
         inbox.announced(HostId(1), 7, 250, 'a', journal);
         inbox.announced(HostId(2), 7, 100, 'b', journal);
@@ -291,7 +291,7 @@ mod tests {
             &mut self,
             _: Time,
             op: &Op,
-            out: &mut Recorder<InboxUndo<What>, Option<What>, KEPT>,
+            out: &mut UndoRecorder<InboxUndo<What>, Option<What>, KEPT>,
         ) {
             match *op {
                 Op::Announce(source, message, bytes, what) => {
@@ -336,7 +336,7 @@ mod tests {
 
         #[test]
         fn its_state_knows_no_order_of_arrival(numbers in prop::collection::btree_set(any::<u32>(), 0..40)) {
-            let journal = &mut Recorder::<_, (), false>::default();
+            let journal = &mut UndoRecorder::<_, (), false>::default();
             let (mut up, mut down) = (Inbox::default(), Inbox::default());
             for number in &numbers {
                 up.announced(HostId(number % 3), *number, 100, 'a', journal);
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_state_with_a_message_twice_is_refused() {
-        let journal = &mut Recorder::<_, (), false>::default();
+        let journal = &mut UndoRecorder::<_, (), false>::default();
         let mut inbox = Inbox::default();
         inbox.announced(HostId(1), 7, 250, 'a', journal);
         let mut state = inbox.state();

@@ -518,7 +518,7 @@ impl<T: Copy> Queued<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
     use proptest::prelude::*;
 
     #[derive(Default)]
@@ -615,7 +615,7 @@ mod tests {
         Backlog(u64),
     }
 
-    impl<const KEPT: bool> NicOutputs<Nic<Report>> for Recorder<NicUndo<Report>, Output, KEPT> {
+    impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>, Output, KEPT> {
         fn depart(&mut self, packet: Packet, _: Time, serialization: Time, last: bool) {
             self.outputs.push(Output::Depart(packet, serialization, last));
         }
@@ -652,7 +652,7 @@ mod tests {
             &mut self,
             now: Time,
             op: &Op,
-            out: &mut Recorder<NicUndo<Report>, Output, KEPT>,
+            out: &mut UndoRecorder<NicUndo<Report>, Output, KEPT>,
         ) {
             match *op {
                 Op::Send(message) => self.0.send((now, now), &message, out),

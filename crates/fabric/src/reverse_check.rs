@@ -8,21 +8,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Remembers undo steps, if `KEPT`, and outputs.
-pub(crate) struct Recorder<Step, Output, const KEPT: bool> {
+pub(crate) struct UndoRecorder<Step, Output, const KEPT: bool> {
     pub(crate) steps: Vec<Step>,
     pub(crate) outputs: Vec<Output>,
 }
 
-impl<Step, Output, const KEPT: bool> Default for Recorder<Step, Output, KEPT> {
+impl<Step, Output, const KEPT: bool> Default for UndoRecorder<Step, Output, KEPT> {
     fn default() -> Self {
-        Recorder {
+        UndoRecorder {
             steps: Vec::new(),
             outputs: Vec::new(),
         }
     }
 }
 
-impl<Step, Output, const KEPT: bool> Journal<Step> for Recorder<Step, Output, KEPT> {
+impl<Step, Output, const KEPT: bool> Journal<Step> for UndoRecorder<Step, Output, KEPT> {
     const KEPT: bool = KEPT;
     fn keep(&mut self, step: Step) {
         self.steps.push(step);
@@ -42,7 +42,7 @@ pub(crate) trait Reversible: Sized {
         &mut self,
         now: Time,
         op: &Self::Op,
-        out: &mut Recorder<Self::Step, Self::Output, KEPT>,
+        out: &mut UndoRecorder<Self::Step, Self::Output, KEPT>,
     );
     fn undo(&mut self, step: Self::Step);
     fn state(&self) -> Self::State;
@@ -76,7 +76,7 @@ struct Done<R: Reversible> {
 
 fn run<R: Reversible>(subject: &mut R, (now, op): &(Time, R::Op)) -> Done<R> {
     let before = subject.state();
-    let mut recorder = Recorder::<_, _, true>::default();
+    let mut recorder = UndoRecorder::<_, _, true>::default();
     subject.apply(*now, op, &mut recorder);
     Done {
         before,
@@ -127,7 +127,7 @@ pub(crate) fn check<R: Reversible>(script: &[(Time, R::Op)]) -> Result<(), TestC
                 .map_err(TestCaseError::fail)?;
             prop_assert_eq!(&copy.state(), &history[index].before, "restored");
         }
-        let mut plain = Recorder::<_, _, false>::default();
+        let mut plain = UndoRecorder::<_, _, false>::default();
         copy.apply(*now, op, &mut plain);
         prop_assert_eq!(&copy.state(), &history[index].after, "{:?} of the copy", op);
         prop_assert_eq!(&plain.outputs, &history[index].outputs, "{:?} of the copy", op);

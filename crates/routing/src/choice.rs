@@ -5,17 +5,17 @@ use topology::{Port, RouterId, Topology};
 use crate::{BufferClaim, Hop, Random};
 
 /// The cheapest hop so far. The first of equally cheap hops wins, with the ports in a circle from a random one.
-pub(crate) struct Choice<Cost, Way> {
+pub(crate) struct CheapestHop<Cost, Way> {
     ports: u16,
     start: u16,
     best: Option<(Cost, u16, Hop, Way)>,
 }
 
-impl<Cost: Ord, Way> Choice<Cost, Way> {
+impl<Cost: Ord, Way> CheapestHop<Cost, Way> {
     /// Starts a choice at a router.
     pub(crate) fn new(topology: &dyn Topology, router: RouterId, random: &mut dyn Random) -> Self {
         let ports = topology.ports(router);
-        Choice {
+        CheapestHop {
             ports,
             start: random.below(u32::from(ports)) as u16,
             best: None,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use topology::{Port, Shape, Topology};
 
-use crate::choice::{Choice, kept};
+use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::hyperx;
 use crate::doal::{BIAS, LinkCost, read_bias};
 use crate::minimal_adaptive::Vcs;
@@ -113,7 +113,7 @@ impl Routing for Dal {
             return Hop::new(port, 0);
         }
         let links = self.topology.distance(at.router, target);
-        let mut choice = Choice::new(&*self.topology, at.router, random);
+        let mut choice = CheapestHop::new(&*self.topology, at.router, random);
         let mut straight_has_room = false;
         self.links(at, *state, |port, link, flags| {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {

@@ -234,7 +234,7 @@ pub fn prove_deadlock_free(
     routing: &dyn Routing,
     max_states: u64,
 ) -> Result<DeadlockFree, NotProven> {
-    let mut walk = Walk::new(topology, routing, max_states)?;
+    let mut walk = SituationSearch::new(topology, routing, max_states)?;
     for destination in 0..topology.hosts() {
         walk.towards(HostId(destination))?;
     }
@@ -293,7 +293,7 @@ struct Frame {
     links: u32,
 }
 
-struct Walk<'a> {
+struct SituationSearch<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     max_states: u64,
@@ -307,7 +307,7 @@ struct Walk<'a> {
     longest_route: u32,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SituationSearch<'a> {
     fn new(topology: &'a dyn Topology, routing: &'a dyn Routing, max_states: u64) -> Result<Self, NotProven> {
         let too_large = NotProven::TooLarge { max_states };
         // Every pair of hosts is at least one state, so this check precedes any allocation of that size.
@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
         if channels > max_states.max(1 << 20).min(u64::from(u32::MAX)) {
             return Err(too_large);
         }
-        Ok(Walk {
+        Ok(SituationSearch {
             topology,
             routing,
             max_states,

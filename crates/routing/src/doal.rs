@@ -22,7 +22,7 @@ use std::sync::Arc;
 use config::{Bytes, Error, Parameter, Section};
 use topology::{Shape, Topology};
 
-use crate::choice::Choice;
+use crate::choice::CheapestHop;
 use crate::dimension_order::hyperx;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -126,7 +126,7 @@ impl Routing for Doal {
             return Hop::new(port, 0);
         }
         let links = self.topology.distance(at.router, target);
-        let mut choice = Choice::new(&*self.topology, at.router, random);
+        let mut choice = CheapestHop::new(&*self.topology, at.router, random);
         self.hops(at, *state, |hop, phase| {
             let load = congestion.load(hop.port);
             let cost = if hop.vc == STRAIGHT_VC {

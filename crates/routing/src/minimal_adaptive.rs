@@ -25,7 +25,7 @@ use std::sync::Arc;
 use config::{Error, Parameter, Section};
 use topology::{Port, Shape, Topology};
 
-use crate::choice::{Choice, kept};
+use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::{Rings, Shorter, Ways, cartesian, hyperx};
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -152,7 +152,7 @@ impl Routing for AcrossGrid {
         if self.has_arrived(at) {
             return escape;
         }
-        let mut choice = Choice::new(self.escape.topology(), at.router, random);
+        let mut choice = CheapestHop::new(self.escape.topology(), at.router, random);
         self.ports(at, |port| {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
                 choice.offer(congestion.load(port), kept(port, vc), ());
@@ -207,7 +207,7 @@ impl Routing for AcrossHyperX {
         if target == at.router {
             return Hop::new(port, 0);
         }
-        let mut choice = Choice::new(&*self.topology, at.router, random);
+        let mut choice = CheapestHop::new(&*self.topology, at.router, random);
         self.ports(at, |port, is_first| {
             // Any free space is preferred to the escape.
             let load = congestion.load(port);

@@ -51,7 +51,7 @@ pub struct Checkpoint {
 
 /// What a checkpoint says of itself, as JSON at the file's beginning, behind its length.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct CheckpointHead {
     /// Version of FabricSim.
     version: String,
     simulated_ns: f64,
@@ -93,7 +93,7 @@ impl Checkpoint {
         let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
         let (head, body) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        let head: Head = serde_json::from_slice(head).map_err(|_| damaged())?;
+        let head: CheckpointHead = serde_json::from_slice(head).map_err(|_| damaged())?;
         if head.version != env!("CARGO_PKG_VERSION") {
             return Err(fail(format!(
                 "was written by version {} of FabricSim; this is {}",
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         let time = snapshot.time;
         let body = Body { collected, snapshot };
         let body = postcard::to_stdvec(&body).expect("what is in memory can be written there");
-        let head = Head {
+        let head = CheckpointHead {
             version: env!("CARGO_PKG_VERSION").into(),
             simulated_ns: time.as_ns(),
             experiment: self.source.clone(),

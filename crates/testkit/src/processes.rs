@@ -15,11 +15,11 @@ pub struct Together {
 }
 
 struct Meeting {
-    table: Mutex<Table>,
+    table: Mutex<ExchangeTable>,
     turn: Condvar,
 }
 
-struct Table {
+struct ExchangeTable {
     /// What each process has brought.
     brought: Vec<Brought>,
     /// How many have come to the present meeting, and how many meetings there have been.
@@ -39,7 +39,7 @@ impl Together {
     /// As many processes, by rank.
     pub fn new(count: usize) -> Vec<Together> {
         let meeting = Arc::new(Meeting {
-            table: Mutex::new(Table {
+            table: Mutex::new(ExchangeTable {
                 brought: (0..count).map(|_| Brought::Nothing).collect(),
                 present: 0,
                 held: 0,
@@ -148,7 +148,7 @@ impl Drop for Together {
 
 impl Meeting {
     /// A process that panics does not hide why by letting the others panic over a poisoned lock.
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, ExchangeTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct GlobalLinks {
     rounds: u32,
     /// Ports of a group that lead to nearby groups beyond the even rounds.
     extra: u32,
-    order: Order,
+    order: GlobalLinkOrder,
     /// Whether the order is consecutive and all routers have equally many ports.
     is_plain: bool,
     /// Global ports of a group.
@@ -83,7 +83,7 @@ pub(crate) struct GlobalLinks {
 }
 
 #[derive(Clone, Debug)]
-enum Order {
+enum GlobalLinkOrder {
     Consecutive,
     Palmtree,
     Random(Shuffle),
@@ -105,7 +105,7 @@ pub(crate) struct RouterNames {
 }
 
 /// The links between two groups, seen from one router in each.
-struct Links {
+struct GroupPairLinks {
     /// Rounds that start at the router of the first group.
     at_from: Range<u32>,
     /// Rounds that end at the router of the second group.
@@ -142,7 +142,7 @@ impl GlobalLinks {
             others: Divisor::new((groups - 1).max(1)),
             rounds,
             extra,
-            is_plain: full == routers && matches!(order, Order::Consecutive),
+            is_plain: full == routers && matches!(order, GlobalLinkOrder::Consecutive),
             order,
             ports,
             most: Divisor::new(most.max(1)),
@@ -202,7 +202,7 @@ impl GlobalLinks {
             return None;
         }
         let port = match &self.order {
-            Order::Random(shuffle) => shuffle.backward(at.group, ports.start + k),
+            GlobalLinkOrder::Random(shuffle) => shuffle.backward(at.group, ports.start + k),
             _ => ports.start + k,
         };
         let (group, index) = self.lead(at.group, port)?;
@@ -214,8 +214,8 @@ impl GlobalLinks {
     #[inline]
     fn position(&self, seen_from: u32, of: u32) -> u32 {
         match self.order {
-            Order::Palmtree if of < seen_from => seen_from - of - 1,
-            Order::Palmtree => seen_from + (self.groups - of) - 1,
+            GlobalLinkOrder::Palmtree if of < seen_from => seen_from - of - 1,
+            GlobalLinkOrder::Palmtree => seen_from + (self.groups - of) - 1,
             _ if of < seen_from => of,
             _ => of - 1,
         }
@@ -224,8 +224,8 @@ impl GlobalLinks {
     /// The group at a position.
     fn at_position(&self, seen_from: u32, position: u32) -> u32 {
         match self.order {
-            Order::Palmtree if position < seen_from => seen_from - position - 1,
-            Order::Palmtree => seen_from + (self.groups - position) - 1,
+            GlobalLinkOrder::Palmtree if position < seen_from => seen_from - position - 1,
+            GlobalLinkOrder::Palmtree => seen_from + (self.groups - position) - 1,
             _ if position < seen_from => position,
             _ => position + 1,
         }
@@ -240,7 +240,7 @@ impl GlobalLinks {
             self.extra_port(from, to).expect("index < links_between")
         };
         match &self.order {
-            Order::Random(shuffle) => shuffle.forward(from, port),
+            GlobalLinkOrder::Random(shuffle) => shuffle.forward(from, port),
             _ => port,
         }
     }
@@ -326,8 +326,8 @@ impl GlobalLinks {
         first.min(self.rounds)..end.min(self.rounds)
     }
 
-    fn links(&self, from: GroupMember, to: GroupMember) -> Links {
-        Links {
+    fn links(&self, from: GroupMember, to: GroupMember) -> GroupPairLinks {
+        GroupPairLinks {
             at_from: self.rounds_at(from.router, self.position(from.group, to.group)),
             at_to: self.rounds_at(to.router, self.position(to.group, from.group)),
             rounds: self.rounds,
@@ -347,7 +347,7 @@ impl GlobalLinks {
     pub(crate) fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32) {
         let differ = |a: u32, b: u32| u8::from(a != b);
         let (index, local) = match self.order {
-            Order::Random(_) => self.nearest_by(from.group, to.group, draw, |here, there| {
+            GlobalLinkOrder::Random(_) => self.nearest_by(from.group, to.group, draw, |here, there| {
                 differ(here, from.router) + differ(there, to.router)
             }),
             _ => self.links(from, to).choose(draw),
@@ -401,9 +401,9 @@ impl GlobalLinks {
             _ => text += &format!(", {least} or {most} links between any two groups"),
         }
         match self.order {
-            Order::Consecutive => {}
-            Order::Palmtree => text += ", global links palmtree",
-            Order::Random(_) => text += ", global links random",
+            GlobalLinkOrder::Consecutive => {}
+            GlobalLinkOrder::Palmtree => text += ", global links palmtree",
+            GlobalLinkOrder::Random(_) => text += ", global links random",
         }
         match self.ports - self.wired() {
             0 => {}
@@ -469,23 +469,23 @@ fn read_between(section: &Section) -> Result<(u32, u32, u32, u32), Error> {
     Ok((ports, groups, if groups > 1 { between } else { 0 }, 0))
 }
 
-fn read_order(section: &Section, ports: u32) -> Result<Order, Error> {
+fn read_order(section: &Section, ports: u32) -> Result<GlobalLinkOrder, Error> {
     let name = section.choice(ARRANGEMENT.name)?;
     if name == "random" {
         let seed = section.get::<u64>(SEED.name)?;
-        return Ok(Order::Random(Shuffle::new(seed, ports)));
+        return Ok(GlobalLinkOrder::Random(Shuffle::new(seed, ports)));
     }
     if section.optional::<u64>(SEED.name)?.is_some() {
         let text = format!("is for arrangement = \"random\"; this one is {name}");
         return Err(section.error(SEED.name, text));
     }
     Ok(match name {
-        "palmtree" => Order::Palmtree,
-        _ => Order::Consecutive,
+        "palmtree" => GlobalLinkOrder::Palmtree,
+        _ => GlobalLinkOrder::Consecutive,
     })
 }
 
-impl Links {
+impl GroupPairLinks {
     /// The `draw`-th link with the fewest local links beside it, and the number of these.
     fn choose(&self, draw: u32) -> (u32, u32) {
         let both = self.at_from.start.max(self.at_to.start)..self.at_from.end.min(self.at_to.end);

@@ -85,7 +85,7 @@ const ABSENT: u16 = u16::MAX;
 
 /// A router's coordinates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct SlimFlyRouter {
     subgraph: u32,
     a: u32,
     b: u32,
@@ -93,15 +93,15 @@ struct Place {
 
 /// The ports of a shortest path between two routers.
 #[derive(Clone, Copy)]
-enum Path {
+enum ShortestPath {
     Link(Port),
     Links(Port, Port),
 }
 
-impl Path {
+impl ShortestPath {
     fn first(self) -> Port {
         match self {
-            Path::Link(port) | Path::Links(port, _) => port,
+            ShortestPath::Link(port) | ShortestPath::Links(port, _) => port,
         }
     }
 }
@@ -186,10 +186,10 @@ impl SlimFly {
     }
 
     #[inline]
-    fn place(&self, router: RouterId) -> Place {
+    fn place(&self, router: RouterId) -> SlimFlyRouter {
         let (column, b) = self.q.divide(router.0);
         let subgraph = u32::from(column >= self.q.get());
-        Place {
+        SlimFlyRouter {
             subgraph,
             a: column - subgraph * self.q.get(),
             b,
@@ -197,19 +197,19 @@ impl SlimFly {
     }
 
     #[inline]
-    fn router(&self, place: Place) -> RouterId {
+    fn router(&self, place: SlimFlyRouter) -> RouterId {
         RouterId((place.subgraph * self.q.get() + place.a) * self.q.get() + place.b)
     }
 
     /// The neighbour of a router in column `a` of the other subgraph.
     #[inline]
-    fn across(&self, place: Place, a: u32) -> Place {
+    fn across(&self, place: SlimFlyRouter, a: u32) -> SlimFlyRouter {
         let product = self.field.multiply(place.a, a);
         let b = match place.subgraph {
             0 => self.field.subtract(place.b, product),
             _ => self.field.add(place.b, product),
         };
-        Place {
+        SlimFlyRouter {
             subgraph: 1 - place.subgraph,
             a,
             b,
@@ -217,14 +217,14 @@ impl SlimFly {
     }
 
     #[inline]
-    fn generators(&self, place: Place) -> &Generators {
+    fn generators(&self, place: SlimFlyRouter) -> &Generators {
         &self.generators[place.subgraph as usize]
     }
 
     /// Index of the generator that leads from one router to another one of its column, if they are
     /// neighbours.
     #[inline]
-    fn step(&self, from: Place, to: Place) -> Option<u32> {
+    fn step(&self, from: SlimFlyRouter, to: SlimFlyRouter) -> Option<u32> {
         self.generators(from).index(self.field.subtract(to.b, from.b))
     }
 
@@ -239,11 +239,11 @@ impl SlimFly {
     }
 
     /// Within a column: one link, or two, where each generator can be the first.
-    fn along_column(&self, from: Place, to: Place, draw: u32) -> Path {
+    fn along_column(&self, from: SlimFlyRouter, to: SlimFlyRouter, draw: u32) -> ShortestPath {
         let difference = self.field.subtract(to.b, from.b);
         let generators = self.generators(from);
         if let Some(generator) = generators.index(difference) {
-            return Path::Link(self.local_port(generator));
+            return ShortestPath::Link(self.local_port(generator));
         }
         let ways = generators
             .elements
@@ -258,11 +258,11 @@ impl SlimFly {
             .clone()
             .nth(index as usize)
             .expect("two steps lead everywhere in a column");
-        Path::Links(self.local_port(first), self.local_port(second))
+        ShortestPath::Links(self.local_port(first), self.local_port(second))
     }
 
     /// Between columns of one subgraph: over the only common neighbour in the other subgraph.
-    fn across_and_back(&self, from: Place, to: Place) -> Path {
+    fn across_and_back(&self, from: SlimFlyRouter, to: SlimFlyRouter) -> ShortestPath {
         let f = &self.field;
         let rise = f.divide(f.subtract(from.b, to.b), f.subtract(from.a, to.a));
         // y - y' = m (x - x') in subgraph 0, c - c' = -x (m - m') in subgraph 1.
@@ -270,11 +270,11 @@ impl SlimFly {
             0 => rise,
             _ => f.subtract(0, rise),
         };
-        Path::Links(self.global_port(over), self.global_port(to.a))
+        ShortestPath::Links(self.global_port(over), self.global_port(to.a))
     }
 
     /// To the other subgraph: one link, or a step in the first or in the last column.
-    fn to_other_subgraph(&self, from: Place, to: Place, draw: u32) -> Path {
+    fn to_other_subgraph(&self, from: SlimFlyRouter, to: SlimFlyRouter, draw: u32) -> ShortestPath {
         let f = &self.field;
         // The difference by which the direct link misses.
         let (product, difference) = (f.multiply(from.a, to.a), f.subtract(to.b, from.b));
@@ -284,15 +284,15 @@ impl SlimFly {
         };
         let across = self.global_port(to.a);
         if step == 0 {
-            return Path::Link(across);
+            return ShortestPath::Link(across);
         }
         let [first, last] = [from, to].map(|place| self.generators(place).index(step));
         match (first, last) {
-            (Some(generator), None) => Path::Links(self.local_port(generator), across),
+            (Some(generator), None) => ShortestPath::Links(self.local_port(generator), across),
             (Some(generator), Some(_)) if pick(draw, 2).0 == 0 => {
-                Path::Links(self.local_port(generator), across)
+                ShortestPath::Links(self.local_port(generator), across)
             }
-            (_, Some(generator)) => Path::Links(across, self.local_port(generator)),
+            (_, Some(generator)) => ShortestPath::Links(across, self.local_port(generator)),
             (None, None) => unreachable!("the two sets of generators hold all steps"),
         }
     }
@@ -300,7 +300,7 @@ impl SlimFly {
     /// Costs a few products and sums. In a column whose routers are not neighbours, it searches the set of generators
     /// (q/2) for the first steps. One in 4q destinations is such.
     #[inline]
-    fn path(&self, from: RouterId, to: RouterId, draw: u32) -> Path {
+    fn path(&self, from: RouterId, to: RouterId, draw: u32) -> ShortestPath {
         let (from, to) = (self.place(from), self.place(to));
         if from.subgraph != to.subgraph {
             self.to_other_subgraph(from, to, draw)
@@ -337,7 +337,7 @@ impl Topology for SlimFly {
         }
         let element = self.generators(place).elements[(port - hosts) as usize];
         let b = self.field.add(place.b, u32::from(element));
-        let other = Place { b, ..place };
+        let other = SlimFlyRouter { b, ..place };
         let back = self.step(other, place).expect("generators hold their negatives");
         Peer::Router(self.router(other), self.local_port(back))
     }
@@ -374,7 +374,7 @@ impl Topology for SlimFly {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let Place { subgraph, a, b } = self.place(router);
+        let SlimFlyRouter { subgraph, a, b } = self.place(router);
         format!("subgraph {subgraph}, ({a}, {b})")
     }
 
@@ -431,8 +431,8 @@ impl Graph for SlimFly {
             return Onward::Host(port);
         }
         match self.path(at, target, draw) {
-            Path::Link(port) => Onward::Router(port, 0),
-            Path::Links(port, second) => Onward::Router(port, u32::from(second.0) + 1),
+            ShortestPath::Link(port) => Onward::Router(port, 0),
+            ShortestPath::Links(port, second) => Onward::Router(port, u32::from(second.0) + 1),
         }
     }
 
@@ -460,7 +460,7 @@ impl Graph for SlimFly {
             let generators = self.generators(from);
             for (generator, element) in generators.elements.iter().enumerate() {
                 let between = self.field.add(from.b, u32::from(*element));
-                if self.step(Place { b: between, ..from }, to).is_some() {
+                if self.step(SlimFlyRouter { b: between, ..from }, to).is_some() {
                     each(self.local_port(generator as u32));
                 }
             }
@@ -541,7 +541,7 @@ mod tests {
         assert_eq!(
             network
                 .across(
-                    Place {
+                    SlimFlyRouter {
                         subgraph: 0,
                         a: 3,
                         b: 4

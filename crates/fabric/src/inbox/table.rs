@@ -15,16 +15,16 @@ const SMALLEST: usize = 4;
 
 /// Messages by sender and number, with what is known of each.
 #[derive(Clone, Debug)]
-pub(super) struct Table<T> {
+pub(super) struct OpenMessages<T> {
     /// A power of two of them, at most three quarters in use; or none.
-    entries: Vec<Entry>,
+    entries: Vec<TableEntry>,
     /// Of the same entries: bytes, and what the announcement said.
     announced: Vec<Option<(u64, T)>>,
     used: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct TableEntry {
     key: u64,
     /// Bytes announced less bytes received, modulo 2^64.
     missing: u64,
@@ -32,11 +32,11 @@ struct Entry {
 
 /// The place of a message, until another one is opened or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct TablePlace(usize);
 
-impl<T> Default for Table<T> {
+impl<T> Default for OpenMessages<T> {
     fn default() -> Self {
-        Table {
+        OpenMessages {
             entries: Vec::new(),
             announced: Vec::new(),
             used: 0,
@@ -44,7 +44,7 @@ impl<T> Default for Table<T> {
     }
 }
 
-impl<T: Copy> Table<T> {
+impl<T: Copy> OpenMessages<T> {
     /// Number of messages.
     pub(super) fn len(&self) -> usize {
         self.used
@@ -60,7 +60,7 @@ impl<T: Copy> Table<T> {
 
     /// The place of a message, and whether it is new there.
     #[inline]
-    pub(super) fn open(&mut self, source: HostId, message: u32) -> (Place, bool) {
+    pub(super) fn open(&mut self, source: HostId, message: u32) -> (TablePlace, bool) {
         if self.used >= self.entries.len() / 4 * 3 {
             self.grow();
         }
@@ -68,11 +68,11 @@ impl<T: Copy> Table<T> {
         let mut at = self.home(key);
         loop {
             match self.entries[at].key {
-                found if found == key => return (Place(at), false),
+                found if found == key => return (TablePlace(at), false),
                 EMPTY => {
-                    self.entries[at] = Entry { key, missing: 0 };
+                    self.entries[at] = TableEntry { key, missing: 0 };
                     self.used += 1;
-                    return (Place(at), true);
+                    return (TablePlace(at), true);
                 }
                 _ => at = self.after(at),
             }
@@ -80,25 +80,25 @@ impl<T: Copy> Table<T> {
     }
 
     /// Bytes received so far, modulo 2^64.
-    pub(super) fn received(&self, place: Place) -> u64 {
+    pub(super) fn received(&self, place: TablePlace) -> u64 {
         self.total(place).wrapping_sub(self.entries[place.0].missing)
     }
 
     /// So many bytes more have come; tells whether that, with what was announced, can be all.
     #[inline]
-    pub(super) fn receive(&mut self, place: Place, bytes: u64) -> bool {
+    pub(super) fn receive(&mut self, place: TablePlace, bytes: u64) -> bool {
         let missing = &mut self.entries[place.0].missing;
         *missing = missing.wrapping_sub(bytes);
         *missing as i64 <= 0
     }
 
     /// What was announced: bytes, and what the announcement said.
-    pub(super) fn announced(&self, place: Place) -> Option<(u64, T)> {
+    pub(super) fn announced(&self, place: TablePlace) -> Option<(u64, T)> {
         self.announced[place.0]
     }
 
     /// Sets what was announced, and gives what was before; bytes received stay.
-    pub(super) fn announce(&mut self, place: Place, what: Option<(u64, T)>) -> Option<(u64, T)> {
+    pub(super) fn announce(&mut self, place: TablePlace, what: Option<(u64, T)>) -> Option<(u64, T)> {
         let received = self.received(place);
         let before = std::mem::replace(&mut self.announced[place.0], what);
         self.entries[place.0].missing = self.total(place).wrapping_sub(received);
@@ -106,7 +106,7 @@ impl<T: Copy> Table<T> {
     }
 
     /// Forgets a message.
-    pub(super) fn remove(&mut self, place: Place) {
+    pub(super) fn remove(&mut self, place: TablePlace) {
         let mut hole = place.0;
         let mut at = self.after(hole);
         // Whoever could not have its home because of those before it moves up.
@@ -126,16 +126,16 @@ impl<T: Copy> Table<T> {
     }
 
     /// All messages, in no particular order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (HostId, u32, Place)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HostId, u32, TablePlace)> + '_ {
         let used = self
             .entries
             .iter()
             .enumerate()
             .filter(|(_, entry)| entry.key != EMPTY);
-        used.map(|(at, entry)| (HostId((entry.key >> 32) as u32), entry.key as u32, Place(at)))
+        used.map(|(at, entry)| (HostId((entry.key >> 32) as u32), entry.key as u32, TablePlace(at)))
     }
 
-    fn total(&self, place: Place) -> u64 {
+    fn total(&self, place: TablePlace) -> u64 {
         self.announced[place.0].map_or(0, |(bytes, _)| bytes)
     }
 
@@ -154,7 +154,7 @@ impl<T: Copy> Table<T> {
     #[cold]
     fn grow(&mut self) {
         let size = (self.entries.len() * 2).max(SMALLEST);
-        let empty = Entry {
+        let empty = TableEntry {
             key: EMPTY,
             missing: 0,
         };
@@ -207,7 +207,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_knows_what_a_map_would_know(ops in prop::collection::vec(op(), 0..400)) {
-            let mut table = Table::default();
+            let mut table = OpenMessages::default();
             let mut map = BTreeMap::new();
             for op in ops {
                 let (Op::Open(s, m) | Op::Remove(s, m) | Op::Receive(s, m, _) | Op::Announce(s, m, _)) = op;

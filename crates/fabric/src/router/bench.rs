@@ -8,7 +8,7 @@ use routing::{Random, RouteState};
 use topology::{HostId, RouterId};
 
 use super::{PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
-use crate::reverse_check::Recorder;
+use crate::reverse_check::UndoRecorder;
 use crate::{Packet, Rate};
 
 /// 8 Gbps: 1000 ps per byte.
@@ -153,7 +153,7 @@ pub(super) enum Output<Timer> {
 
 /// The recorder of a router of this model.
 pub(super) type RouterRecorder<M, const KEPT: bool> =
-    Recorder<<M as RouterModel>::Undo, Output<<M as RouterModel>::Timer>, KEPT>;
+    UndoRecorder<<M as RouterModel>::Undo, Output<<M as RouterModel>::Timer>, KEPT>;
 
 impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KEPT> {
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {

@@ -300,7 +300,7 @@ impl WaitTracker for InputQueuedWaitTracker {
 mod tests {
     use super::*;
     use crate::Wait;
-    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
     use crate::waits::recorder::{Out, shown};
     use proptest::prelude::*;
 
@@ -371,7 +371,7 @@ mod tests {
             &mut self,
             now: Time,
             op: &Op,
-            out: &mut Recorder<InputQueuedWaitTrackerUndo, Wait, KEPT>,
+            out: &mut UndoRecorder<InputQueuedWaitTrackerUndo, Wait, KEPT>,
         ) {
             match *op {
                 Op::Arrived => self.arrived(now, out),

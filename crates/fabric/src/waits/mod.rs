@@ -232,16 +232,16 @@ fn show(parts: Vec<(Reason, Option<u16>, Time)>, begin: Time, mut see: impl FnMu
 mod recorder {
     //! Waits as tests see them.
     use super::*;
-    use crate::reverse_check::Recorder;
+    use crate::reverse_check::UndoRecorder;
 
-    impl<Step, const KEPT: bool> WaitOutputs<Step> for Recorder<Step, Wait, KEPT> {
+    impl<Step, const KEPT: bool> WaitOutputs<Step> for UndoRecorder<Step, Wait, KEPT> {
         fn waited(&mut self, wait: Wait) {
             assert!(wait.begin < wait.end);
             self.outputs.push(wait);
         }
     }
 
-    pub(super) type Out<Step> = Recorder<Step, Wait, false>;
+    pub(super) type Out<Step> = UndoRecorder<Step, Wait, false>;
 
     /// Begin, end, reason and holder.
     pub(super) fn shown<Step>(out: Out<Step>) -> Vec<(u64, u64, &'static str, Option<u16>)> {

@@ -121,7 +121,7 @@ impl NicWaitTracker {
 mod tests {
     use super::*;
     use crate::Wait;
-    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
     use crate::waits::recorder::{Out, shown};
     use proptest::prelude::*;
 
@@ -171,7 +171,7 @@ mod tests {
             &mut self,
             now: Time,
             op: &NicOp,
-            out: &mut Recorder<NicWaitTrackerUndo, Wait, KEPT>,
+            out: &mut UndoRecorder<NicWaitTrackerUndo, Wait, KEPT>,
         ) {
             match *op {
                 NicOp::Taken => self.taken(now, out),

@@ -238,7 +238,7 @@ impl WaitTracker for PacketWaitTracker {
 mod tests {
     use super::*;
     use crate::Wait;
-    use crate::reverse_check::{Recorder, Reversible, check, script};
+    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
     use crate::waits::recorder::{Out, shown};
     use proptest::prelude::*;
 
@@ -318,7 +318,7 @@ mod tests {
             &mut self,
             now: Time,
             op: &RouterOp,
-            out: &mut Recorder<PacketWaitTrackerUndo, Wait, KEPT>,
+            out: &mut UndoRecorder<PacketWaitTrackerUndo, Wait, KEPT>,
         ) {
             let (output, vc, job) = match *op {
                 RouterOp::Queued(output, vc, entering) => {

@@ -21,12 +21,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 /// One of the two trees.
 #[derive(Clone, Copy)]
-struct Tree {
+struct BinaryTree {
     ranks: u32,
     second: bool,
 }
 
-impl Tree {
+impl BinaryTree {
     /// The node of the first tree that a rank has in this tree, and the reverse.
     fn node(self, rank: u32) -> u32 {
         match (self.second, self.ranks.is_multiple_of(2)) {
@@ -86,7 +86,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     for (second, bytes) in [false, true].into_iter().zip(halves) {
         let ranks = call.ranks;
-        let tree = Tree { ranks, second };
+        let tree = BinaryTree { ranks, second };
         let node = tree.node(call.rank);
         let depth = tree.depth(node);
         let above = tree.above(node).map(|node| tree.rank(node));
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_trees_are_trees_and_the_inner_ranks_of_one_are_leaves_of_the_other() {
         for ranks in 1..200u32 {
-            let trees = [false, true].map(|second| Tree { ranks, second });
+            let trees = [false, true].map(|second| BinaryTree { ranks, second });
             for tree in trees {
                 for node in 0..ranks {
                     assert_eq!(tree.rank(tree.node(node)), node);
@@ -130,7 +130,7 @@ mod tests {
                     assert!(tree.depth(node) <= ranks.next_power_of_two().ilog2());
                 }
             }
-            let inner = |tree: Tree, rank: u32| tree.below(tree.node(rank)).count() > 1;
+            let inner = |tree: BinaryTree, rank: u32| tree.below(tree.node(rank)).count() > 1;
             assert!((0..ranks).all(|rank| !(inner(trees[0], rank) && inner(trees[1], rank))));
         }
     }
@@ -148,7 +148,7 @@ mod tests {
                 let ways = |message: MessagePassage| {
                     let mut ways = Vec::new();
                     for (second, sizes) in [false, true].into_iter().zip(&sizes) {
-                        let tree = Tree { ranks, second };
+                        let tree = BinaryTree { ranks, second };
                         let (from, to) = (tree.node(message.from), tree.node(message.to));
                         let up = tree.above(from) == Some(to);
                         if up || tree.above(to) == Some(from) {

@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::binomial_tree::{Edge, edge};
+use super::binomial_tree::{TreeEdge, edge};
 use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -20,8 +20,8 @@ pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return false;
     }
     match edge(call, call.doublings() - 1 - k) {
-        Some(Edge::ToParent { peer, .. }) => out.receive(peer, call.bytes),
-        Some(Edge::ToChild { peer, .. }) => out.send(peer, call.bytes),
+        Some(TreeEdge::ToParent { peer, .. }) => out.receive(peer, call.bytes),
+        Some(TreeEdge::ToChild { peer, .. }) => out.send(peer, call.bytes),
         None => {}
     }
     true

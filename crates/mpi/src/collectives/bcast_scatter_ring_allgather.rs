@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::binomial_tree::{Edge, edge};
+use super::binomial_tree::{TreeEdge, edge};
 use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -21,8 +21,8 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let even_part = |first: u32, parts: u32| call.even_part(call.ranks, first..first + parts);
     let Some(step) = k.checked_sub(doublings) else {
         match edge(call, doublings - 1 - k) {
-            Some(Edge::ToParent { peer, subtree }) => out.receive(peer, even_part(place, subtree)),
-            Some(Edge::ToChild { peer, subtree }) => {
+            Some(TreeEdge::ToParent { peer, subtree }) => out.receive(peer, even_part(place, subtree)),
+            Some(TreeEdge::ToChild { peer, subtree }) => {
                 out.send(
                     peer,
                     even_part(call.as_rank(peer, call.root).rank_before(call.root), subtree),

@@ -6,7 +6,7 @@
 use super::CollectiveCall;
 
 /// The edge of the tree that a rank uses in one round.
-pub(super) enum Edge {
+pub(super) enum TreeEdge {
     /// The rank is the child; its own subtree has `subtree` ranks.
     ToParent { peer: u32, subtree: u32 },
     /// The rank is the parent; the peer's subtree has `subtree` ranks.
@@ -14,7 +14,7 @@ pub(super) enum Edge {
 }
 
 /// The edge of length 2^`level` of this rank, if it has one.
-pub(super) fn edge(call: &CollectiveCall, level: u32) -> Option<Edge> {
+pub(super) fn edge(call: &CollectiveCall, level: u32) -> Option<TreeEdge> {
     let from_root = call.rank_before(call.root);
     let length = 1u32 << level;
     let absolute = |relative: u32| {
@@ -29,13 +29,13 @@ pub(super) fn edge(call: &CollectiveCall, level: u32) -> Option<Edge> {
     if lower_bits != 0 {
         None
     } else if from_root & length != 0 {
-        Some(Edge::ToParent {
+        Some(TreeEdge::ToParent {
             peer: absolute(from_root - length),
             subtree: subtree(from_root),
         })
     } else if length < call.ranks - from_root {
         let child = from_root + length;
-        Some(Edge::ToChild {
+        Some(TreeEdge::ToChild {
             peer: absolute(child),
             subtree: subtree(child),
         })

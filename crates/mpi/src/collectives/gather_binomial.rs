@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::binomial_tree::{Edge, edge};
+use super::binomial_tree::{TreeEdge, edge};
 use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -21,8 +21,8 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     let bytes = |subtree: u32| call.bytes.saturating_mul(u64::from(subtree));
     match edge(call, k) {
-        Some(Edge::ToParent { peer, subtree }) => out.send(peer, bytes(subtree)),
-        Some(Edge::ToChild { peer, subtree }) => out.receive(peer, bytes(subtree)),
+        Some(TreeEdge::ToParent { peer, subtree }) => out.send(peer, bytes(subtree)),
+        Some(TreeEdge::ToChild { peer, subtree }) => out.receive(peer, bytes(subtree)),
         None => {}
     }
     true

@@ -58,7 +58,7 @@ impl Channels {
 }
 
 /// What came out, added up over destinations. Loads are in those of an injection link.
-pub struct Flow {
+pub struct FlowPattern {
     /// Load by channel; ejection links have none here.
     pub loads: Vec<f64>,
     /// Load of all packets together.
@@ -77,14 +77,14 @@ pub struct Flow {
 
 /// Where a packet can be on its way to the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Situation {
+struct FlowState {
     router: RouterId,
     state: RouteState,
     behind: Behind,
 }
 
 /// A way out of a situation.
-struct Step {
+struct FlowStep {
     /// The next situation; none: delivered.
     to: Option<u32>,
     channel: usize,
@@ -96,29 +96,29 @@ struct Step {
 }
 
 /// What is walked for one destination; kept for the next one.
-pub struct Walk<'a> {
+pub struct FlowWalk<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     channels: &'a Channels,
     timing: &'a Timing,
     /// In the order in which they were found.
-    situations: IndexSet<Situation, FixedState>,
+    situations: IndexSet<FlowState, FixedState>,
     loads: Vec<f64>,
     /// By situation, where its steps begin.
     first: Vec<usize>,
-    steps: Vec<Step>,
+    steps: Vec<FlowStep>,
     chances: Vec<(Port, RouteState, f64)>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FlowWalk<'a> {
     /// Nothing walked yet.
     pub fn new(
         topology: &'a dyn Topology,
         routing: &'a dyn Routing,
         channels: &'a Channels,
         timing: &'a Timing,
-    ) -> Walk<'a> {
-        Walk {
+    ) -> FlowWalk<'a> {
+        FlowWalk {
             topology,
             routing,
             channels,
@@ -132,8 +132,8 @@ impl<'a> Walk<'a> {
     }
 
     /// An empty result.
-    pub fn flow(&self) -> Flow {
-        Flow {
+    pub fn flow(&self) -> FlowPattern {
+        FlowPattern {
             loads: vec![0.0; self.channels.count()],
             sent: 0.0,
             hops: 0.0,
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
         destination: HostId,
         ahead: u64,
         most: u64,
-        flow: &mut Flow,
+        flow: &mut FlowPattern,
     ) -> Result<(), String> {
         self.situations.clear();
         self.loads.clear();
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         self.steps.clear();
         let (behind, injection) = self.timing.injection();
         for (router, load) in sources {
-            let start = self.number(Situation {
+            let start = self.number(FlowState {
                 router,
                 state: RouteState::default(),
                 behind,
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn number(&mut self, situation: Situation) -> u32 {
+    fn number(&mut self, situation: FlowState) -> u32 {
         let (number, new) = self.situations.insert_full(situation);
         if new {
             self.loads.push(0.0);
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
 
     /// Finds the ways out of a situation.
     fn explore(&mut self, number: u32, destination: HostId) -> Result<(), String> {
-        let Situation {
+        let FlowState {
             router,
             state,
             behind,
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
             let step = match self.topology.peer(router, *port) {
                 Peer::Host(_) => {
                     let tail = self.timing.ejection(behind);
-                    Step {
+                    FlowStep {
                         to: None,
                         channel: 0,
                         class: 0,
@@ -228,12 +228,12 @@ impl<'a> Walk<'a> {
                 }
                 Peer::Router(next, _) => {
                     let (behind, time) = self.timing.link(behind, class);
-                    let next = Situation {
+                    let next = FlowState {
                         router: next,
                         state: *state,
                         behind,
                     };
-                    Step {
+                    FlowStep {
                         to: Some(self.number(next)),
                         channel: self.channels.of(router, *port),
                         class: usize::from(class.0),
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn steps(&self, situation: usize) -> &[Step] {
+    fn steps(&self, situation: usize) -> &[FlowStep] {
         &self.steps[self.first[situation]..self.first[situation + 1]]
     }
 
@@ -288,7 +288,7 @@ impl<'a> Walk<'a> {
         Ok(order)
     }
 
-    fn push_on(&mut self, situation: usize, flow: &mut Flow) {
+    fn push_on(&mut self, situation: usize, flow: &mut FlowPattern) {
         let load = self.loads[situation];
         for index in self.first[situation]..self.first[situation + 1] {
             let step = &self.steps[index];
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Longest ways, from their ends back to the first `starts` situations, which are those of the sources.
-    fn look_back(&self, order: &[u32], starts: usize, injection: f64, flow: &mut Flow) {
+    fn look_back(&self, order: &[u32], starts: usize, injection: f64, flow: &mut FlowPattern) {
         let classes = flow.most.len();
         let mut longest = vec![0.0f64; self.situations.len()];
         let mut most = vec![0u32; self.situations.len() * classes];

@@ -20,7 +20,7 @@ use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
 use crate::setup::network::Network;
 use demand::Demand;
-use flow::{Channels, Flow, Walk};
+use flow::{Channels, FlowPattern, FlowWalk};
 use timing::Timing;
 
 /// How much work the computation may be.
@@ -221,9 +221,9 @@ fn flow(
     oblivious: Oblivious,
     timing: &Timing,
     effort: Effort,
-) -> Result<Flow, String> {
+) -> Result<FlowPattern, String> {
     let topology = network.topology.as_ref();
-    let mut walk = Walk::new(topology, network.routing.as_ref(), channels, timing);
+    let mut walk = FlowWalk::new(topology, network.routing.as_ref(), channels, timing);
     let mut flow = walk.flow();
     let alike = oblivious.symmetric && topology.is_symmetric() && demand.is_even_over(topology);
     let used: Vec<usize> = (0..demand.destinations.len())
@@ -244,7 +244,7 @@ fn flow(
 }
 
 /// From the flows to one destination to those to all, where all destinations and all links of a class are alike.
-fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usize, flow: &mut Flow) {
+fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usize, flow: &mut FlowPattern) {
     let classes = topology.link_classes().len();
     let (mut sums, mut links) = (vec![0.0; classes], vec![0u64; classes]);
     for (router, port, channel) in channels.between_routers(topology) {

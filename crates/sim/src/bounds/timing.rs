@@ -10,12 +10,12 @@ pub struct Timing {
     /// Packets of a message.
     packets: u64,
     /// By link class: how long a full packet, and how long the last one takes on the wire, and the cable.
-    classes: Vec<Class>,
+    classes: Vec<ClassTiming>,
     router_delay: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Class {
+struct ClassTiming {
     full: u64,
     last: u64,
     latency: u64,
@@ -51,7 +51,7 @@ impl Timing {
         let class = |index: usize| {
             let link = network.links[index];
             let same = |other: &crate::LinkSetting| other.rate == link.rate;
-            Class {
+            ClassTiming {
                 full: link.rate.serialization(full).ps(),
                 last: link.rate.serialization(last).ps(),
                 latency: link.latency.ps(),
@@ -65,7 +65,7 @@ impl Timing {
         }
     }
 
-    fn class(&self, class: LinkClass) -> Class {
+    fn class(&self, class: LinkClass) -> ClassTiming {
         self.classes[usize::from(class.0)]
     }
 

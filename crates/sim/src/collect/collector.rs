@@ -110,7 +110,7 @@ struct JobSum {
 
 /// A bin with its sums.
 #[derive(Default)]
-struct Bin {
+struct BinSums {
     number: u32,
     begin_ps: u64,
     end_ps: u64,
@@ -121,7 +121,7 @@ struct Bin {
 const OPEN_BINS: usize = 4096;
 
 /// What rows are made with.
-struct Names {
+struct CollectedNames {
     bins: Bins,
     /// Of classes, with the number of their links.
     classes: Vec<(Arc<str>, u64)>,
@@ -135,9 +135,9 @@ struct Names {
 /// Takes the records of a run.
 pub struct Collector {
     setting: CollectSetting,
-    names: Names,
+    names: CollectedNames,
     /// The bin of the latest record, and its sums: nearly always that of the next one, too.
-    bin: Bin,
+    bin: BinSums,
     /// By bin, those of other bins.
     sums: BTreeMap<u32, Sums>,
     /// The digest of the records that belong to the results, whatever is collected.
@@ -170,7 +170,7 @@ impl Collector {
             Series::Off => Vec::new(),
             _ => classes(network),
         };
-        let names = Names {
+        let names = CollectedNames {
             bins: setting.bins,
             classes,
             jobs: simulation
@@ -184,7 +184,7 @@ impl Collector {
         Collector {
             setting: setting.clone(),
             names,
-            bin: Bin::default(),
+            bin: BinSums::default(),
             sums: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&shelf),
@@ -275,7 +275,7 @@ impl Collector {
                 waiting_bytes,
             } => {
                 self.turn_to(bin)?;
-                let Bin { begin_ps, end_ps, .. } = self.bin;
+                let BinSums { begin_ps, end_ps, .. } = self.bin;
                 self.tables.link_series.push(LinkSeriesRow {
                     begin_ps,
                     end_ps,
@@ -297,7 +297,7 @@ impl Collector {
                 used,
             } => {
                 self.turn_to(bin)?;
-                let Bin { begin_ps, end_ps, .. } = self.bin;
+                let BinSums { begin_ps, end_ps, .. } = self.bin;
                 for (index, used_bytes) in (0..).zip(used).filter(|(index, _)| changed >> index & 1 == 1) {
                     self.tables.vc_series.push(VcSeriesRow {
                         begin_ps,
@@ -319,7 +319,7 @@ impl Collector {
                 queue_bytes,
             } => {
                 self.turn_to(bin)?;
-                let Bin { begin_ps, end_ps, .. } = self.bin;
+                let BinSums { begin_ps, end_ps, .. } = self.bin;
                 self.tables.host_series.push(HostSeriesRow {
                     begin_ps,
                     end_ps,
@@ -338,7 +338,7 @@ impl Collector {
                 packets_received,
             } => {
                 self.turn_to(bin)?;
-                let Bin { begin_ps, end_ps, .. } = self.bin;
+                let BinSums { begin_ps, end_ps, .. } = self.bin;
                 self.tables.router_series.push(RouterSeriesRow {
                     begin_ps,
                     end_ps,
@@ -404,7 +404,7 @@ impl Collector {
 
     fn open(&mut self, bin: u32) {
         let (begin_ps, end_ps) = self.names.span(bin);
-        self.bin = Bin {
+        self.bin = BinSums {
             number: bin,
             begin_ps,
             end_ps,
@@ -506,7 +506,7 @@ impl Collector {
     }
 }
 
-impl Names {
+impl CollectedNames {
     /// Begin and end of a bin, in ps.
     fn span(&self, bin: u32) -> (u64, u64) {
         let bin = u64::from(bin);

@@ -28,7 +28,7 @@ const NO_SLOT: u16 = u16::MAX;
 
 /// One link, or all those of one class: what is sampled together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Slot {
+struct PortIndex {
     class: u8,
     /// What it had carried at the last sample.
     flow: Flow,
@@ -51,7 +51,7 @@ struct Later {
 pub struct RouterSamples {
     /// The bin of its latest event, if it had any.
     open: Option<u64>,
-    slots: Vec<Slot>,
+    slots: Vec<PortIndex>,
     /// Room taken by slot, then VC; empty where VCs are not sampled.
     rooms: Vec<u32>,
     /// Packets that had come.
@@ -95,7 +95,7 @@ pub enum RouterSamplerUndo {
     },
 }
 
-impl Slot {
+impl PortIndex {
     /// Packets and bytes whose turn begins after a bin.
     fn after(&self, bin: u64) -> (u64, u64) {
         let later = self.later.iter().rev().take_while(|later| later.bin > bin);
@@ -208,7 +208,7 @@ impl RouterSampler {
         let network = &simulation.network;
         let vcs = network.routing.vcs();
         let RouterLinks { classes, first } = plan.links_of(network, router);
-        let mut slots: Vec<Slot> = Vec::new();
+        let mut slots: Vec<PortIndex> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
         for (place, class) in by_port.iter_mut().zip(classes) {
             let Some(class) = class else { continue };
@@ -217,9 +217,9 @@ impl RouterSampler {
                 None => slots.iter().position(|slot| slot.class == class),
             };
             *place = known.unwrap_or_else(|| {
-                slots.push(Slot {
+                slots.push(PortIndex {
                     class,
-                    ..Slot::default()
+                    ..PortIndex::default()
                 });
                 slots.len() - 1
             }) as u16;
@@ -414,7 +414,14 @@ impl Wanted<'_> {
     }
 
     /// What the link at a port has carried up to the end of a bin, and what has to wait for its turn after that.
-    fn flow(&self, port: u16, slot: Option<&Slot>, bin: u64, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
+    fn flow(
+        &self,
+        port: u16,
+        slot: Option<&PortIndex>,
+        bin: u64,
+        end: Time,
+        is_last: bool,
+    ) -> (Flow, (u64, u64)) {
         let mut flow = self.switch.used(port, end).total;
         let later = match (self.not_begun, slot) {
             (Some(not_begun), _) if is_last => {
@@ -553,7 +560,7 @@ pub struct HostSamples {
     /// The bin of its latest event, if it had any.
     open: Option<u64>,
     /// One for each rail, or one for all of them.
-    links: Vec<Slot>,
+    links: Vec<PortIndex>,
     /// Room taken of each rail; empty where VCs are not sampled.
     rooms: Vec<u32>,
     /// In the order of the host's counts.
@@ -595,7 +602,7 @@ pub fn bytes_of_samples(plan: &Plan, router: bool, links: u64, vcs: u64) -> u64 
         true => size_of::<(RouterPlaces, RouterSamples)>() as u64 + 2 * links,
         false => (size_of::<HostSamples>() + size_of::<JobCounted>()) as u64,
     };
-    of + slots * size_of::<Slot>() as u64 + rooms * 4
+    of + slots * size_of::<PortIndex>() as u64 + rooms * 4
 }
 
 /// What is seen of one rail.
@@ -646,7 +653,7 @@ impl HostSampler {
             until: Time::ZERO,
             details,
             of: Some(Box::new(HostSamples {
-                links: vec![Slot::default(); links],
+                links: vec![PortIndex::default(); links],
                 rooms: vec![0; rooms],
                 ..HostSamples::default()
             })),

@@ -13,7 +13,7 @@ use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
-use crate::outcome::inventory::{self, End};
+use crate::outcome::inventory::{self, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
 
@@ -148,16 +148,16 @@ impl FinalState<'_> {
         let routers: Vec<String> = routers
             .map(|router| format!("router {} ({}) port ", router.0, topology.coordinates(router)))
             .collect();
-        let name = |end: End| match end {
-            End::Host(host, _) if rails == 1 => format!("host {}", host.0),
-            End::Host(host, rail) => format!("host {} rail {rail}", host.0),
-            End::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
+        let name = |end: LinkTerminal| match end {
+            LinkTerminal::Host(host, _) if rails == 1 => format!("host {}", host.0),
+            LinkTerminal::Host(host, rail) => format!("host {} rail {rail}", host.0),
+            LinkTerminal::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
         };
         let measured = self.measured().ps();
-        let row = |(number, link): (usize, inventory::Link)| {
+        let row = |(number, link): (usize, inventory::LinkEntry)| {
             let used = match link.from {
-                End::Host(host, rail) => self.host(host).injection_use(rail, self.end),
-                End::Router(router, port) => self.used(self.switch(router), port, not_begun),
+                LinkTerminal::Host(host, rail) => self.host(host).injection_use(rail, self.end),
+                LinkTerminal::Router(router, port) => self.used(self.switch(router), port, not_begun),
             };
             LinkRow {
                 from: name(link.from),

@@ -21,20 +21,20 @@ const MOST_LINKS: u64 = 1_500_000;
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct LinkEntry {
     /// Its class, which says how fast it is.
     pub class: LinkClass,
     /// Name of its kind: links of hosts are `injection` and `ejection`.
     pub name: &'static str,
     /// Where it begins.
-    pub from: End,
+    pub from: LinkTerminal,
     /// Where it ends.
-    pub to: End,
+    pub to: LinkTerminal,
 }
 
 /// Where a link begins or ends.
 #[derive(Clone, Copy, Debug)]
-pub enum End {
+pub enum LinkTerminal {
     /// One rail of a host.
     Host(HostId, u32),
     /// A port of a router.
@@ -42,18 +42,18 @@ pub enum End {
 }
 
 /// All links in the order of their numbers: injection links by host and rail, then each router's by port.
-pub fn links(network: &Network) -> impl Iterator<Item = Link> + '_ {
+pub fn links(network: &Network) -> impl Iterator<Item = LinkEntry> + '_ {
     let topology = network.topology.as_ref();
     let rails = network.rails.count();
     let hosts = (0..network.hosts()).map(HostId);
     let injection = hosts.flat_map(move |host| (0..rails).map(move |rail| (host, rail)));
     let injection = injection.map(|(host, rail)| {
         let (router, port) = network.attachment(host, rail);
-        Link {
+        LinkEntry {
             class: topology::HOST_LINK,
             name: "injection",
-            from: End::Host(host, rail),
-            to: End::Router(router, port),
+            from: LinkTerminal::Host(host, rail),
+            to: LinkTerminal::Router(router, port),
         }
     });
     let names = topology.link_classes();
@@ -66,21 +66,21 @@ pub fn links(network: &Network) -> impl Iterator<Item = Link> + '_ {
             Peer::Unwired => return None,
             Peer::Host(end_point) => {
                 let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
-                ("ejection", End::Host(host, rail))
+                ("ejection", LinkTerminal::Host(host, rail))
             }
-            Peer::Router(far, far_port) => (names[usize::from(class.0)], End::Router(far, far_port)),
+            Peer::Router(far, far_port) => (names[usize::from(class.0)], LinkTerminal::Router(far, far_port)),
         };
-        Some(Link {
+        Some(LinkEntry {
             class,
             name,
-            from: End::Router(router, port),
+            from: LinkTerminal::Router(router, port),
             to,
         })
     });
     injection.chain(others)
 }
 
-impl Link {
+impl LinkEntry {
     /// Its row, as far as it is known before the run.
     pub fn row(&self, number: usize, network: &Network) -> LinkRow {
         let (from_kind, from_id, from_port) = self.from.numbers();
@@ -100,12 +100,12 @@ impl Link {
     }
 }
 
-impl End {
+impl LinkTerminal {
     /// Kind, number, and port or rail.
     fn numbers(self) -> (&'static str, u32, u32) {
         match self {
-            End::Host(host, rail) => ("host", host.0, rail),
-            End::Router(router, port) => ("router", router.0, port.0.into()),
+            LinkTerminal::Host(host, rail) => ("host", host.0, rail),
+            LinkTerminal::Router(router, port) => ("router", router.0, port.0.into()),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::setup::geometry::HostGeometry;
 use crate::setup::limits::read_start;
 use crate::setup::mapping;
 use crate::setup::network::Network;
-use crate::setup::placement::{self, Order, Site};
+use crate::setup::placement::{self, HostOrder, PlacementSite};
 
 /// Most repetitions of a job: more would not end.
 const MAX_REPETITIONS: u64 = 1_000_000_000;
@@ -366,7 +366,7 @@ impl HostAllocator<'_> {
         if section.has("hosts")
             && let Ok(count) = section.required::<u32>("hosts")
         {
-            let Order { mut hosts, is_named } = self.order(section, index, everywhere())?;
+            let HostOrder { mut hosts, is_named } = self.order(section, index, everywhere())?;
             if count as usize > hosts.len() {
                 let message = match is_named {
                     true => format!("the placement names {} hosts", hosts.len()),
@@ -394,8 +394,8 @@ impl HostAllocator<'_> {
     }
 
     /// These hosts in the order of the job's placement.
-    fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<Order, Error> {
-        let mut site = Site {
+    fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<HostOrder, Error> {
+        let mut site = PlacementSite {
             free,
             hosts: self.taken.len() as u32,
             geometry: &HostGeometry::new(self.network),

@@ -35,7 +35,7 @@ pub struct Rails {
     /// Ports of a host in each plane.
     in_plane: Divisor,
     arrangement: Arrangement,
-    choice: Choice,
+    choice: RailChoice,
     unit: Unit,
 }
 
@@ -49,7 +49,7 @@ enum Arrangement {
 
 /// How a rail is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum RailChoice {
     /// Each in its turn.
     RoundRobin,
     /// The one with the fewest bytes to send.
@@ -135,7 +135,7 @@ impl Rails {
     }
 
     /// How a rail is chosen.
-    pub fn choice(&self) -> Choice {
+    pub fn choice(&self) -> RailChoice {
         self.choice
     }
 
@@ -220,18 +220,18 @@ impl Arrangement {
     }
 }
 
-fn read_choice(section: &Section) -> Result<(Choice, Unit), Error> {
+fn read_choice(section: &Section) -> Result<(RailChoice, Unit), Error> {
     const CHOICES: [&str; 3] = ["round-robin", "least-loaded", "by-destination"];
     let choice = match section.choice_or("rail_choice", CHOICES[0], &CHOICES)? {
-        "least-loaded" => Choice::LeastLoaded,
-        "by-destination" => Choice::ByDestination,
-        _ => Choice::RoundRobin,
+        "least-loaded" => RailChoice::LeastLoaded,
+        "by-destination" => RailChoice::ByDestination,
+        _ => RailChoice::RoundRobin,
     };
     let unit = match section.choice_or("rail_per", "message", &["message", "packet"])? {
         "packet" => Unit::Packet,
         _ => Unit::Message,
     };
-    if (choice, unit) == (Choice::ByDestination, Unit::Packet) {
+    if (choice, unit) == (RailChoice::ByDestination, Unit::Packet) {
         let message = "the packets of a message have one destination, so by-destination chooses one rail for all \
                        of them; expected message";
         return Err(section.error("rail_per", message));

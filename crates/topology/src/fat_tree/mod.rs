@@ -47,14 +47,14 @@ struct FatTree {
     hosts: u32,
     routers: u32,
     host_ports: HostPorts,
-    levels: Vec<Level>,
+    levels: Vec<TreeLevel>,
     /// Ports of every router, wired or not, if all routers have the same number.
     radix: Option<u16>,
 }
 
 /// The routers of one level.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct TreeLevel {
     /// Number of the first router.
     first: u32,
     /// Number of subtrees.
@@ -78,7 +78,7 @@ struct Level {
 
 /// The position of a router.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct TreeRouter {
     level: usize,
     subtree: u32,
     top: u32,
@@ -87,7 +87,7 @@ struct Place {
 impl FatTree {
     fn read(section: &Section) -> Result<FatTree, Error> {
         let plan = ports::read(section)?;
-        let bottom = Level {
+        let bottom = TreeLevel {
             first: 0,
             subtrees: plan.leaves,
             tops: Divisor::new(1),
@@ -116,7 +116,7 @@ impl FatTree {
             // Every host number divided by a divisor above 32 bits is 0, as it is by the greatest number.
             let span = uplinks.saturating_mul(*spread);
             uplinks = uplinks.saturating_mul(spread * cables);
-            levels.push(Level {
+            levels.push(TreeLevel {
                 first: u32::try_from(routers).unwrap_or(u32::MAX),
                 subtrees,
                 tops: Divisor::new(tops),
@@ -151,26 +151,26 @@ impl FatTree {
     }
 
     #[inline]
-    fn place(&self, router: RouterId) -> Place {
+    fn place(&self, router: RouterId) -> TreeRouter {
         let level = self.level_of(router);
-        let Level { first, tops, .. } = self.levels[level];
+        let TreeLevel { first, tops, .. } = self.levels[level];
         let (subtree, top) = tops.divide(router.0 - first);
-        Place { level, subtree, top }
+        TreeRouter { level, subtree, top }
     }
 
-    fn router(&self, place: Place) -> RouterId {
-        let Level { first, tops, .. } = self.levels[place.level];
+    fn router(&self, place: TreeRouter) -> RouterId {
+        let TreeLevel { first, tops, .. } = self.levels[place.level];
         RouterId(first + place.subtree * tops.get() + place.top)
     }
 
     /// The router below at a downward port, and its upward port. `None` if its subtree is not built.
-    fn below(&self, place: Place, port: u32) -> Option<(Place, u32)> {
+    fn below(&self, place: TreeRouter, port: u32) -> Option<(TreeRouter, u32)> {
         let level = self.levels[place.level];
         let (cable, child) = level.below.divide(port);
         let subtree = place.subtree * level.below.get() + child;
         let (top, above) = level.spread.divide(place.top);
         let lower = place.level - 1;
-        let below = Place {
+        let below = TreeRouter {
             level: lower,
             subtree,
             top,
@@ -179,11 +179,11 @@ impl FatTree {
     }
 
     /// The router above at an uplink, and its downward port.
-    fn above(&self, place: Place, uplink: u32) -> (Place, u32) {
+    fn above(&self, place: TreeRouter, uplink: u32) -> (TreeRouter, u32) {
         let level = self.levels[place.level + 1];
         let (cable, above) = level.spread.divide(uplink);
         let (subtree, child) = level.below.divide(place.subtree);
-        let above = Place {
+        let above = TreeRouter {
             level: place.level + 1,
             subtree,
             top: place.top * level.spread.get() + above,
@@ -211,14 +211,14 @@ impl Topology for FatTree {
 
     fn ports(&self, router: RouterId) -> u16 {
         self.radix.unwrap_or_else(|| {
-            let Level { down, up, .. } = self.levels[self.level_of(router)];
+            let TreeLevel { down, up, .. } = self.levels[self.level_of(router)];
             (down + up) as u16
         })
     }
 
     fn peer(&self, router: RouterId, port: Port) -> Peer {
         let place = self.place(router);
-        let Level { down, up, .. } = self.levels[place.level];
+        let TreeLevel { down, up, .. } = self.levels[place.level];
         if let Some(uplink) = u32::from(port.0).checked_sub(down) {
             if uplink >= up {
                 return Peer::Unwired;
@@ -249,7 +249,7 @@ impl Topology for FatTree {
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (from, to) = (self.place(from), self.place(to));
         let (mut high, mut low) = (from.level.max(to.level), from.level.min(to.level));
-        let subtree_at = |place: Place, level: usize| {
+        let subtree_at = |place: TreeRouter, level: usize| {
             let above = &self.levels[place.level + 1..=level];
             above
                 .iter()
@@ -258,7 +258,7 @@ impl Topology for FatTree {
         while subtree_at(from, high) != subtree_at(to, high) {
             high += 1;
         }
-        let top_at = |place: Place, level: usize| {
+        let top_at = |place: TreeRouter, level: usize| {
             let below = &self.levels[level + 1..=place.level];
             below
                 .iter()
@@ -296,7 +296,7 @@ impl Topology for FatTree {
     }
 
     fn coordinates(&self, router: RouterId) -> String {
-        let Place { level, subtree, top } = self.place(router);
+        let TreeRouter { level, subtree, top } = self.place(router);
         match (self.levels.len(), level) {
             (2, 0) => format!("leaf {subtree}"),
             (2, _) => format!("spine {top}"),
@@ -366,8 +366,9 @@ impl Topology for FatTree {
     }
 
     fn router_links(&self) -> u64 {
-        let of_level =
-            |level: &Level| 2 * u64::from(level.subtrees) * u64::from(level.tops.get()) * u64::from(level.up);
+        let of_level = |level: &TreeLevel| {
+            2 * u64::from(level.subtrees) * u64::from(level.tops.get()) * u64::from(level.up)
+        };
         self.levels.iter().map(of_level).sum()
     }
 }
@@ -383,7 +384,7 @@ impl Tree for FatTree {
 
     fn up_ports(&self, router: RouterId) -> Range<u16> {
         // The number of the router in its level has no effect, so this needs no division.
-        let Level { down, up, .. } = self.levels[self.level_of(router)];
+        let TreeLevel { down, up, .. } = self.levels[self.level_of(router)];
         down as u16..(down + up) as u16
     }
 

@@ -66,7 +66,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 
 /// A tree as described by its parameters.
-pub(super) struct Plan {
+pub(super) struct TreePlan {
     pub(super) hosts_per_leaf: u32,
     pub(super) leaves: u32,
     /// The connection from each level to the next.
@@ -87,7 +87,7 @@ pub(super) struct LevelConnection {
     pub(super) cables: u32,
 }
 
-pub(super) fn read(section: &Section) -> Result<Plan, Error> {
+pub(super) fn read(section: &Section) -> Result<TreePlan, Error> {
     let down = section.optional::<Vec<u32>>("down")?;
     let up = section.optional::<Vec<u32>>("up")?;
     let cables = section.optional::<OneOrEach>("cables")?;
@@ -116,7 +116,7 @@ pub(super) fn read(section: &Section) -> Result<Plan, Error> {
     from_ports(section, &down, &up, cables.unwrap_or(OneOrEach::One(1)))
 }
 
-fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) -> Result<Plan, Error> {
+fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) -> Result<TreePlan, Error> {
     if !(2..=MOST_LEVELS).contains(&down.len()) {
         let text = format!("{} levels; expected 2 to {MOST_LEVELS}", down.len());
         return Err(section.error("down", text));
@@ -177,7 +177,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
         section.optional::<u32>(key)?;
     }
     section.optional::<String>("tapering")?;
-    Ok(Plan {
+    Ok(TreePlan {
         hosts_per_leaf: down[0],
         leaves,
         steps: all,
@@ -188,7 +188,7 @@ fn from_ports(section: &Section, down: &[u32], up: &[u32], cables: OneOrEach) ->
 
 /// Builds a tree of routers of one radix. With fewer pods or leaves than the maximum it uses the fewest upper routers
 /// that carry all uplinks, with parallel cables.
-fn from_radix(section: &Section) -> Result<Plan, Error> {
+fn from_radix(section: &Section) -> Result<TreePlan, Error> {
     let radix = read_radix(section)?;
     let levels = section.get::<u32>("levels")?;
     if !(2..=MOST_LEVELS as u32).contains(&levels) {
@@ -212,7 +212,7 @@ fn from_radix(section: &Section) -> Result<Plan, Error> {
         });
         uplinks = own_uplinks;
     }
-    Ok(Plan {
+    Ok(TreePlan {
         hosts_per_leaf,
         leaves,
         steps,

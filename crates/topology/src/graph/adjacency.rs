@@ -2,7 +2,7 @@
 
 /// The end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct LinkTarget {
     pub(super) router: u32,
     /// Port at that router.
     pub(super) port: u16,
@@ -11,7 +11,7 @@ pub(super) struct End {
 /// The links of all routers. Links of one router are in the order of their destinations.
 #[derive(Debug)]
 pub(super) struct Adjacency {
-    ends: Vec<End>,
+    ends: Vec<LinkTarget>,
     /// Index of the first link of each router in `ends`, and the end of the last.
     first: Vec<usize>,
 }
@@ -62,7 +62,7 @@ impl Adjacency {
         for bundle in &bundles {
             degrees[bundle.from as usize] += bundle.count as usize;
             let port = hosts[bundle.to as usize] + place(bundle.to, bundle.from);
-            ends.extend((0..bundle.count).map(|cable| End {
+            ends.extend((0..bundle.count).map(|cable| LinkTarget {
                 router: bundle.to,
                 port: (port + cable) as u16,
             }));
@@ -84,7 +84,7 @@ impl Adjacency {
     }
 
     #[inline]
-    pub(super) fn links(&self, router: u32) -> &[End] {
+    pub(super) fn links(&self, router: u32) -> &[LinkTarget] {
         &self.ends[self.first[router as usize]..self.first[router as usize + 1]]
     }
 

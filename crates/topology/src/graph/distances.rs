@@ -5,7 +5,7 @@
 //! destination in every router (M. Then et al., "The more the merrier: efficient multi-source graph traversal", PVLDB
 //! 8(4), 2014). Searches run only for destinations that are queried.
 
-use super::adjacency::{Adjacency, End};
+use super::adjacency::{Adjacency, LinkTarget};
 
 /// Number of destinations of one search.
 pub(super) const BLOCK: u32 = u64::BITS;
@@ -94,7 +94,7 @@ impl<'a> Towards<'a> {
     /// Links of a router on shortest paths, each with its index among the links of the router. Empty at the
     /// destination.
     #[inline]
-    pub(super) fn closer(self, router: u32) -> impl Iterator<Item = (usize, End)> + use<'a> {
+    pub(super) fn closer(self, router: u32) -> impl Iterator<Item = (usize, LinkTarget)> + use<'a> {
         let index = self.destination % BLOCK;
         let wanted = (self.block.residue(router, index) + 2) % 3;
         let links = self.adjacency.links(router).iter().copied().enumerate();

@@ -12,14 +12,14 @@ use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 
 /// Declarations of `key` elements by id.
 #[derive(Clone, Copy)]
-struct Key<'a> {
+struct KeyDeclaration<'a> {
     name: &'a str,
     /// The `for` attribute: `node`, `edge`, `all`, ...
     domain: &'a str,
     default: Option<&'a str>,
 }
 
-type Keys<'a> = BTreeMap<&'a str, Key<'a>>;
+type Keys<'a> = BTreeMap<&'a str, KeyDeclaration<'a>>;
 
 pub(super) fn read(text: &str) -> Result<NetworkPlan, PlanError> {
     let document = Document::parse(text)
@@ -99,7 +99,7 @@ fn text<'a>(node: Node<'a, '_>) -> &'a str {
 fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, PlanError> {
     let mut keys = BTreeMap::new();
     for key in elements(root, "key") {
-        let declared = Key {
+        let declared = KeyDeclaration {
             name: key.attribute("attr.name").unwrap_or_default(),
             domain: key.attribute("for").unwrap_or("all"),
             default: elements(key, "default").next().map(text),
@@ -114,8 +114,9 @@ fn keys<'a>(root: Node<'a, 'a>) -> Result<Keys<'a>, PlanError> {
 
 /// The value of a node or an edge under a name: its own data, or the default of the key.
 fn data<'a>(node: Node<'a, 'a>, keys: &Keys<'a>, name: &str) -> Result<Option<&'a str>, PlanError> {
-    let of_this =
-        |key: &&Key<'a>| key.name == name && (key.domain == "all" || key.domain == node.tag_name().name());
+    let of_this = |key: &&KeyDeclaration<'a>| {
+        key.name == name && (key.domain == "all" || key.domain == node.tag_name().name())
+    };
     for item in elements(node, "data") {
         let id = attribute(item, "key")?;
         if keys.get(id).is_some_and(|key| of_this(&key)) {

@@ -14,8 +14,8 @@ struct Document {
     #[serde(default)]
     directed: bool,
     nodes: Vec<Node>,
-    links: Option<Vec<Link>>,
-    edges: Option<Vec<Link>>,
+    links: Option<Vec<NodeLink>>,
+    edges: Option<Vec<NodeLink>>,
 }
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct Node {
 }
 
 #[derive(Deserialize)]
-struct Link {
+struct NodeLink {
     source: Value,
     target: Value,
     count: Option<u32>,

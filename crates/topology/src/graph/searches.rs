@@ -20,11 +20,11 @@ const _: () = assert!(Block::bytes(MOST_ROUTERS) <= BUDGET);
 
 pub(super) struct Searches {
     /// Block `n` uses slot `n` modulo the number of slots.
-    slots: Box<[Slot]>,
+    slots: Box<[CacheSlot]>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct CacheSlot {
     kept: ArcSwapOption<Block>,
     /// Locked during a search, so that only one thread searches for a block.
     searching: Mutex<()>,
@@ -38,7 +38,7 @@ impl Searches {
 
     fn with_slots(slots: u32) -> Searches {
         Searches {
-            slots: (0..slots).map(|_| Slot::default()).collect(),
+            slots: (0..slots).map(|_| CacheSlot::default()).collect(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Searches {
     }
 }
 
-impl Slot {
+impl CacheSlot {
     #[cold]
     fn search(&self, adjacency: &Adjacency, number: u32) -> Arc<Block> {
         let _searching = self.searching.lock().unwrap_or_else(PoisonError::into_inner);

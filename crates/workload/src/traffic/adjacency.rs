@@ -3,20 +3,20 @@
 use super::Geometry;
 
 /// The routers at the far ends of each router's links, one entry for each link.
-pub(super) struct RouterLinks {
+pub(super) struct RouterAdjacency {
     /// Start of each router's links in `ends`, and the number of all links.
     first: Box<[usize]>,
     ends: Box<[u32]>,
 }
 
-impl RouterLinks {
-    pub(super) fn new(network: &dyn Geometry) -> RouterLinks {
+impl RouterAdjacency {
+    pub(super) fn new(network: &dyn Geometry) -> RouterAdjacency {
         let (mut first, mut ends) = (vec![0], Vec::new());
         for router in 0..network.routers() {
             network.neighbours(router, &mut |end| ends.push(end));
             first.push(ends.len());
         }
-        RouterLinks {
+        RouterAdjacency {
             first: first.into(),
             ends: ends.into(),
         }

@@ -16,7 +16,7 @@
 
 use config::{Parameter, Section};
 
-use super::adjacency::RouterLinks;
+use super::adjacency::RouterAdjacency;
 use super::pair::PartnerPattern;
 use super::shift::{Shift, group_size};
 use super::{
@@ -104,7 +104,7 @@ impl RouterRows {
     fn new(network: &dyn Geometry) -> RouterRows {
         let routers = 0..network.routers();
         let search = RowSearch {
-            links: RouterLinks::new(network),
+            links: RouterAdjacency::new(network),
             free: routers
                 .clone()
                 .map(|router| network.first_host(router).is_some())
@@ -216,7 +216,7 @@ impl RouterRows {
 }
 
 struct RowSearch {
-    links: RouterLinks,
+    links: RouterAdjacency,
     /// Whether a router has hosts and no partner yet.
     free: Vec<bool>,
     /// Marks the neighbours of the last inspected router with its number.

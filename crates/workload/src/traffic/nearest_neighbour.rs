@@ -4,7 +4,7 @@
 //! 2004, section 3.2 ("nearest neighbor"), in both directions. Where no router with hosts is one link away, as
 //! in a fat tree, the nearest hosts are those of the same router.
 
-use super::adjacency::RouterLinks;
+use super::adjacency::RouterAdjacency;
 use super::block::HostBlock;
 use super::{Pattern, PatternKind, Random};
 
@@ -22,7 +22,7 @@ pub(super) const KIND: PatternKind = PatternKind {
             );
             return Err(section.error("pattern", message));
         };
-        let links = RouterLinks::new(network);
+        let links = RouterAdjacency::new(network);
         let (mut first, mut ends) = (vec![0], Vec::new());
         for host in (0..place.hosts).step_by(hosts_per_router as usize) {
             let neighbours = links.of(network.router(host)).iter();

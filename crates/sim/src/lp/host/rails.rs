@@ -18,7 +18,7 @@ use crate::lp::counts::{AllCounts, JobCounts, counts_of};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::{Failure, Simulation};
 use crate::lp::wiring::LinkEnd;
-use crate::setup::rails::{Choice, MAX_RAILS};
+use crate::setup::rails::{MAX_RAILS, RailChoice};
 
 /// The NIC of a host: numbers, counts, divides and sends its messages.
 #[repr(C)]
@@ -166,8 +166,8 @@ impl HostNic {
         let (mut shares, next_rail) = ([0; MAX_RAILS], more.next);
         let shares = &mut shares[..rails.count() as usize];
         let advanced = match rails.choice() {
-            Choice::RoundRobin => fabric::rails::in_turn(bytes, unit, usize::from(next_rail), shares),
-            Choice::LeastLoaded => {
+            RailChoice::RoundRobin => fabric::rails::in_turn(bytes, unit, usize::from(next_rail), shares),
+            RailChoice::LeastLoaded => {
                 let mut queued = [0; MAX_RAILS];
                 queued[0] = self.first.nic.backlog();
                 for (queued, rail) in queued[1..].iter_mut().zip(&more.others) {
@@ -176,7 +176,7 @@ impl HostNic {
                 let queued = &queued[..shares.len()];
                 fabric::rails::to_the_least_loaded(bytes, unit, usize::from(next_rail), queued, shares)
             }
-            Choice::ByDestination => {
+            RailChoice::ByDestination => {
                 shares[rails.by_destination(self.id, message.destination) as usize] = bytes;
                 usize::from(next_rail)
             }

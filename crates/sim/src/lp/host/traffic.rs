@@ -11,10 +11,10 @@ use crate::lp::simulation::Simulation;
 use crate::setup::job::{JobKind, TrafficJob};
 
 /// The sources of a host.
-pub struct Sources(SmallVec<[Source; 1]>);
+pub struct Sources(SmallVec<[TrafficSource; 1]>);
 
 /// A source of synthetic traffic on this host.
-struct Source {
+struct TrafficSource {
     job: u16,
     /// Index of this host among those of the job.
     index: u32,
@@ -27,7 +27,7 @@ impl Sources {
     pub fn new(sources: impl Iterator<Item = (u16, u32)>) -> Sources {
         Sources(
             sources
-                .map(|(job, index)| Source { job, index, sent: 0 })
+                .map(|(job, index)| TrafficSource { job, index, sent: 0 })
                 .collect(),
         )
     }
@@ -36,7 +36,7 @@ impl Sources {
     pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         for (source, of) in self.0.iter().enumerate() {
             let job = &simulation.jobs[usize::from(of.job)];
-            let first = of.traffic(simulation).gap(0, &mut Random(context));
+            let first = of.traffic(simulation).gap(0, &mut LpRandom(context));
             let source = source as u16;
             context.send(context.lp(), job.start + first, NetEvent::TrafficDue { source });
         }
@@ -56,7 +56,7 @@ impl Sources {
         loop {
             let of = &mut self.0[usize::from(source)];
             let (job, index, traffic) = (of.job, of.index, of.traffic(simulation));
-            let Some(destination) = traffic.destination(index, of.sent, &mut Random(context)) else {
+            let Some(destination) = traffic.destination(index, of.sent, &mut LpRandom(context)) else {
                 return;
             };
             of.sent += 1;
@@ -65,8 +65,8 @@ impl Sources {
             if C::REVERSIBLE {
                 context.undo(HostUndo::SourceSent { source }.into());
             }
-            let bytes = traffic.bytes(&mut Random(context));
-            let gap = traffic.gap(of.sent, &mut Random(context));
+            let bytes = traffic.bytes(&mut LpRandom(context));
+            let gap = traffic.gap(of.sent, &mut LpRandom(context));
             let message = Outgoing {
                 destination,
                 number,
@@ -116,7 +116,7 @@ impl Sources {
     }
 }
 
-impl Source {
+impl TrafficSource {
     fn traffic<'a>(&self, simulation: &'a Simulation) -> &'a TrafficJob {
         match &simulation.jobs[usize::from(self.job)].kind {
             JobKind::Traffic(traffic) => traffic,
@@ -126,9 +126,9 @@ impl Source {
 }
 
 /// The random stream of the LP that executes an event.
-struct Random<'a, C>(&'a mut C);
+struct LpRandom<'a, C>(&'a mut C);
 
-impl<C: Context<Simulation>> workload::traffic::Random for Random<'_, C> {
+impl<C: Context<Simulation>> workload::traffic::Random for LpRandom<'_, C> {
     fn next_u64(&mut self) -> u64 {
         self.0.random()
     }

@@ -39,7 +39,7 @@ pub struct Placement {
     /// Whether it names hosts one by one, rather than put all that are free in an order.
     pub names_hosts: bool,
     /// The hosts in the order in which the job takes them, each once.
-    pub order: fn(&Section, &mut Site<'_>) -> Result<Vec<HostId>, Error>,
+    pub order: fn(&Section, &mut PlacementSite<'_>) -> Result<Vec<HostId>, Error>,
 }
 
 /// All placements; the first one is the default.
@@ -55,7 +55,7 @@ pub static PLACEMENTS: &[Placement] = &[
 ];
 
 /// Where a job is placed.
-pub struct Site<'a> {
+pub struct PlacementSite<'a> {
     /// Hosts that it may take, by number.
     pub free: Vec<HostId>,
     /// Number of all hosts of the network.
@@ -69,7 +69,7 @@ pub struct Site<'a> {
 }
 
 /// Hosts in the order in which a job takes them.
-pub struct Order {
+pub struct HostOrder {
     /// Each once.
     pub hosts: Vec<HostId>,
     /// Whether the experiment names them one by one.
@@ -80,18 +80,18 @@ pub struct Order {
 ///
 /// # Errors
 /// An unknown placement, parameters that make no sense, or one that this network cannot have.
-pub fn order(job: &Section, site: &mut Site<'_>) -> Result<Order, Error> {
+pub fn order(job: &Section, site: &mut PlacementSite<'_>) -> Result<HostOrder, Error> {
     let parts: Vec<Described> = PLACEMENTS.iter().map(|p| (p.name, p.parameters)).collect();
     named::build(job, "placement", &parts, |at, section| {
         let placement = &PLACEMENTS[at];
-        Ok(Order {
+        Ok(HostOrder {
             hosts: (placement.order)(section, site)?,
             is_named: placement.names_hosts,
         })
     })
 }
 
-impl Site<'_> {
+impl PlacementSite<'_> {
     /// Free hosts by what they are on, in the order of the first of each.
     fn by(&self, owner: impl Fn(HostId) -> u64) -> Vec<Vec<HostId>> {
         let mut parts: BTreeMap<u64, Vec<HostId>> = BTreeMap::new();

@@ -28,7 +28,7 @@ fn experiment(topology: &str, keys: &str) -> Experiment {
 /// The order of these hosts for the keys of a job.
 fn ordered(network: &Network, free: &[u32], seed: u64, folder: &Path, job: &str) -> Result<Vec<u32>, Error> {
     let job = Section::from_toml(job, "x.toml")?;
-    let mut site = Site {
+    let mut site = PlacementSite {
         free: free.iter().copied().map(HostId).collect(),
         hosts: network.hosts(),
         geometry: &HostGeometry::new(network),
