@@ -1,15 +1,12 @@
 //! Where links are: their names out of the table `links`, and how many of them are called together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use results::{BatchColumns, WrongColumn, read_batches};
 
 use crate::Error;
-use crate::columns::{Columns, WrongColumn};
-use crate::tables::{as_io, unreadable};
+use crate::tables::unreadable;
 
 /// Bandwidths of all links: 8 bytes for each.
 pub(crate) struct Bandwidths(Vec<u64>);
@@ -34,7 +31,10 @@ impl Bandwidths {
     pub fn read(folder: &Path) -> Result<Bandwidths, Error> {
         let mut all = Vec::new();
         scan(folder, &["link", "bandwidth_bits_per_s"], |columns| {
-            let (links, bandwidths) = (columns.u32s("link")?, columns.u64s("bandwidth_bits_per_s")?);
+            let (links, bandwidths) = (
+                columns.short_integers("link")?,
+                columns.integers("bandwidth_bits_per_s")?,
+            );
             for (link, bandwidth) in links.iter().zip(bandwidths) {
                 if *link as usize != all.len() {
                     return Err(WrongColumn(format!(
@@ -42,7 +42,7 @@ impl Bandwidths {
                         all.len()
                     )));
                 }
-                all.push(*bandwidth);
+                all.push(bandwidth);
             }
             Ok(())
         })?;
@@ -67,7 +67,7 @@ pub(crate) fn links(folder: &Path, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u3
         return Ok(found);
     }
     scan(folder, &["link", "class", "from", "to"], |columns| {
-        let (links, classes) = (columns.u32s("link")?, columns.texts("class")?);
+        let (links, classes) = (columns.short_integers("link")?, columns.texts("class")?);
         let (from, to) = (columns.texts("from")?, columns.texts("to")?);
         for (row, link) in links.iter().enumerate().filter(|(_, link)| wanted.contains(link)) {
             let text = |text: Option<&str>| text.unwrap_or_default().to_string();
@@ -80,20 +80,17 @@ pub(crate) fn links(folder: &Path, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u3
     Ok(found)
 }
 
-/// Reads the table `links` bit by bit.
+/// Reads the table `links` in batches.
 fn scan(
     folder: &Path,
     columns: &[&str],
-    mut see: impl FnMut(&Columns<'_>) -> Result<(), WrongColumn>,
+    mut see: impl FnMut(&BatchColumns<'_>) -> Result<(), WrongColumn>,
 ) -> Result<(), Error> {
     let path = folder.join("links.parquet");
-    let file = File::open(&path).map_err(|source| unreadable(&path, source))?;
-    let failed = |e| unreadable(&path, as_io(e));
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    for batch in builder.with_projection(mask).build().map_err(failed)? {
-        let batch = batch.map_err(|e| unreadable(&path, std::io::Error::other(e)))?;
-        see(&Columns(&batch)).map_err(|WrongColumn(why)| Error::Foreign {
+    let failed = |source| unreadable(&path, source);
+    for batch in read_batches(&path, Some(columns)).map_err(failed)?.1 {
+        let batch = batch.map_err(failed)?;
+        see(&BatchColumns::new(&batch)).map_err(|WrongColumn(why)| Error::Foreign {
             path: path.clone(),
             why,
         })?;

@@ -16,11 +16,11 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
-use results::ReadError;
+use results::{BatchColumns, ReadError, WrongColumn};
 
 use crate::Error;
 use crate::backwards::{Groups, Timed};
-use crate::columns::{Columns, Name, Names, WrongColumn};
+use crate::columns::{Name, Names};
 
 /// State of a rank that computes, in `timeline`.
 pub(crate) const COMPUTE: &str = "compute";
@@ -174,7 +174,7 @@ pub(crate) trait Readable: Timed + Sized {
 
     /// Appends those rows that belong to the job.
     fn rows(
-        columns: &Columns<'_>,
+        columns: &BatchColumns<'_>,
         job: &str,
         names: &mut Names,
         rows: &mut Vec<Self>,
@@ -188,18 +188,18 @@ impl Readable for Span {
     const TIME: &'static str = "end_ps";
 
     fn rows(
-        columns: &Columns<'_>,
+        columns: &BatchColumns<'_>,
         job: &str,
         names: &mut Names,
         rows: &mut Vec<Span>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
         let (ranks, begin, end) = (
-            columns.u32s("rank")?,
-            columns.u64s("begin_ps")?,
-            columns.u64s("end_ps")?,
+            columns.short_integers("rank")?,
+            columns.integers("begin_ps")?,
+            columns.integers("end_ps")?,
         );
-        let blocked = columns.bools("blocked")?;
+        let blocked = columns.flags("blocked")?;
         let (states, regions) = (columns.texts("state")?, columns.texts("region")?);
         for row in (0..ranks.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let region = regions.get(row);
@@ -243,22 +243,25 @@ impl Readable for Message {
     const TIME: &'static str = "arrived_ps";
 
     fn rows(
-        columns: &Columns<'_>,
+        columns: &BatchColumns<'_>,
         job: &str,
         _: &mut Names,
         rows: &mut Vec<Message>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
         let (from, to, from_host) = (
-            columns.u32s("from_rank")?,
-            columns.u32s("to_rank")?,
-            columns.u32s("from_host")?,
+            columns.short_integers("from_rank")?,
+            columns.short_integers("to_rank")?,
+            columns.short_integers("from_host")?,
         );
-        let number = columns.maybe_u32s("number")?;
+        let number = columns.maybe_short_integers("number")?;
         let (collective, protocol) = (columns.texts("collective")?, columns.texts("protocol")?);
-        let (posted, sent) = (columns.u64s("posted_ps")?, columns.u64s("sent_ps")?);
-        let (injected, arrived) = (columns.maybe_u64s("injected_ps")?, columns.u64s("arrived_ps")?);
-        let sequence = columns.u32s("sequence")?;
+        let (posted, sent) = (columns.integers("posted_ps")?, columns.integers("sent_ps")?);
+        let (injected, arrived) = (
+            columns.maybe_integers("injected_ps")?,
+            columns.integers("arrived_ps")?,
+        );
+        let sequence = columns.short_integers("sequence")?;
         for row in (0..from.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let name = protocol.get(row).unwrap_or_default();
             let part = Part::of(name).ok_or_else(|| {
@@ -271,12 +274,12 @@ impl Readable for Message {
                 from: from[row],
                 to: to[row],
                 from_host: from_host[row],
-                number: number.get(row),
+                number: number[row],
                 sequence: sequence[row],
                 of_collective: collective.get(row).is_some(),
                 posted: posted[row],
                 sent: sent[row],
-                injected: injected.get(row),
+                injected: injected[row],
                 arrived: arrived[row],
             });
         }
@@ -302,16 +305,19 @@ impl Readable for Wait {
     const TIME: &'static str = "end_ps";
 
     fn rows(
-        columns: &Columns<'_>,
+        columns: &BatchColumns<'_>,
         job: &str,
         names: &mut Names,
         rows: &mut Vec<Wait>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
-        let (from_host, number) = (columns.u32s("from_host")?, columns.u32s("number")?);
-        let (link, bytes) = (columns.u32s("link")?, columns.u32s("bytes")?);
-        let (begin, end) = (columns.u64s("begin_ps")?, columns.u64s("end_ps")?);
-        let (parts, vcs) = (columns.u8s("part")?, columns.u8s("vc")?);
+        let (from_host, number) = (
+            columns.short_integers("from_host")?,
+            columns.short_integers("number")?,
+        );
+        let (link, bytes) = (columns.short_integers("link")?, columns.short_integers("bytes")?);
+        let (begin, end) = (columns.integers("begin_ps")?, columns.integers("end_ps")?);
+        let (parts, vcs) = (columns.bytes("part")?, columns.bytes("vc")?);
         let (reason, holder) = (columns.texts("reason")?, columns.texts("holder")?);
         for row in (0..link.len()).filter(|row| jobs.get(*row) == Some(job)) {
             rows.push(Wait {
@@ -397,7 +403,12 @@ impl<R: Readable> Groups for Stored<R> {
         let reader = builder.with_row_groups(vec![group]).with_projection(mask).build();
         for batch in reader.map_err(|e| failed(as_io(e)))? {
             let batch = batch.map_err(|e| failed(io::Error::other(e)))?;
-            let read = R::rows(&Columns(&batch), &self.job, &mut self.names.borrow_mut(), rows);
+            let read = R::rows(
+                &BatchColumns::new(&batch),
+                &self.job,
+                &mut self.names.borrow_mut(),
+                rows,
+            );
             read.map_err(|WrongColumn(why)| Error::Foreign {
                 path: self.path.clone(),
                 why,

@@ -1,25 +1,35 @@
 //! A result folder, or what a run that has not ended has left there: which tables it has, and their rows.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use results::{RUNNING, ReadError, Running, Summary};
+use results::{BatchColumns, RUNNING, ReadError, Running, Summary, WrongColumn, read_batches};
 use serde_json::Value;
 
 use crate::Error;
-use crate::rows::{Rows, Stop, WrongColumn};
 
-/// Rows that are in memory at a time.
-const BATCH: usize = 16_384;
+/// Why the rows of a table are not read to the end.
+pub(crate) enum ReadStop {
+    /// A column cannot be read.
+    Column(WrongColumn),
+    /// The output cannot be written.
+    Error(Error),
+}
 
-/// The folder in that of an unfinished run which has the parts of its tables.
-const PARTS: &str = "running";
+impl From<WrongColumn> for ReadStop {
+    fn from(wrong: WrongColumn) -> ReadStop {
+        ReadStop::Column(wrong)
+    }
+}
+
+impl From<Error> for ReadStop {
+    fn from(error: Error) -> ReadStop {
+        ReadStop::Error(error)
+    }
+}
 
 /// A result folder.
 pub(crate) struct Folder {
@@ -39,13 +49,13 @@ impl Folder {
         let running = Running::load(path)?;
         let (summary, tables, experiment) = match Summary::load(path) {
             Ok(summary) => {
-                let tables = files(path, |name| name.strip_suffix(".parquet"))?;
+                let tables = finished_tables(path)?;
                 let experiment = summary.experiment.clone();
                 (Some(summary), tables, experiment)
             }
             Err(error) => match &running {
                 Some(running) if !path.join("summary.json").exists() => {
-                    let tables = files(&path.join(PARTS), part_of)?;
+                    let tables = Running::files(path)?;
                     (None, tables, running.experiment.clone())
                 }
                 _ => return Err(error.into()),
@@ -104,18 +114,18 @@ impl Folder {
         &self,
         table: &str,
         columns: &[&str],
-        mut take: impl FnMut(&Rows<'_>) -> Result<(), Stop>,
+        mut take: impl FnMut(&BatchColumns<'_>) -> Result<(), ReadStop>,
     ) -> Result<(), Error> {
         for path in self.files(table)? {
-            let batches = read(path, Some(columns)).map_err(|source| unreadable(path, source))?;
+            let batches = read_batches(path, Some(columns)).map_err(|source| unreadable(path, source))?;
             for batch in batches.1 {
                 let batch = batch.map_err(|source| unreadable(path, source))?;
-                take(&Rows::new(&batch)).map_err(|stop| match stop {
-                    Stop::Column(WrongColumn(why)) => Error::Foreign {
+                take(&BatchColumns::new(&batch)).map_err(|stop| match stop {
+                    ReadStop::Column(WrongColumn(why)) => Error::Foreign {
                         path: path.clone(),
                         why,
                     },
-                    Stop::Error(error) => error,
+                    ReadStop::Error(error) => error,
                 })?;
             }
         }
@@ -130,7 +140,7 @@ impl Folder {
         mut take: impl FnMut(RecordBatch) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for (part, path) in self.files(table)?.iter().enumerate() {
-            let (schema, batches) = read(path, None).map_err(|source| unreadable(path, source))?;
+            let (schema, batches) = read_batches(path, None).map_err(|source| unreadable(path, source))?;
             if part == 0 {
                 take(RecordBatch::new_empty(schema))?;
             }
@@ -251,65 +261,26 @@ fn written_at_the_end(table: &str) -> bool {
     .contains(&table)
 }
 
-/// The table that a file of an unfinished run is a part of: `NAME.00000.parquet` and so on, then
-/// `NAME.tail.parquet`.
-fn part_of(file: &str) -> Option<&str> {
-    let (table, part) = file.strip_suffix(".parquet")?.split_once('.')?;
-    (!part.contains('.')).then_some(table)
-}
-
-/// Files of a folder by the table that they belong to, in the order of their names: digits before letters, so that
-/// the tail is the last.
-fn files(
-    folder: &Path,
-    table: impl Fn(&str) -> Option<&str>,
-) -> Result<BTreeMap<String, Vec<PathBuf>>, Error> {
+/// The tables of a finished result, one file each.
+fn finished_tables(folder: &Path) -> Result<BTreeMap<String, Vec<PathBuf>>, Error> {
     let failed = |source| unreadable(folder, source);
-    let mut tables = BTreeMap::<String, Vec<PathBuf>>::new();
-    let entries = match fs::read_dir(folder) {
-        // A run that has just begun.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(tables),
-        entries => entries.map_err(failed)?,
-    };
-    for entry in entries {
+    let mut tables = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(table) = table(&name) {
-            tables.entry(table.into()).or_default().push(path.clone());
+        if let Some(table) = name.strip_suffix(".parquet") {
+            tables.insert(table.into(), vec![path.clone()]);
         }
     }
-    tables.values_mut().for_each(|files| files.sort());
     Ok(tables)
 }
 
-type Batches = (SchemaRef, Box<dyn Iterator<Item = io::Result<RecordBatch>>>);
-
-/// Batches of a Parquet file.
-fn read(path: &Path, columns: Option<&[&str]>) -> io::Result<Batches> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(io::Error::new(
-                e.kind(),
-                "it has vanished: the run goes on meanwhile; export again, or when the run has ended",
-            ));
-        }
-        Err(e) => return Err(e),
-    };
-    let damaged = |e| io::Error::new(io::ErrorKind::InvalidData, e);
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-    if let Some(columns) = columns {
-        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        builder = builder.with_projection(mask);
+/// A file of the result that cannot be read, with what to do if the run has removed it meanwhile.
+fn unreadable(path: &Path, mut source: io::Error) -> Error {
+    if source.kind() == io::ErrorKind::NotFound {
+        let why = "it has vanished: the run goes on meanwhile; export again, or when the run has ended";
+        source = io::Error::new(source.kind(), why);
     }
-    let schema = builder.schema().clone();
-    let reader = builder.with_batch_size(BATCH).build().map_err(damaged)?;
-    let batches = reader.map(|batch| batch.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)));
-    Ok((schema, Box::new(batches)))
-}
-
-/// A file of the result that cannot be read.
-fn unreadable(path: &Path, source: io::Error) -> Error {
     Error::Read(ReadError::Io {
         path: path.into(),
         source,
@@ -318,6 +289,7 @@ fn unreadable(path: &Path, source: io::Error) -> Error {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::fs::File;
     use std::sync::Arc;
 
     use super::*;
@@ -399,7 +371,7 @@ pub(crate) mod tests {
             experiment: experiment.clone(),
         };
         fs::write(folder.join(RUNNING), serde_json::to_string(&running).unwrap()).unwrap();
-        fs::create_dir_all(folder.join(PARTS)).unwrap();
+        fs::create_dir_all(folder.join("running")).unwrap();
     }
 
     fn numbers(from: u64, to: u64) -> Vec<(&'static str, ArrayRef)> {
@@ -431,7 +403,7 @@ pub(crate) mod tests {
         let here = tempfile::tempdir().unwrap();
         killed(here.path(), &serde_json::json!({"collect": {"timeline": true}}));
         assert_eq!(Folder::open(here.path()).unwrap().tables().count(), 0);
-        let parts = here.path().join(PARTS);
+        let parts = here.path().join("running");
         table(&parts.join("link_series.tail.parquet"), numbers(9, 12));
         table(&parts.join("link_series.00001.parquet"), numbers(5, 9));
         table(&parts.join("link_series.00000.parquet"), numbers(0, 5));

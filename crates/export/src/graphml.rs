@@ -189,7 +189,7 @@ fn counts(folder: &Folder) -> Result<Nodes, Error> {
         let (from_kinds, to_kinds) = (rows.texts("from_kind")?, rows.texts("to_kind")?);
         let (from, to) = (rows.short_integers("from_id")?, rows.short_integers("to_id")?);
         let (bytes, packets) = (rows.integers("bytes")?, rows.integers("packets")?);
-        for row in 0..rows.len() {
+        for row in 0..rows.rows() {
             let sender = nodes.at(from_kinds.or_empty(row), from[row].into());
             sender.packets_sent += packets[row];
             sender.bytes_sent += bytes[row];
@@ -333,7 +333,7 @@ fn links<W: Write>(
         for (key, column) in whole {
             cells.push((key, rows.integers(column)?));
         }
-        for row in 0..rows.len() {
+        for row in 0..rows.rows() {
             let edge = [
                 ("id", format!("l{}", numbers[row])),
                 ("source", node(from_kinds.or_empty(row), from[row])),

@@ -13,7 +13,6 @@ mod graphml;
 mod otf2;
 mod perfetto;
 mod place;
-mod rows;
 
 pub use error::Error;
 pub use format::{Exported, FORMATS, Format, Options, export};

@@ -21,9 +21,9 @@ use ::otf2::ArchiveWriter;
 use crate::Error;
 use crate::folder::Folder;
 use crate::format::{Format, Made, Options};
-use crate::rows::{Rows, WrongColumn};
 use calls::Span;
 use rank::{End, Side, Told};
+use results::{BatchColumns, WrongColumn};
 use survey::{MESSAGES, Survey, TIMELINE, sides};
 
 pub(crate) const FORMAT: Format = Format {
@@ -102,7 +102,7 @@ fn place(survey: &Survey, range: &Range<usize>, job: &str, rank: u64) -> Option<
 }
 
 fn spans(
-    rows: &Rows<'_>,
+    rows: &BatchColumns<'_>,
     survey: &mut Survey,
     range: &Range<usize>,
     told: &mut [Told],
@@ -111,7 +111,7 @@ fn spans(
     let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
     let (states, regions) = (rows.texts("state")?, rows.texts("region")?);
     let blocked = rows.flags("blocked")?;
-    for row in 0..rows.len() {
+    for row in 0..rows.rows() {
         let Some(place) = place(survey, range, jobs.or_empty(row), ranks[row]) else {
             continue;
         };
@@ -136,7 +136,7 @@ fn spans(
 }
 
 fn ends(
-    rows: &Rows<'_>,
+    rows: &BatchColumns<'_>,
     survey: &Survey,
     range: &Range<usize>,
     told: &mut [Told],
@@ -148,7 +148,7 @@ fn ends(
     let (posted, sent) = (rows.integers("posted_ps")?, rows.integers("sent_ps")?);
     let injected = rows.maybe_integers("injected_ps")?;
     let (arrived, matched) = (rows.integers("arrived_ps")?, rows.integers("matched_ps")?);
-    for row in 0..rows.len() {
+    for row in 0..rows.rows() {
         let protocol = protocols.or_empty(row);
         for (side, of_sender) in sides(protocol)? {
             let (own, other) = match of_sender {

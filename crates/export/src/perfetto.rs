@@ -20,8 +20,8 @@ use std::path::Path;
 
 use crate::Error;
 use crate::folder::Folder;
+use crate::folder::ReadStop;
 use crate::format::{Format, Made, Options};
-use crate::rows::Stop;
 use jobs::Jobs;
 use ranks::{Place, Ranks};
 use trace::Trace;
@@ -126,7 +126,7 @@ fn names(folder: &Folder, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u32, String
             let (class, from, to) = (classes.or_empty(row), from.or_empty(row), to.or_empty(row));
             names.insert(*link, format!("link {link} ({class}): {from} to {to}"));
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })?;
     Ok(names)
 }

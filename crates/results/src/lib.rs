@@ -4,6 +4,7 @@
 //! them into a [`RunResult`], which is one folder on disk. Nothing here reads a clock or the machine;
 //! what two runs of one experiment must agree on is in the [`Digest`].
 
+mod batch;
 mod bounds;
 mod compare;
 mod critical_path;
@@ -20,6 +21,7 @@ pub mod stream;
 mod summary;
 mod table;
 
+pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
 pub use critical_path::{

@@ -4,6 +4,7 @@
 //! A result that the folder holds already stays whole beside them until the new one takes its place. An orderly
 //! end without a result, such as an error, leaves nothing, unless there is a checkpoint to go on from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,18 @@ impl Running {
     pub fn tables(folder: &Path) -> Result<Vec<Table>, ReadError> {
         let path = folder.join(PARTS);
         crate::stream::read_unfinished(&path).map_err(|source| ReadError::Io { path, source })
+    }
+
+    /// Files of the tables of the run so far, by table, in the order of their rows. Empty if the run has just begun.
+    ///
+    /// # Errors
+    /// The folder of the parts cannot be read.
+    pub fn files(folder: &Path) -> Result<BTreeMap<String, Vec<PathBuf>>, ReadError> {
+        let path = folder.join(PARTS);
+        match crate::stream::table_parts(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+            files => files.map_err(|source| ReadError::Io { path, source }),
+        }
     }
 }
 

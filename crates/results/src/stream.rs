@@ -7,6 +7,7 @@
 //! was broken off. Now and then the rows that fill no group yet are written, too, as the *tail*: for readers of a
 //! run that is under way or was killed, and for nobody else.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -398,23 +399,32 @@ fn read_parts(name: &str, parts: &[PathBuf]) -> io::Result<Table> {
 /// # Errors
 /// The folder or a part cannot be read.
 pub fn read_unfinished(folder: &Path) -> io::Result<Vec<Table>> {
-    let mut parts = std::collections::BTreeMap::<String, Vec<PathBuf>>::new();
+    let tables = table_parts(folder)?.into_iter();
+    tables.map(|(name, parts)| read_parts(&name, &parts)).collect()
+}
+
+/// Files of the tables that grow, in the folder of the parts of a run that has not ended: by table, in the order of
+/// their rows. Files are named `NAME.00000.parquet` and so on, then `NAME.tail.parquet`; others are ignored.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(crate) fn table_parts(folder: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
+    let mut parts = BTreeMap::<String, Vec<PathBuf>>::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut names = file.split('.');
-        if let (Some(table), Some(_), Some("parquet"), None) =
-            (names.next(), names.next(), names.next(), names.next())
+        let name = file
+            .strip_suffix(".parquet")
+            .and_then(|name| name.split_once('.'));
+        if let Some((table, part)) = name
+            && !part.contains('.')
         {
-            parts.entry(table.into()).or_default().push(path);
+            parts.entry(table.into()).or_default().push(path.clone());
         }
     }
-    let read = |(name, mut parts): (String, Vec<PathBuf>)| {
-        // Digits before letters: the tail is the last.
-        parts.sort();
-        read_parts(&name, &parts)
-    };
-    parts.into_iter().map(read).collect()
+    // Digits before letters: the tail is the last.
+    parts.values_mut().for_each(|files| files.sort());
+    Ok(parts)
 }
 
 #[cfg(test)]

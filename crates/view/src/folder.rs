@@ -10,12 +10,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::slice::{self, SliceError};
+use results::RUNNING;
 
-/// Says that a run is under way in a folder, or was killed.
-const RUNNING: &str = "RUNNING.json";
-/// The folder beside it, with the parts of tables that grow: `NAME.00000.parquet` and so on, then
-/// `NAME.tail.parquet`.
-const PARTS: &str = "running";
 const SUMMARY: &str = "summary.json";
 
 /// A table that the page may ask for, with the columns that say when a row begins and ends.
@@ -143,11 +139,15 @@ impl Folder {
                 (summary, false, running.is_some())
             }
         };
+        let mut parts = match unfinished {
+            true => results::Running::files(path)?,
+            false => BTreeMap::new(),
+        };
         let (mut tables, mut damaged) = (BTreeMap::new(), BTreeMap::new());
         for known in KNOWN {
             let mut files = vec![path.join(format!("{}.parquet", known.name))];
             if unfinished {
-                files.extend(parts(&path.join(PARTS), known.name));
+                files.extend(parts.remove(known.name).unwrap_or_default());
             }
             files.retain(|file| file.is_file());
             let rows = files.iter().map(|file| rows(file)).sum::<io::Result<u64>>();
@@ -238,14 +238,6 @@ fn name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());
     let last = whole.file_name().unwrap_or(whole.as_os_str());
     last.to_string_lossy().into_owned()
-}
-
-/// Parts of a growing table, in their order.
-fn parts(folder: &Path, table: &str) -> Vec<PathBuf> {
-    let part = |index: u32| folder.join(format!("{table}.{index:05}.parquet"));
-    let full = (0..).map(part).take_while(|file| file.is_file());
-    full.chain([folder.join(format!("{table}.tail.parquet"))])
-        .collect()
 }
 
 fn rows(file: &Path) -> io::Result<u64> {

@@ -6,7 +6,7 @@ use super::calls::Activity;
 use super::rank::Side;
 use crate::Error;
 use crate::folder::Folder;
-use crate::rows::{Rows, WrongColumn};
+use results::{BatchColumns, WrongColumn};
 
 /// Columns of `timeline` that events are made of.
 pub(super) const TIMELINE: [&str; 7] = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
@@ -176,7 +176,7 @@ impl Survey {
             folder.each("ranks", &["job", "rank", "host"], |rows| {
                 let (jobs, ranks, hosts) =
                     (rows.texts("job")?, rows.integers("rank")?, rows.integers("host")?);
-                for row in 0..rows.len() {
+                for row in 0..rows.rows() {
                     let location = survey.see(&mut seen, jobs.or_empty(row), ranks[row])?;
                     location.host = Some(hosts[row] as u32);
                 }
@@ -229,12 +229,16 @@ impl Survey {
         Ok(&mut of[rank as usize])
     }
 
-    fn see_messages(&mut self, seen: &mut Vec<Vec<Location>>, rows: &Rows<'_>) -> Result<(), WrongColumn> {
+    fn see_messages(
+        &mut self,
+        seen: &mut Vec<Vec<Location>>,
+        rows: &BatchColumns<'_>,
+    ) -> Result<(), WrongColumn> {
         let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
         let collectives = rows.texts("collective")?;
         let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
         let hosts = [rows.integers("from_host")?, rows.integers("to_host")?];
-        for row in 0..rows.len() {
+        for row in 0..rows.rows() {
             for (side, of_sender) in sides(protocols.or_empty(row))? {
                 let end = usize::from(!of_sender);
                 let location = self.see(seen, jobs.or_empty(row), ranks[end][row])?;

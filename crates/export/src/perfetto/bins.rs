@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::trace::{Trace, Track};
 use crate::Error;
 use crate::folder::Folder;
-use crate::rows::Stop;
+use crate::folder::ReadStop;
 
 /// A bin of time, and what happened in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ fn in_order(
         for value in values {
             cells.push(rows.integers(value)?);
         }
-        for row in 0..rows.len() {
+        for row in 0..rows.rows() {
             let thing = things.or_empty(row);
             let bin = Bin {
                 begin: begins[row],
@@ -135,7 +135,7 @@ fn in_order(
                 take(thing, bin)?;
             }
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })
 }
 

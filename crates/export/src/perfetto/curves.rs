@@ -8,7 +8,7 @@ use super::jobs::Jobs;
 use super::trace::{Trace, Track};
 use crate::Error;
 use crate::folder::Folder;
-use crate::rows::Stop;
+use crate::folder::ReadStop;
 
 /// Curves of the classes of links, under `network`.
 pub(crate) fn classes(folder: &Folder, trace: &mut Trace, network: Track) -> Result<(), Error> {
@@ -21,7 +21,7 @@ pub(crate) fn classes(folder: &Folder, trace: &mut Trace, network: Track) -> Res
                 links.insert(class.into(), *count);
             }
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })?;
     let mut curves = BTreeMap::<String, [Curve; 3]>::new();
     for class in links.keys() {
@@ -67,7 +67,7 @@ pub(crate) fn busiest(folder: &Folder, most: usize) -> Result<Vec<u32>, Error> {
         for (link, time) in links.iter().zip(times) {
             *busy.entry(*link).or_default() += time;
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })?;
     let mut links: Vec<(u32, u64)> = busy.into_iter().filter(|(_, time)| *time > 0).collect();
     links.sort_by_key(|(link, time)| (Reverse(*time), *link));
@@ -111,7 +111,7 @@ pub(crate) fn links(
             busy.flow(trace, &bin, bin.percent(times[row], 1))?;
             queue.level(trace, &bin, waiting[row] as f64)?;
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })?;
     finish(trace, curves.values_mut().map(|(busy, _)| busy))
 }

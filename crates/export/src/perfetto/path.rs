@@ -6,7 +6,7 @@ use super::jobs::Jobs;
 use super::trace::{Named, Trace, Track, Value};
 use crate::Error;
 use crate::folder::Folder;
-use crate::rows::Stop;
+use crate::folder::ReadStop;
 
 /// The links that are on a path.
 pub(crate) fn links(folder: &Folder) -> Result<BTreeSet<u32>, Error> {
@@ -14,7 +14,7 @@ pub(crate) fn links(folder: &Folder) -> Result<BTreeSet<u32>, Error> {
     folder.each("critical_path", &["link"], |rows| {
         let numbers = rows.maybe_integers("link")?.into_iter().flatten();
         links.extend(numbers.filter_map(|link| u32::try_from(link).ok()));
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })?;
     Ok(links)
 }
@@ -36,7 +36,7 @@ pub(crate) fn paths(
         let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let (activities, links) = (rows.texts("activity")?, rows.maybe_integers("link")?);
         let (reasons, holders) = (rows.texts("reason")?, rows.texts("holder")?);
-        for row in 0..rows.len() {
+        for row in 0..rows.rows() {
             let job = jobs.number(trace, of.or_empty(row))?;
             let track = match tracks.get(&job) {
                 Some(track) => *track,
@@ -72,6 +72,6 @@ pub(crate) fn paths(
             trace.begin(track, begins[row], &step)?;
             trace.end(track, ends[row])?;
         }
-        Ok::<(), Stop>(())
+        Ok::<(), ReadStop>(())
     })
 }

@@ -11,7 +11,7 @@ use super::jobs::Jobs;
 use super::trace::{Arrow, Named, Trace, Track, Value, nanoseconds};
 use crate::Error;
 use crate::folder::Folder;
-use crate::rows::{Rows, Texts, WrongColumn};
+use results::{BatchColumns, TextColumn, WrongColumn};
 
 /// State of a rank that computes, in `timeline`.
 const COMPUTE: &str = "compute";
@@ -119,7 +119,7 @@ impl Ranks {
             let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
             let (states, blocked) = (rows.texts("state")?, rows.flags("blocked")?);
             let regions = rows.texts("region")?;
-            for row in 0..rows.len() {
+            for row in 0..rows.rows() {
                 let job = jobs.number(trace, names.or_empty(row))?;
                 let track = self.track(trace, job, ranks[row])?;
                 let region = regions.get(row).map(|region| ("region", Value::Text(region)));
@@ -161,7 +161,7 @@ impl Ranks {
         let mut number = 0;
         folder.each("messages", &MESSAGES, |rows| {
             let messages = Messages::of(rows)?;
-            for row in 0..rows.len() {
+            for row in 0..rows.rows() {
                 number += 1;
                 let message = messages.row(row, number);
                 let job = jobs.number(trace, message.job)?;
@@ -207,13 +207,13 @@ const MESSAGES: [&str; 11] = [
 
 /// Some rows of `messages`.
 struct Messages<'b> {
-    jobs: Texts<'b>,
+    jobs: TextColumn<'b>,
     from: Vec<u32>,
     to: Vec<u32>,
     bytes: Vec<u64>,
     tags: Vec<Option<i128>>,
-    collectives: Texts<'b>,
-    protocols: Texts<'b>,
+    collectives: TextColumn<'b>,
+    protocols: TextColumn<'b>,
     times: [Vec<u64>; 4],
 }
 
@@ -235,7 +235,7 @@ struct Message<'b> {
 }
 
 impl<'b> Messages<'b> {
-    fn of(rows: &Rows<'b>) -> Result<Messages<'b>, WrongColumn> {
+    fn of(rows: &BatchColumns<'b>) -> Result<Messages<'b>, WrongColumn> {
         Ok(Messages {
             jobs: rows.texts("job")?,
             from: rows.short_integers("from_rank")?,

@@ -4,23 +4,10 @@
 //! table lacks, or of another type than expected, is no error here: older results lack some, and what would
 //! show it is left out of the page.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-
-use crate::{ReadError, Table};
-
-/// Rows that are in memory at a time.
-const BATCH: usize = 16_384;
+use crate::{BatchColumns, ReadError, Table, read_batches};
 
 /// The tables of one result.
 #[derive(Clone, Copy)]
@@ -29,10 +16,8 @@ pub(super) struct Source<'a> {
     folder: Option<&'a Path>,
 }
 
-/// Some rows of a table.
-pub(super) struct Rows<'b> {
-    batch: &'b RecordBatch,
-}
+/// Some rows of a table. A column that cannot be read is `None`.
+pub(super) struct Rows<'b>(BatchColumns<'b>);
 
 impl<'a> Source<'a> {
     /// Tables in memory; what is not among them is looked for in the folder.
@@ -63,7 +48,7 @@ impl<'a> Source<'a> {
         mut take: impl FnMut(&Rows) -> Option<()>,
     ) -> Result<Option<()>, ReadError> {
         if let Some(table) = self.tables.iter().find(|t| t.name() == name) {
-            return Ok(take(&Rows { batch: table.batch() }));
+            return Ok(take(&Rows(BatchColumns::new(table.batch()))));
         }
         match self.file(name) {
             Some(path) => read(&path, columns, &mut take).map_err(|source| ReadError::Io { path, source }),
@@ -74,94 +59,44 @@ impl<'a> Source<'a> {
 
 /// Reads some columns of a Parquet file.
 fn read(path: &Path, columns: &[&str], take: &mut dyn FnMut(&Rows) -> Option<()>) -> io::Result<Option<()>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io::Error::other)?;
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
-    for batch in batches.map_err(io::Error::other)? {
-        let batch = batch.map_err(io::Error::other)?;
-        if take(&Rows { batch: &batch }).is_none() {
+    for batch in read_batches(path, Some(columns))?.1 {
+        if take(&Rows(BatchColumns::new(&batch?))).is_none() {
             return Ok(None);
         }
     }
     Ok(Some(()))
 }
 
-impl Rows<'_> {
-    fn column(&self, name: &str) -> Option<&ArrayRef> {
-        self.batch.column_by_name(name)
-    }
-
-    /// Integers of any width, empty cells as none; nothing at all if a number is negative.
+impl<'b> Rows<'b> {
+    /// See [`BatchColumns::maybe_integers`].
     pub fn maybe_integers(&self, name: &str) -> Option<Vec<Option<u64>>> {
-        let column = self.column(name)?;
-        macro_rules! widened {
-            ($($data:pat => $type:ty),*) => {
-                match column.data_type() {
-                    $($data => column
-                        .as_primitive::<$type>()
-                        .iter()
-                        .map(|cell| cell.map(|n| u64::try_from(n).ok()))
-                        .map(|cell| match cell {
-                            Some(None) => None,
-                            other => Some(other.flatten()),
-                        })
-                        .collect(),)*
-                    _ => None,
-                }
-            };
-        }
-        widened!(
-            DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type, DataType::UInt32 => UInt32Type,
-            DataType::UInt64 => UInt64Type, DataType::Int8 => Int8Type, DataType::Int16 => Int16Type,
-            DataType::Int32 => Int32Type, DataType::Int64 => Int64Type
-        )
+        self.0.maybe_integers(name).ok()
     }
 
-    /// As [`Rows::maybe_integers`], where no cell may be empty.
+    /// See [`BatchColumns::integers`].
     pub fn integers(&self, name: &str) -> Option<Vec<u64>> {
-        if let Some(column) = self.column(name)?.as_primitive_opt::<UInt64Type>()
-            && column.null_count() == 0
-        {
-            return Some(column.values().to_vec());
-        }
-        self.maybe_integers(name)?.into_iter().collect()
+        self.0.integers(name).ok()
     }
 
-    /// Yes or no, no cell empty.
+    /// See [`BatchColumns::flags`].
     pub fn flags(&self, name: &str) -> Option<Vec<bool>> {
-        self.column(name)?.as_boolean_opt()?.iter().collect()
+        self.0.flags(name).ok()?.iter().collect()
     }
 
-    /// Text, in plain or in dictionary form.
-    pub fn texts(&self, name: &str) -> Option<Vec<Option<&str>>> {
-        let column = self.column(name)?;
-        if let Some(plain) = column.as_string_opt::<i32>() {
-            return Some(plain.iter().collect());
-        }
-        let dictionary = column.as_any_dictionary_opt()?;
-        let words = dictionary.values().as_string_opt::<i32>()?;
-        if words.is_empty() {
-            return Some(vec![None; column.len()]);
-        }
-        let word = |(row, key): (usize, usize)| (!column.is_null(row)).then(|| words.value(key));
-        Some(
-            dictionary
-                .normalized_keys()
-                .into_iter()
-                .enumerate()
-                .map(word)
-                .collect(),
-        )
+    /// See [`BatchColumns::texts`].
+    pub fn texts(&self, name: &str) -> Option<Vec<Option<&'b str>>> {
+        let texts = self.0.texts(name).ok()?;
+        Some((0..self.0.rows()).map(|row| texts.get(row)).collect())
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::BATCH_ROWS as BATCH;
+    use arrow_array::ArrayRef;
     use arrow_array::types::Int32Type as Key;
-    use arrow_array::{
-        BooleanArray, DictionaryArray, Int32Array, StringArray, UInt8Array, UInt32Array, UInt64Array,
-    };
+    use arrow_array::{BooleanArray, DictionaryArray, StringArray, UInt8Array, UInt32Array, UInt64Array};
     use std::sync::Arc;
 
     /// Cells of a column of a table made by hand.
@@ -174,7 +109,6 @@ pub(super) mod tests {
         /// Text in dictionary form, empty cells as none.
         Words(Vec<Option<&'static str>>),
         MaybeU64(Vec<Option<u64>>),
-        Signed(Vec<i32>),
     }
 
     /// A table made by hand.
@@ -188,7 +122,6 @@ pub(super) mod tests {
                 Cells::Text(cells) => Arc::new(StringArray::from(cells)),
                 Cells::Words(cells) => Arc::new(cells.into_iter().collect::<DictionaryArray<Key>>()),
                 Cells::MaybeU64(cells) => Arc::new(UInt64Array::from(cells)),
-                Cells::Signed(cells) => Arc::new(Int32Array::from(cells)),
             }
         };
         let columns = columns
@@ -243,34 +176,5 @@ pub(super) mod tests {
         std::fs::write(folder.path().join("vc_series.parquet"), "not Parquet").unwrap();
         let read = Source::new(&[], Some(folder.path())).each("vc_series", &["n"], |_| Some(()));
         assert!(read.unwrap_err().to_string().contains("vc_series.parquet"));
-    }
-
-    #[test]
-    fn cells_of_any_width_and_form_are_understood_and_wrong_ones_refused() {
-        let table = made(
-            "t",
-            vec![
-                ("small", Cells::U8(vec![1, 2])),
-                ("gaps", Cells::MaybeU64(vec![None, Some(3)])),
-                ("signed", Cells::Signed(vec![4, 5])),
-                ("negative", Cells::Signed(vec![4, -5])),
-                ("words", Cells::Words(vec![Some("a"), None])),
-                ("text", Cells::Text(vec!["a", "b"])),
-                ("flags", Cells::Bool(vec![true, false])),
-            ],
-        );
-        let rows = Rows { batch: table.batch() };
-        assert_eq!(rows.integers("small"), Some(vec![1, 2]));
-        assert_eq!(rows.maybe_integers("gaps"), Some(vec![None, Some(3)]));
-        assert_eq!(rows.integers("gaps"), None);
-        assert_eq!(rows.integers("signed"), Some(vec![4, 5]));
-        assert_eq!(rows.integers("negative"), None);
-        assert_eq!(rows.integers("text"), None);
-        assert_eq!(rows.texts("words"), Some(vec![Some("a"), None]));
-        assert_eq!(rows.texts("text"), Some(vec![Some("a"), Some("b")]));
-        assert_eq!(rows.texts("small"), None);
-        assert_eq!(rows.flags("flags"), Some(vec![true, false]));
-        assert_eq!((rows.flags("small"), rows.flags("absent")), (None, None));
-        assert_eq!(rows.integers("absent"), None);
     }
 }

@@ -1,4 +1,8 @@
-//! Some rows of a table, column by column, as numbers and texts.
+//! Typed columns of a batch of rows, and the batches of a Parquet file. All readers of result tables use these.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -6,49 +10,32 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::Error;
+/// Rows of a batch that is read from a file.
+pub const BATCH_ROWS: usize = 16_384;
 
-/// Some rows of a table.
-pub(crate) struct Rows<'b> {
+/// The columns of a batch of rows, by name and type.
+pub struct BatchColumns<'b> {
     batch: &'b RecordBatch,
 }
 
-/// Why a column is not what it should be.
+/// Why a column cannot be read: the text of an error message, which begins with `it` or `its` for the table.
 #[derive(Debug, PartialEq)]
-pub(crate) struct WrongColumn(pub String);
-
-/// Why rows are not read on.
-pub(crate) enum Stop {
-    /// The table is a foreign one.
-    Column(WrongColumn),
-    /// What is made of them cannot be written.
-    Error(Error),
-}
-
-impl From<WrongColumn> for Stop {
-    fn from(wrong: WrongColumn) -> Stop {
-        Stop::Column(wrong)
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Error(error)
-    }
-}
+pub struct WrongColumn(pub String);
 
 /// A column of text.
-pub(crate) struct Texts<'b> {
+pub struct TextColumn<'b> {
     column: &'b ArrayRef,
     values: &'b StringArray,
-    /// Which of the values a row has; none: row `i` has value `i`.
+    /// The index of each row's value. `None` if row `i` has value `i`.
     keys: Option<Vec<usize>>,
 }
 
-impl<'b> Texts<'b> {
-    /// The text of a row, nothing where the cell is empty.
+impl<'b> TextColumn<'b> {
+    /// The text of a row, `None` for an empty cell.
     pub fn get(&self, row: usize) -> Option<&'b str> {
         if self.column.is_null(row) {
             return None;
@@ -57,19 +44,24 @@ impl<'b> Texts<'b> {
         self.values.is_valid(index).then(|| self.values.value(index))
     }
 
-    /// The same, with an empty cell as an empty text.
+    /// The text of a row, an empty text for an empty cell.
     pub fn or_empty(&self, row: usize) -> &'b str {
         self.get(row).unwrap_or_default()
     }
 }
 
-impl<'b> Rows<'b> {
-    pub fn new(batch: &'b RecordBatch) -> Rows<'b> {
-        Rows { batch }
+/// Each method returns one value per row.
+///
+/// # Errors
+/// The column is missing, has another type, or has an empty cell where none is allowed.
+impl<'b> BatchColumns<'b> {
+    /// The columns of this batch.
+    pub fn new(batch: &'b RecordBatch) -> BatchColumns<'b> {
+        BatchColumns { batch }
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.batch.num_rows()
     }
 
@@ -78,55 +70,73 @@ impl<'b> Rows<'b> {
         column.ok_or_else(|| WrongColumn(format!("it has no column '{name}'")))
     }
 
-    /// Whole numbers of any width, empty cells as none.
-    pub fn maybe_signed(&self, name: &str) -> Result<Vec<Option<i128>>, WrongColumn> {
+    /// Integers of any width as `T`, empty cells as `None`; `range` names the values of `T`.
+    fn cells<T: TryFrom<i128>>(&self, name: &str, range: &str) -> Result<Vec<Option<T>>, WrongColumn> {
         let column = self.column(name)?;
-        macro_rules! widened {
+        macro_rules! converted {
             ($($data:pat => $type:ty),*) => {
                 match column.data_type() {
-                    $($data => Ok(column.as_primitive::<$type>().iter().map(|cell| cell.map(i128::from)).collect()),)*
+                    $($data => column
+                        .as_primitive::<$type>()
+                        .iter()
+                        .map(|cell| cell.map(|n| T::try_from(n.into())).transpose())
+                        .collect::<Result<_, _>>()
+                        .map_err(|_| wrong(name, range)),)*
                     _ => Err(wrong(name, "whole numbers")),
                 }
             };
         }
-        widened!(
+        converted!(
             DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type, DataType::UInt32 => UInt32Type,
             DataType::UInt64 => UInt64Type, DataType::Int8 => Int8Type, DataType::Int16 => Int16Type,
             DataType::Int32 => Int32Type, DataType::Int64 => Int64Type
         )
     }
 
-    /// Whole numbers of any width, none negative, empty cells as none.
-    pub fn maybe_integers(&self, name: &str) -> Result<Vec<Option<u64>>, WrongColumn> {
-        let cells = self.maybe_signed(name)?.into_iter();
-        let cells = cells.map(|cell| cell.map(u64::try_from).transpose());
+    /// As [`BatchColumns::cells`], where no cell may be empty.
+    fn full_cells<T: TryFrom<i128>>(&self, name: &str, range: &str) -> Result<Vec<T>, WrongColumn> {
+        let cells = self.cells(name, range)?.into_iter();
         cells
-            .collect::<Result<_, _>>()
-            .map_err(|_| wrong(name, "numbers from 0"))
+            .collect::<Option<_>>()
+            .ok_or_else(|| wrong(name, "numbers in all cells"))
     }
 
-    /// Whole numbers of any width, none negative, no cell empty.
+    /// Integers of any width, empty cells as `None`.
+    pub fn maybe_signed(&self, name: &str) -> Result<Vec<Option<i128>>, WrongColumn> {
+        self.cells(name, "whole numbers")
+    }
+
+    /// Unsigned integers, empty cells as `None`.
+    pub fn maybe_integers(&self, name: &str) -> Result<Vec<Option<u64>>, WrongColumn> {
+        self.cells(name, "numbers from 0")
+    }
+
+    /// Unsigned integers below 2^32, empty cells as `None`.
+    pub fn maybe_short_integers(&self, name: &str) -> Result<Vec<Option<u32>>, WrongColumn> {
+        self.cells(name, "numbers below 2^32")
+    }
+
+    /// Unsigned integers, no cell empty.
     pub fn integers(&self, name: &str) -> Result<Vec<u64>, WrongColumn> {
         if let Some(column) = self.column(name)?.as_primitive_opt::<UInt64Type>()
             && column.null_count() == 0
         {
             return Ok(column.values().to_vec());
         }
-        let cells = self.maybe_integers(name)?.into_iter();
-        cells
-            .collect::<Option<_>>()
-            .ok_or_else(|| wrong(name, "numbers in all cells"))
+        self.full_cells(name, "numbers from 0")
     }
 
-    /// Numbers of things: below 2^32, no cell empty.
+    /// Unsigned integers below 2^32, no cell empty.
     pub fn short_integers(&self, name: &str) -> Result<Vec<u32>, WrongColumn> {
-        let cells = self.integers(name)?.into_iter().map(u32::try_from);
-        cells
-            .collect::<Result<_, _>>()
-            .map_err(|_| wrong(name, "numbers below 2^32"))
+        self.full_cells(name, "numbers below 2^32")
     }
 
-    /// Fractions, no cell empty.
+    /// Unsigned integers below 256, no cell empty.
+    pub fn bytes(&self, name: &str) -> Result<Vec<u8>, WrongColumn> {
+        self.full_cells(name, "numbers below 256")
+    }
+
+    /// Floating-point numbers, no cell empty.
     pub fn fractions(&self, name: &str) -> Result<Vec<f64>, WrongColumn> {
         let column = self.column(name)?;
         let cells: Option<Vec<f64>> = match column.data_type() {
@@ -141,18 +151,20 @@ impl<'b> Rows<'b> {
         cells.ok_or_else(|| wrong(name, "fractions in all cells"))
     }
 
-    /// Yes or no.
+    /// Booleans, no cell empty.
     pub fn flags(&self, name: &str) -> Result<&'b BooleanArray, WrongColumn> {
         let column = self.column(name)?.as_boolean_opt();
-        column.ok_or_else(|| wrong(name, "yes and no"))
+        column
+            .filter(|column| column.null_count() == 0)
+            .ok_or_else(|| wrong(name, "yes or no in all cells"))
     }
 
-    /// Text, in plain or in dictionary form.
-    pub fn texts(&self, name: &str) -> Result<Texts<'b>, WrongColumn> {
+    /// Text, plain or dictionary-encoded.
+    pub fn texts(&self, name: &str) -> Result<TextColumn<'b>, WrongColumn> {
         let column = self.column(name)?;
         if let Some(values) = column.as_string_opt::<i32>() {
             let keys = None;
-            return Ok(Texts { column, values, keys });
+            return Ok(TextColumn { column, values, keys });
         }
         let dictionary = column
             .as_any_dictionary_opt()
@@ -163,7 +175,7 @@ impl<'b> Rows<'b> {
             true => vec![0; column.len()],
             false => dictionary.normalized_keys(),
         };
-        Ok(Texts {
+        Ok(TextColumn {
             column,
             values,
             keys: Some(keys),
@@ -173,6 +185,27 @@ impl<'b> Rows<'b> {
 
 fn wrong(name: &str, kind: &str) -> WrongColumn {
     WrongColumn(format!("its column '{name}' has not {kind}"))
+}
+
+/// Schema and batches of a Parquet file, with the named columns or all of them. Names that the file lacks are
+/// ignored.
+///
+/// # Errors
+/// The file cannot be read, or is damaged (`InvalidData`).
+pub fn read_batches(
+    path: &Path,
+    columns: Option<&[&str]>,
+) -> io::Result<(SchemaRef, impl Iterator<Item = io::Result<RecordBatch>> + use<>)> {
+    let damaged = |e| io::Error::new(io::ErrorKind::InvalidData, e);
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(damaged)?;
+    if let Some(columns) = columns {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        builder = builder.with_projection(mask);
+    }
+    let schema = builder.schema().clone();
+    let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(damaged)?;
+    let batches = reader.map(|batch| batch.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)));
+    Ok((schema, batches))
 }
 
 #[cfg(test)]
@@ -198,20 +231,22 @@ mod tests {
             ("half", Arc::new(Float32Array::from(vec![0.5, 1.0]))),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let rows = Rows::new(&batch);
-        let told = |wrong: WrongColumn| wrong.0;
+        let rows = BatchColumns::new(&batch);
+        let message = |wrong: WrongColumn| wrong.0;
         assert_eq!(rows.integers("small"), Ok(vec![1, 2]));
         assert_eq!(rows.short_integers("small"), Ok(vec![1, 2]));
-        assert!(rows.short_integers("large").is_err());
+        assert_eq!(rows.bytes("small"), Ok(vec![1, 2]));
+        assert!(rows.short_integers("large").is_err() && rows.bytes("large").is_err());
+        assert_eq!(rows.maybe_short_integers("gaps"), Ok(vec![None, Some(3)]));
         assert_eq!(rows.maybe_integers("gaps"), Ok(vec![None, Some(3)]));
         assert_eq!(
-            told(rows.integers("gaps").unwrap_err()),
+            message(rows.integers("gaps").unwrap_err()),
             "its column 'gaps' has not numbers in all cells"
         );
         assert_eq!(rows.maybe_signed("negative"), Ok(vec![Some(4), Some(-5)]));
         assert!(rows.integers("negative").is_err() && rows.integers("text").is_err());
         assert_eq!(
-            told(rows.integers("absent").unwrap_err()),
+            message(rows.integers("absent").unwrap_err()),
             "it has no column 'absent'"
         );
         let texts = |name: &str| rows.texts(name).map(|texts| [texts.get(0), texts.get(1)]);
