@@ -32,38 +32,38 @@ pub(crate) struct Backwards<G: Groups> {
     groups: G,
     /// Groups that have not been read, those with the latest rows last.
     unread: Vec<(u64, usize)>,
-    pending: BinaryHeap<Pending<G::Row>>,
+    pending: BinaryHeap<PendingRows<G::Row>>,
     rows: Vec<G::Row>,
 }
 
-struct Pending<R> {
+struct PendingRows<R> {
     time: u64,
     group: usize,
     index: usize,
     row: R,
 }
 
-impl<R> Pending<R> {
+impl<R> PendingRows<R> {
     fn key(&self) -> (u64, usize, usize) {
         (self.time, self.group, self.index)
     }
 }
 
-impl<R> PartialEq for Pending<R> {
+impl<R> PartialEq for PendingRows<R> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<R> Eq for Pending<R> {}
+impl<R> Eq for PendingRows<R> {}
 
-impl<R> PartialOrd for Pending<R> {
+impl<R> PartialOrd for PendingRows<R> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R> Ord for Pending<R> {
+impl<R> Ord for PendingRows<R> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
@@ -109,7 +109,7 @@ impl<G: Groups> Backwards<G> {
         };
         self.groups.read(group, &mut self.rows)?;
         let rows = self.rows.drain(..).enumerate();
-        self.pending.extend(rows.map(|(index, row)| Pending {
+        self.pending.extend(rows.map(|(index, row)| PendingRows {
             time: row.time(),
             group,
             index,

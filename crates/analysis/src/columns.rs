@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 /// Texts by number, each stored once.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct NameColumn {
     texts: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
 }
 
-/// Number of a text in [`Names`].
+/// Number of a text in [`NameColumn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(u32);
 
-impl Names {
+impl NameColumn {
     /// The number of a text.
     pub fn number(&mut self, text: &str) -> Name {
         if let Some(number) = self.numbers.get(text) {

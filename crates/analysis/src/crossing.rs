@@ -51,8 +51,8 @@ pub(crate) struct Piece {
 /// counted that end in it. `own` is the job. The pieces come from the last to the first, without gap.
 pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec<Piece> {
     stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
-    let links = Links::new(stays);
-    let mut chain = Chain {
+    let links = PathLinks::new(stays);
+    let mut chain = WaitChain {
         begin,
         now: end,
         pieces: Vec::new(),
@@ -72,7 +72,7 @@ pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec
 }
 
 /// Stays by link.
-struct Links {
+struct PathLinks {
     /// Of each stay the one before it at the same link, by when they ended.
     before: Vec<Option<usize>>,
     /// Of each stay the time that its packet, and those before it at the same link, take on the wire.
@@ -81,9 +81,9 @@ struct Links {
     stays: HashMap<u32, Vec<usize>>,
 }
 
-impl Links {
-    fn new(stays: &[Stay]) -> Links {
-        let mut links = Links {
+impl PathLinks {
+    fn new(stays: &[Stay]) -> PathLinks {
+        let mut links = PathLinks {
             before: Vec::new(),
             wire: Vec::new(),
             stays: HashMap::new(),
@@ -123,13 +123,13 @@ impl Links {
 }
 
 /// What has been found so far, from the end down to `now`.
-struct Chain {
+struct WaitChain {
     begin: u64,
     now: u64,
     pieces: Vec<Piece>,
 }
 
-impl Chain {
+impl WaitChain {
     /// The chain is one of transfer from `time` on, until now.
     fn transfer_from(&mut self, time: u64) {
         self.go_back(time, None);
@@ -149,7 +149,7 @@ impl Chain {
 
     /// Goes back from the end of a stay to when the first of the packets before it at the same link, each of which
     /// held up the next, had come there. Gives how many of the stays may come before.
-    fn at_link(&mut self, stays: &[Stay], links: &Links, mut at: usize, own: Name) -> usize {
+    fn at_link(&mut self, stays: &[Stay], links: &PathLinks, mut at: usize, own: Name) -> usize {
         loop {
             let stay = &stays[at];
             let gone = |other: usize| stays[other].end.saturating_add(stays[other].serialization);
@@ -198,17 +198,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::columns::Names;
+    use crate::columns::NameColumn;
 
     struct Case {
-        names: Names,
+        names: NameColumn,
         stays: Vec<Stay>,
     }
 
     /// Packets take 10 on every wire.
     impl Case {
         fn new() -> Case {
-            let mut names = Names::default();
+            let mut names = NameColumn::default();
             names.number("A");
             Case {
                 names,

@@ -13,10 +13,10 @@ use results::{
 
 use crate::Error;
 use crate::backwards::Backwards;
-use crate::columns::{Name, Names};
-use crate::places::{self, Bandwidths, Link, Site};
+use crate::columns::{Name, NameColumn};
+use crate::places::{self, Bandwidths, Link, LinkPlace};
 use crate::tables::{Readable, Stored};
-use crate::walk::{Held, History, Path as JobPath, Step, What, walk};
+use crate::walk::{HeldBy, History, Path as JobPath, PathStep, PathStepKind, walk};
 
 /// Links and ranks that are listed.
 const LISTED: usize = 20;
@@ -123,7 +123,7 @@ fn explain_job(
     bandwidths: &Bandwidths,
     see: &mut impl FnMut(CriticalPathRow),
 ) -> Result<CriticalPath, Error> {
-    let names = Rc::new(RefCell::new(Names::default()));
+    let names = Rc::new(RefCell::new(NameColumn::default()));
     let own = names.borrow_mut().number(&job.name);
     let mut path = walk(History {
         spans: open(folder, job, &names)?,
@@ -135,7 +135,7 @@ fn explain_job(
     let names = names.borrow();
     add_what_was_cut_off(job, &mut path);
     check(folder, job, &path)?;
-    let told = Told {
+    let told = Explained {
         links: places::links(folder, &path.steps.iter().filter_map(link_of).collect())?,
         names: &names,
         path: &path,
@@ -150,7 +150,7 @@ fn explain_job(
 fn open<R: Readable>(
     folder: &Path,
     job: &Job,
-    names: &Rc<RefCell<Names>>,
+    names: &Rc<RefCell<NameColumn>>,
 ) -> Result<Backwards<Stored<R>>, Error> {
     Ok(Backwards::new(Stored::open(folder, &job.name, names)?))
 }
@@ -160,11 +160,11 @@ fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
     let begin = path.steps.last().map_or(0, |first| first.begin);
     let (known, end) = (path.end.unwrap_or(begin), begin.saturating_add(picoseconds(job)));
     if !job.finished && known < end {
-        let what = What::Unknown {
+        let what = PathStepKind::Unknown {
             rank: path.rank,
             call: None,
         };
-        let rest = Step {
+        let rest = PathStep {
             begin: known,
             end,
             what,
@@ -194,10 +194,10 @@ fn check(folder: &Path, job: &Job, path: &JobPath) -> Result<(), Error> {
     })
 }
 
-fn link_of(step: &Step) -> Option<u32> {
+fn link_of(step: &PathStep) -> Option<u32> {
     match step.what {
-        What::Wait {
-            at: Held::Link { link, .. },
+        PathStepKind::PacketWait {
+            at: HeldBy::Link { link, .. },
             ..
         } => Some(link),
         _ => None,
@@ -205,26 +205,26 @@ fn link_of(step: &Step) -> Option<u32> {
 }
 
 /// A path with the names of what is on it.
-struct Told<'a> {
+struct Explained<'a> {
     links: BTreeMap<u32, Link>,
-    names: &'a Names,
+    names: &'a NameColumn,
     path: &'a JobPath,
 }
 
 /// Waits for links of one class that one job held, or for the NIC's gap.
 #[derive(Default)]
-struct Bucket {
+struct LinkWaits {
     ps: u64,
     reasons: BTreeMap<Arc<str>, u64>,
-    sites: BTreeMap<Option<Site>, u64>,
+    sites: BTreeMap<Option<LinkPlace>, u64>,
 }
 
-impl Told<'_> {
+impl Explained<'_> {
     fn text(&self, name: Name) -> Arc<str> {
         self.names.text(name).clone()
     }
 
-    fn row(&self, job: &Arc<str>, step: u32, at: &Step) -> CriticalPathRow {
+    fn row(&self, job: &Arc<str>, step: u32, at: &PathStep) -> CriticalPathRow {
         let mut row = CriticalPathRow {
             job: job.clone(),
             step,
@@ -240,15 +240,15 @@ impl Told<'_> {
             message: None,
         };
         let (kind, rank, activity) = match at.what {
-            What::Compute { rank, region } => ("compute", rank, region),
-            What::Overhead { rank, call } => ("overhead", rank, call),
-            What::Unknown { rank, call } => ("unknown", rank, call),
-            What::Transfer(leg) | What::Wait { leg, .. } => {
+            PathStepKind::Compute { rank, region } => ("compute", rank, region),
+            PathStepKind::Overhead { rank, call } => ("overhead", rank, call),
+            PathStepKind::Unknown { rank, call } => ("unknown", rank, call),
+            PathStepKind::Transfer(leg) | PathStepKind::PacketWait { leg, .. } => {
                 row.to_rank = Some(leg.to);
                 row.message = leg.number;
                 row.activity = Some(leg.part.name().into());
                 let kind = match at.what {
-                    What::Wait { .. } => "wait",
+                    PathStepKind::PacketWait { .. } => "wait",
                     _ => "network",
                 };
                 (kind, leg.from, None)
@@ -257,10 +257,10 @@ impl Told<'_> {
         row.kind = kind.into();
         row.rank = rank;
         row.activity = activity.map(|name| self.text(name)).or(row.activity);
-        if let What::Wait { at, .. } = at.what {
+        if let PathStepKind::PacketWait { at, .. } = at.what {
             match at {
-                Held::Gap => row.reason = Some("gap".into()),
-                Held::Link { link, cause } => {
+                HeldBy::Gap => row.reason = Some("gap".into()),
+                HeldBy::Link { link, cause } => {
                     row.link = Some(link);
                     row.reason = Some(self.text(cause.reason));
                     row.holder = cause.holder.map(|holder| self.text(holder));
@@ -281,26 +281,26 @@ impl Told<'_> {
         let [mut compute, mut overhead, mut transfer, mut wait, mut unknown] = [0_u64; 5];
         let mut ranks: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let mut links: BTreeMap<u32, u64> = BTreeMap::new();
-        let mut buckets: BTreeMap<(Option<String>, Option<Arc<str>>), Bucket> = BTreeMap::new();
+        let mut buckets: BTreeMap<(Option<String>, Option<Arc<str>>), LinkWaits> = BTreeMap::new();
         for step in &self.path.steps {
             let ps = step.end - step.begin;
             match step.what {
-                What::Compute { rank, .. } => {
+                PathStepKind::Compute { rank, .. } => {
                     compute += ps;
                     ranks.entry(rank).or_default().0 += ps;
                 }
-                What::Overhead { rank, .. } => {
+                PathStepKind::Overhead { rank, .. } => {
                     overhead += ps;
                     ranks.entry(rank).or_default().1 += ps;
                 }
-                What::Unknown { rank, .. } => {
+                PathStepKind::Unknown { rank, .. } => {
                     unknown += ps;
                     ranks.entry(rank).or_default();
                 }
-                What::Transfer(_) => transfer += ps,
-                What::Wait { at, .. } => {
+                PathStepKind::Transfer(_) => transfer += ps,
+                PathStepKind::PacketWait { at, .. } => {
                     wait += ps;
-                    if let Held::Link { link, .. } = at {
+                    if let HeldBy::Link { link, .. } = at {
                         *links.entry(link).or_default() += ps;
                     }
                     self.count(at, ps, &mut buckets);
@@ -328,10 +328,15 @@ impl Told<'_> {
         path
     }
 
-    fn count(&self, at: Held, ps: u64, buckets: &mut BTreeMap<(Option<String>, Option<Arc<str>>), Bucket>) {
+    fn count(
+        &self,
+        at: HeldBy,
+        ps: u64,
+        buckets: &mut BTreeMap<(Option<String>, Option<Arc<str>>), LinkWaits>,
+    ) {
         let (class, site, reason, holder) = match at {
-            Held::Gap => (None, None, "gap".into(), None),
-            Held::Link { link, cause } => {
+            HeldBy::Gap => (None, None, "gap".into(), None),
+            HeldBy::Link { link, cause } => {
                 let known = self.links.get(&link);
                 let class = known.map_or_else(String::new, |link| link.class.clone());
                 let holder = cause.holder.map(|holder| self.text(holder));
@@ -371,10 +376,13 @@ fn longest<T>(all: BTreeMap<u32, T>, key: impl Fn(&T) -> u64) -> impl Iterator<I
     all.into_iter().take(LISTED)
 }
 
-fn waits(buckets: BTreeMap<(Option<String>, Option<Arc<str>>), Bucket>, communication: u64) -> Vec<PathWait> {
+fn waits(
+    buckets: BTreeMap<(Option<String>, Option<Arc<str>>), LinkWaits>,
+    communication: u64,
+) -> Vec<PathWait> {
     let mut buckets: Vec<_> = buckets.into_iter().collect();
     buckets.sort_by(|(a, x), (b, y)| (y.ps, a).cmp(&(x.ps, b)));
-    let wait = |((class, holder), bucket): ((Option<String>, Option<Arc<str>>), Bucket)| {
+    let wait = |((class, holder), bucket): ((Option<String>, Option<Arc<str>>), LinkWaits)| {
         let (place, unit, numbers) = match &class {
             None => ("the NIC's gap between two messages".into(), None, Vec::new()),
             Some(class) => place(class, &bucket),
@@ -401,8 +409,8 @@ fn waits(buckets: BTreeMap<(Option<String>, Option<Arc<str>>), Bucket>, communic
 }
 
 /// The links of a bucket in words, and the numbers of the groups that have most of it.
-fn place(class: &str, bucket: &Bucket) -> (String, Option<String>, Vec<u64>) {
-    let mut sites: Vec<(&Site, u64)> = bucket
+fn place(class: &str, bucket: &LinkWaits) -> (String, Option<String>, Vec<u64>) {
+    let mut sites: Vec<(&LinkPlace, u64)> = bucket
         .sites
         .iter()
         .filter_map(|(site, ps)| Some((site.as_ref()?, *ps)))

@@ -21,7 +21,7 @@ pub(crate) struct Link {
 
 /// What a link is counted under: hosts, routers, or what routers are part of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Site {
+pub(crate) struct LinkPlace {
     /// `host`, `router`, `group`, `pod`.
     pub unit: &'static str,
     pub number: u64,
@@ -101,14 +101,14 @@ fn scan(
 impl Link {
     /// What it is counted under: injection and ejection links by their host; others by the group or pod of the
     /// router that they begin at, if its coordinates name one, otherwise by that router.
-    pub fn site(&self) -> Option<Site> {
+    pub fn site(&self) -> Option<LinkPlace> {
         let at = match self.class.as_str() {
             "ejection" => &self.to,
             _ => &self.from,
         };
         ["group", "pod", "router", "host"].into_iter().find_map(|unit| {
             let number = number_after(at, unit)?;
-            Some(Site { unit, number })
+            Some(LinkPlace { unit, number })
         })
     }
 }

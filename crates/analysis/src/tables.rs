@@ -20,14 +20,14 @@ use results::{BatchColumns, ReadError, WrongColumn};
 
 use crate::Error;
 use crate::backwards::{Groups, Timed};
-use crate::columns::{Name, Names};
+use crate::columns::{Name, NameColumn};
 
 /// State of a rank that computes, in `timeline`.
 pub(crate) const COMPUTE: &str = "compute";
 
 /// What a rank did for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct TimelineSpan {
     pub rank: u32,
     pub begin: u64,
     pub end: u64,
@@ -105,7 +105,7 @@ impl Part {
 
 /// A message between two ranks of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(crate) struct MessageSpan {
     pub part: Part,
     pub from: u32,
     pub to: u32,
@@ -129,7 +129,7 @@ pub(crate) struct Message {
 
 /// A packet of a message that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct PacketWait {
     pub from_host: u32,
     pub number: u32,
     pub link: u32,
@@ -145,19 +145,19 @@ pub(crate) struct Wait {
     pub bytes: u32,
 }
 
-impl Timed for Span {
+impl Timed for TimelineSpan {
     fn time(&self) -> u64 {
         self.end
     }
 }
 
-impl Timed for Message {
+impl Timed for MessageSpan {
     fn time(&self) -> u64 {
         self.arrived
     }
 }
 
-impl Timed for Wait {
+impl Timed for PacketWait {
     fn time(&self) -> u64 {
         self.end
     }
@@ -176,12 +176,12 @@ pub(crate) trait Readable: Timed + Sized {
     fn rows(
         columns: &BatchColumns<'_>,
         job: &str,
-        names: &mut Names,
+        names: &mut NameColumn,
         rows: &mut Vec<Self>,
     ) -> Result<(), WrongColumn>;
 }
 
-impl Readable for Span {
+impl Readable for TimelineSpan {
     const TABLE: &'static str = "timeline";
     const COLUMNS: &'static [&'static str] =
         &["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
@@ -190,8 +190,8 @@ impl Readable for Span {
     fn rows(
         columns: &BatchColumns<'_>,
         job: &str,
-        names: &mut Names,
-        rows: &mut Vec<Span>,
+        names: &mut NameColumn,
+        rows: &mut Vec<TimelineSpan>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
         let (ranks, begin, end) = (
@@ -211,7 +211,7 @@ impl Readable for Span {
             };
             // Spans without length stand between others, and nothing is decided in them.
             if begin[row] < end[row] {
-                rows.push(Span {
+                rows.push(TimelineSpan {
                     rank: ranks[row],
                     begin: begin[row],
                     end: end[row],
@@ -224,7 +224,7 @@ impl Readable for Span {
     }
 }
 
-impl Readable for Message {
+impl Readable for MessageSpan {
     const TABLE: &'static str = "messages";
     const COLUMNS: &'static [&'static str] = &[
         "job",
@@ -245,8 +245,8 @@ impl Readable for Message {
     fn rows(
         columns: &BatchColumns<'_>,
         job: &str,
-        _: &mut Names,
-        rows: &mut Vec<Message>,
+        _: &mut NameColumn,
+        rows: &mut Vec<MessageSpan>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
         let (from, to, from_host) = (
@@ -269,7 +269,7 @@ impl Readable for Message {
                     "its column 'protocol' says '{name}', which is no known one"
                 ))
             })?;
-            rows.push(Message {
+            rows.push(MessageSpan {
                 part,
                 from: from[row],
                 to: to[row],
@@ -287,7 +287,7 @@ impl Readable for Message {
     }
 }
 
-impl Readable for Wait {
+impl Readable for PacketWait {
     const TABLE: &'static str = "waits";
     const COLUMNS: &'static [&'static str] = &[
         "job",
@@ -307,8 +307,8 @@ impl Readable for Wait {
     fn rows(
         columns: &BatchColumns<'_>,
         job: &str,
-        names: &mut Names,
-        rows: &mut Vec<Wait>,
+        names: &mut NameColumn,
+        rows: &mut Vec<PacketWait>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
         let (from_host, number) = (
@@ -320,7 +320,7 @@ impl Readable for Wait {
         let (parts, vcs) = (columns.bytes("part")?, columns.bytes("vc")?);
         let (reason, holder) = (columns.texts("reason")?, columns.texts("holder")?);
         for row in (0..link.len()).filter(|row| jobs.get(*row) == Some(job)) {
-            rows.push(Wait {
+            rows.push(PacketWait {
                 from_host: from_host[row],
                 number: number[row],
                 link: link[row],
@@ -343,13 +343,13 @@ pub(crate) struct Stored<R> {
     /// None: there is no such file, as there are no rows.
     file: Option<(File, ArrowReaderMetadata)>,
     job: String,
-    names: Rc<RefCell<Names>>,
+    names: Rc<RefCell<NameColumn>>,
     row: PhantomData<R>,
 }
 
 impl<R: Readable> Stored<R> {
     /// Opens the table; `names` will know the texts in it.
-    pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<Names>>) -> Result<Stored<R>, Error> {
+    pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<NameColumn>>) -> Result<Stored<R>, Error> {
         let path = folder.join(format!("{}.parquet", R::TABLE));
         let file = match File::open(&path) {
             Ok(file) => {

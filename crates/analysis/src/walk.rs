@@ -14,22 +14,22 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use crate::backwards::{Backwards, Groups};
 use crate::columns::Name;
 use crate::crossing::{self, Cause, Stay};
-use crate::tables::{Message, Part, Span, State, Wait};
+use crate::tables::{MessageSpan, PacketWait, Part, State, TimelineSpan};
 
 /// A step of the path: what took the time from `begin` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct PathStep {
     pub begin: u64,
     pub end: u64,
-    pub what: What,
+    pub what: PathStepKind,
 }
 
 // A path may have many.
-const _: () = assert!(size_of::<Step>() <= 64);
+const _: () = assert!(size_of::<PathStep>() <= 64);
 
 /// What took the time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum PathStepKind {
     /// A rank computed, in this region.
     Compute { rank: u32, region: Option<Name> },
     /// The CPU of a rank worked for MPI, in this call.
@@ -37,7 +37,7 @@ pub(crate) enum What {
     /// A message crossed network or memory.
     Transfer(Leg),
     /// A message waited for the NIC to take it, or its packets at a link.
-    Wait { leg: Leg, at: Held },
+    PacketWait { leg: Leg, at: HeldBy },
     /// A rank was blocked, and the tables do not say what let it go on.
     Unknown { rank: u32, call: Option<Name> },
 }
@@ -54,7 +54,7 @@ pub(crate) struct Leg {
 
 /// What held a message up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HeldBy {
     /// Packets at this link.
     Link { link: u32, cause: Cause },
     /// The least time between two messages of a host.
@@ -65,7 +65,7 @@ pub(crate) enum Held {
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     /// From the last to the first, without gap.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// Messages on it.
     pub messages: u64,
     /// The rank that it ends on.
@@ -88,16 +88,16 @@ pub(crate) struct History<'a, S: Groups, M: Groups, W: Groups> {
 /// Finds the path.
 pub(crate) fn walk<S, M, W, E>(history: History<'_, S, M, W>) -> Result<Path, E>
 where
-    S: Groups<Row = Span, Error = E>,
-    M: Groups<Row = Message, Error = E>,
-    W: Groups<Row = Wait, Error = E>,
+    S: Groups<Row = TimelineSpan, Error = E>,
+    M: Groups<Row = MessageSpan, Error = E>,
+    W: Groups<Row = PacketWait, Error = E>,
 {
-    let mut ranks = Ranks {
+    let mut ranks = RankCursors {
         rows: history.spans,
         current: HashMap::new(),
     };
-    let mut walk = Walk {
-        traffic: Traffic::new(history.messages),
+    let mut walk = BackwardWalk {
+        traffic: JobTraffic::new(history.messages),
         waits: history.waits,
         serialization: history.serialization,
         own: history.own,
@@ -110,27 +110,29 @@ where
     (walk.path.rank, walk.path.end) = (last.rank, Some(last.end));
     let (mut rank, mut now) = (last.rank, last.end);
     while let Some(span) = ranks.at(rank, now)? {
-        let step = |what| Step {
+        let step = |what| PathStep {
             begin: span.begin,
             end: now,
             what,
         };
         let activity = span.activity;
         match span.state {
-            State::Compute => walk.path.steps.push(step(What::Compute {
+            State::Compute => walk.path.steps.push(step(PathStepKind::Compute {
                 rank,
                 region: activity,
             })),
             State::Overhead => walk
                 .path
                 .steps
-                .push(step(What::Overhead { rank, call: activity })),
+                .push(step(PathStepKind::Overhead { rank, call: activity })),
             State::Blocked => {
                 if let Some(event) = walk.traffic.released(rank, now)? {
                     (rank, now) = walk.follow(event, now, &mut ranks)?;
                     continue;
                 }
-                walk.path.steps.push(step(What::Unknown { rank, call: activity }));
+                walk.path
+                    .steps
+                    .push(step(PathStepKind::Unknown { rank, call: activity }));
             }
         }
         now = span.begin;
@@ -139,18 +141,18 @@ where
 }
 
 /// What ranks do at a time that goes backwards.
-struct Ranks<S>
+struct RankCursors<S>
 where
     S: Groups,
 {
     rows: Backwards<S>,
     /// The earliest span that has been read of each rank.
-    current: HashMap<u32, Span>,
+    current: HashMap<u32, TimelineSpan>,
 }
 
-impl<S: Groups<Row = Span>> Ranks<S> {
+impl<S: Groups<Row = TimelineSpan>> RankCursors<S> {
     /// What the rank did until `now`; nothing before it began.
-    fn at(&mut self, rank: u32, now: u64) -> Result<Option<Span>, S::Error> {
+    fn at(&mut self, rank: u32, now: u64) -> Result<Option<TimelineSpan>, S::Error> {
         let current = &mut self.current;
         self.rows.down_to(now, |span| {
             current.insert(span.rank, span);
@@ -164,16 +166,16 @@ impl<S: Groups<Row = Span>> Ranks<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// Its last byte came in.
-    Arrived(Message),
+    Arrived(MessageSpan),
     /// Its last byte had left.
-    Injected(Message),
+    Injected(MessageSpan),
 }
 
 /// Messages under way at a time that goes backwards: those that had been sent before and not arrived by then.
-struct Traffic<M: Groups> {
+struct JobTraffic<M: Groups> {
     rows: Backwards<M>,
     /// By a number of their own.
-    under_way: HashMap<u64, Message>,
+    under_way: HashMap<u64, MessageSpan>,
     next: u64,
     arrivals: BTreeSet<(u32, u64, u64)>,
     injections: BTreeSet<(u32, u64, u64)>,
@@ -186,19 +188,19 @@ struct Traffic<M: Groups> {
 /// protocol.
 type Key = (Part, u32, u32, u32);
 
-fn key(message: &Message) -> Key {
+fn key(message: &MessageSpan) -> Key {
     (message.part, message.from, message.to, message.sequence)
 }
 
 /// The message that this one answers.
-fn answered(message: &Message) -> Option<Key> {
+fn answered(message: &MessageSpan) -> Option<Key> {
     let part = message.part.answers()?;
     Some((part, message.to, message.from, message.sequence))
 }
 
-impl<M: Groups<Row = Message>> Traffic<M> {
-    fn new(rows: Backwards<M>) -> Traffic<M> {
-        Traffic {
+impl<M: Groups<Row = MessageSpan>> JobTraffic<M> {
+    fn new(rows: Backwards<M>) -> JobTraffic<M> {
+        JobTraffic {
             rows,
             under_way: HashMap::new(),
             next: 0,
@@ -230,7 +232,7 @@ impl<M: Groups<Row = Message>> Traffic<M> {
         Ok(())
     }
 
-    fn add(&mut self, message: Message) {
+    fn add(&mut self, message: MessageSpan) {
         let id = self.next;
         self.next += 1;
         self.arrivals.insert((message.to, message.arrived, id));
@@ -245,7 +247,7 @@ impl<M: Groups<Row = Message>> Traffic<M> {
     /// What let a rank go on now that had waited, or let a message go that no CPU did.
     fn released(&mut self, rank: u32, now: u64) -> Result<Option<Event>, M::Error> {
         self.go_back_to(now)?;
-        let of = |events: &BTreeSet<(u32, u64, u64)>| -> Vec<Message> {
+        let of = |events: &BTreeSet<(u32, u64, u64)>| -> Vec<MessageSpan> {
             let range = events.range((rank, now, 0)..=(rank, now, u64::MAX));
             range.map(|(_, _, id)| self.under_way[id]).collect()
         };
@@ -264,7 +266,7 @@ impl<M: Groups<Row = Message>> Traffic<M> {
     }
 
     /// A message that arrived by `now`, but not before `earliest`.
-    fn find(&mut self, wanted: Key, now: u64, earliest: u64) -> Result<Option<Message>, M::Error> {
+    fn find(&mut self, wanted: Key, now: u64, earliest: u64) -> Result<Option<MessageSpan>, M::Error> {
         self.go_back_to(now)?;
         loop {
             let found = self.keys.get(&wanted).and_then(|id| self.under_way.get(id));
@@ -283,28 +285,33 @@ impl<M: Groups<Row = Message>> Traffic<M> {
 }
 
 /// When the last byte of data was out of the memory of the sender, which may then go on.
-fn left(message: &Message) -> Option<u64> {
+fn left(message: &MessageSpan) -> Option<u64> {
     let told = message.part == Part::Data;
     told.then_some(message.injected.unwrap_or(message.arrived))
 }
 
-struct Walk<'a, M: Groups, W: Groups> {
-    traffic: Traffic<M>,
+struct BackwardWalk<'a, M: Groups, W: Groups> {
+    traffic: JobTraffic<M>,
     waits: Backwards<W>,
     serialization: &'a dyn Fn(u32, u32) -> u64,
     own: Name,
     path: Path,
 }
 
-impl<M, W> Walk<'_, M, W>
+impl<M, W> BackwardWalk<'_, M, W>
 where
-    M: Groups<Row = Message>,
-    W: Groups<Row = Wait, Error = M::Error>,
+    M: Groups<Row = MessageSpan>,
+    W: Groups<Row = PacketWait, Error = M::Error>,
 {
     /// Follows what happened now to the rank, and the time, from which its CPU let it go.
-    fn follow<S>(&mut self, event: Event, now: u64, ranks: &mut Ranks<S>) -> Result<(u32, u64), M::Error>
+    fn follow<S>(
+        &mut self,
+        event: Event,
+        now: u64,
+        ranks: &mut RankCursors<S>,
+    ) -> Result<(u32, u64), M::Error>
     where
-        S: Groups<Row = Span, Error = M::Error>,
+        S: Groups<Row = TimelineSpan, Error = M::Error>,
     {
         let (mut event, mut now) = (event, now);
         loop {
@@ -351,10 +358,10 @@ where
         &mut self,
         rank: u32,
         now: u64,
-        ranks: &mut Ranks<S>,
+        ranks: &mut RankCursors<S>,
     ) -> Result<Option<Event>, M::Error>
     where
-        S: Groups<Row = Span, Error = M::Error>,
+        S: Groups<Row = TimelineSpan, Error = M::Error>,
     {
         match ranks.at(rank, now)? {
             Some(span) if span.end > now => self.traffic.released(rank, now),
@@ -365,13 +372,13 @@ where
     /// Adds the time from when the CPU came to a message until it was sent: overhead, and then the NIC's gap.
     fn leave<S>(
         &mut self,
-        message: &Message,
+        message: &MessageSpan,
         posted: u64,
         sent: u64,
-        ranks: &mut Ranks<S>,
+        ranks: &mut RankCursors<S>,
     ) -> Result<(), M::Error>
     where
-        S: Groups<Row = Span, Error = M::Error>,
+        S: Groups<Row = TimelineSpan, Error = M::Error>,
     {
         if posted == sent {
             return Ok(());
@@ -382,18 +389,19 @@ where
             .filter(|span| span.state == State::Overhead);
         let (left, call) = paid.map_or((posted, None), |span| (span.end.min(sent), span.activity));
         self.wait_for_nic(message, left, sent);
-        self.path.push(posted, left, What::Overhead { rank, call });
+        self.path
+            .push(posted, left, PathStepKind::Overhead { rank, call });
         Ok(())
     }
 
     /// Adds the time that a message waited for the NIC to take it.
-    fn wait_for_nic(&mut self, message: &Message, begin: u64, end: u64) {
-        let (leg, at) = (Leg::of(message), Held::Gap);
-        self.path.push(begin, end, What::Wait { leg, at });
+    fn wait_for_nic(&mut self, message: &MessageSpan, begin: u64, end: u64) {
+        let (leg, at) = (Leg::of(message), HeldBy::Gap);
+        self.path.push(begin, end, PathStepKind::PacketWait { leg, at });
     }
 
     /// Adds the time in which a message crossed network or memory until now.
-    fn cross(&mut self, message: &Message, sent: u64, now: u64) -> Result<(), M::Error> {
+    fn cross(&mut self, message: &MessageSpan, sent: u64, now: u64) -> Result<(), M::Error> {
         self.path.messages += 1;
         let leg = Leg::of(message);
         let mut stays = match message.number {
@@ -402,10 +410,10 @@ where
         };
         for piece in crossing::divide(sent, now, &mut stays, self.own) {
             let what = match piece.wait {
-                None => What::Transfer(leg),
-                Some((link, cause)) => What::Wait {
+                None => PathStepKind::Transfer(leg),
+                Some((link, cause)) => PathStepKind::PacketWait {
                     leg,
-                    at: Held::Link { link, cause },
+                    at: HeldBy::Link { link, cause },
                 },
             };
             self.path.push(piece.begin, piece.end, what);
@@ -426,7 +434,7 @@ where
 }
 
 /// Puts the parts of waits together.
-fn stays(mut waits: Vec<Wait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<Stay> {
+fn stays(mut waits: Vec<PacketWait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<Stay> {
     waits.sort_by_key(|wait| (wait.link, wait.vc, wait.begin, wait.end, wait.part));
     let mut stays: Vec<Stay> = Vec::new();
     // Those that may go on, by link, VC, end and number of the next part.
@@ -455,7 +463,7 @@ fn stays(mut waits: Vec<Wait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<S
 }
 
 impl Leg {
-    fn of(message: &Message) -> Leg {
+    fn of(message: &MessageSpan) -> Leg {
         Leg {
             from: message.from,
             to: message.to,
@@ -467,9 +475,9 @@ impl Leg {
 
 impl Path {
     /// Adds a step, unless it takes no time.
-    fn push(&mut self, begin: u64, end: u64, what: What) {
+    fn push(&mut self, begin: u64, end: u64, what: PathStepKind) {
         if begin < end {
-            self.steps.push(Step { begin, end, what });
+            self.steps.push(PathStep { begin, end, what });
         }
     }
 }

@@ -4,19 +4,19 @@ use std::convert::Infallible;
 
 use super::*;
 use crate::backwards::in_memory::Listed;
-use crate::columns::Names;
+use crate::columns::NameColumn;
 
 /// What happened to job A.
-struct Told {
-    names: Names,
+struct Explained {
+    names: NameColumn,
     own: Name,
-    spans: Vec<Span>,
-    messages: Vec<Message>,
-    waits: Vec<Wait>,
+    spans: Vec<TimelineSpan>,
+    messages: Vec<MessageSpan>,
+    waits: Vec<PacketWait>,
 }
 
 /// A message that is let go and arrives; the network's part of it is filled in.
-const MESSAGE: Message = Message {
+const MESSAGE: MessageSpan = MessageSpan {
     part: Part::Eager,
     from: 0,
     to: 0,
@@ -30,11 +30,11 @@ const MESSAGE: Message = Message {
     arrived: 0,
 };
 
-impl Told {
-    fn new() -> Told {
-        let mut names = Names::default();
+impl Explained {
+    fn new() -> Explained {
+        let mut names = NameColumn::default();
         let own = names.number("A");
-        Told {
+        Explained {
             names,
             own,
             spans: Vec::new(),
@@ -45,7 +45,7 @@ impl Told {
 
     /// What a rank did, one after the other, from time 0: `compute`, `overhead`, or the call that it is blocked in,
     /// and until when.
-    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> Told {
+    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> Explained {
         let mut begin = 0;
         for (what, end) in did {
             let activity = Some(self.names.number(what));
@@ -54,7 +54,7 @@ impl Told {
                 "overhead" => State::Overhead,
                 _ => State::Blocked,
             };
-            self.spans.push(Span {
+            self.spans.push(TimelineSpan {
                 rank,
                 begin,
                 end: *end,
@@ -67,9 +67,9 @@ impl Told {
     }
 
     /// A message over the network, from host to host of the same numbers as the ranks.
-    fn message(self, part: Part, (from, to): (u32, u32), posted: u64, arrived: u64) -> Told {
+    fn message(self, part: Part, (from, to): (u32, u32), posted: u64, arrived: u64) -> Explained {
         let number = Some(self.messages.len() as u32);
-        self.any(Message {
+        self.any(MessageSpan {
             part,
             from,
             to,
@@ -83,16 +83,16 @@ impl Told {
         })
     }
 
-    fn any(mut self, message: Message) -> Told {
+    fn any(mut self, message: MessageSpan) -> Explained {
         self.messages.push(message);
         self
     }
 
     /// A packet of the last message waited at a link.
-    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> Told {
+    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> Explained {
         let message = self.messages.last().unwrap();
         let (from_host, number) = (message.from_host, message.number.unwrap());
-        self.waits.push(Wait {
+        self.waits.push(PacketWait {
             from_host,
             number,
             link,
@@ -139,17 +139,17 @@ impl Told {
     }
 }
 
-fn shown(what: What, names: &Names) -> String {
+fn shown(what: PathStepKind, names: &NameColumn) -> String {
     let of = |leg: Leg| format!("{} {} to {}", leg.part.name(), leg.from, leg.to);
     match what {
-        What::Compute { rank, .. } => format!("compute {rank}"),
-        What::Overhead { rank, .. } => format!("overhead {rank}"),
-        What::Unknown { rank, call } => format!("{} {rank}", names.text(call.unwrap())),
-        What::Transfer(leg) => of(leg),
-        What::Wait { leg, at: Held::Gap } => format!("{}: gap", of(leg)),
-        What::Wait {
+        PathStepKind::Compute { rank, .. } => format!("compute {rank}"),
+        PathStepKind::Overhead { rank, .. } => format!("overhead {rank}"),
+        PathStepKind::Unknown { rank, call } => format!("{} {rank}", names.text(call.unwrap())),
+        PathStepKind::Transfer(leg) => of(leg),
+        PathStepKind::PacketWait { leg, at: HeldBy::Gap } => format!("{}: gap", of(leg)),
+        PathStepKind::PacketWait {
             leg,
-            at: Held::Link { link, cause },
+            at: HeldBy::Link { link, cause },
         } => {
             let holder = names.text(cause.holder.unwrap());
             format!(
@@ -163,12 +163,12 @@ fn shown(what: What, names: &Names) -> String {
 
 #[test]
 fn a_job_without_rows_has_no_path() {
-    assert_eq!(Told::new().path(), [""; 0]);
+    assert_eq!(Explained::new().path(), [""; 0]);
 }
 
 #[test]
 fn a_rank_that_waits_for_nobody_is_its_own_path() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 100)])
         .rank(1, &[("compute", 40), ("overhead", 50), ("compute", 120)]);
     assert_eq!(
@@ -180,7 +180,7 @@ fn a_rank_that_waits_for_nobody_is_its_own_path() {
 /// Rank 1 has to wait for rank 0, which computes before it sends.
 #[test]
 fn late_sender() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 120)])
         .rank(
             1,
@@ -207,7 +207,7 @@ fn late_sender() {
 /// The message is there before it is asked for: the receiver is what counts.
 #[test]
 fn late_receiver_of_an_eager_message() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 30)])
         .rank(1, &[("compute", 100), ("overhead", 110)])
         .message(Part::Eager, (0, 1), 20, 60);
@@ -217,7 +217,7 @@ fn late_receiver_of_an_eager_message() {
 /// The sender of a rendezvous is blocked until its data have left, and they do not before the receiver is there.
 #[test]
 fn late_receiver_of_a_rendezvous() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(
             0,
             &[
@@ -245,7 +245,7 @@ fn late_receiver_of_a_rendezvous() {
 /// The receiver of a rendezvous is there before the sender.
 #[test]
 fn late_sender_of_a_rendezvous() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(
             0,
             &[
@@ -275,12 +275,12 @@ fn late_sender_of_a_rendezvous() {
 /// Of two messages the last one decides if the CPU was idle before it, otherwise the first: the CPU works for both.
 #[test]
 fn a_wait_for_two_messages() {
-    let senders = |told: Told| {
+    let senders = |told: Explained| {
         told.rank(1, &[("compute", 30), ("overhead", 40)])
             .rank(2, &[("compute", 60), ("overhead", 65)])
             .message(Part::Eager, (1, 0), 40, 70)
     };
-    let idle_between = senders(Told::new().rank(
+    let idle_between = senders(Explained::new().rank(
         0,
         &[
             ("compute", 50),
@@ -301,7 +301,7 @@ fn a_wait_for_two_messages() {
         ]
     );
     let busy_between = senders(
-        Told::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]),
+        Explained::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]),
     )
     .message(Part::Eager, (2, 0), 65, 75);
     assert_eq!(
@@ -318,7 +318,7 @@ fn a_wait_for_two_messages() {
 /// A tree of three ranks: 2 tells 1, 1 tells 0, in the rounds of a call.
 #[test]
 fn a_collective_goes_through_its_messages() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(
             0,
             &[
@@ -349,12 +349,12 @@ fn a_collective_goes_through_its_messages() {
 /// The same beside the program: rank 1 sends on what it gets while it computes.
 #[test]
 fn a_collective_beside_the_program_goes_on_without_the_cpu() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 20), ("MPI_Wait", 120), ("overhead", 140)])
         .rank(1, &[("compute", 130)])
         .rank(2, &[("compute", 60), ("overhead", 70)])
         .message(Part::Eager, (2, 1), 70, 90)
-        .any(Message {
+        .any(MessageSpan {
             from: 1,
             to: 0,
             from_host: 1,
@@ -380,7 +380,7 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
 /// What arrives while a rank computes changes nothing for it.
 #[test]
 fn messages_that_nobody_waits_for_are_not_on_the_path() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 200)])
         .rank(1, &[("compute", 10), ("overhead", 20)])
         .message(Part::Eager, (1, 0), 20, 100)
@@ -393,7 +393,7 @@ fn messages_that_nobody_waits_for_are_not_on_the_path() {
 
 #[test]
 fn waits_in_the_network_are_told_apart_from_transfer() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 10), ("overhead", 20)])
         .rank(1, &[("MPI_Recv", 100), ("overhead", 110)])
         .message(Part::Eager, (0, 1), 20, 100)
@@ -420,10 +420,10 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
 /// The tables have the begin of the overhead of a send; behind it the message may wait for the NIC, and not the CPU.
 #[test]
 fn the_gap_of_the_nic_is_a_wait() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 90)])
         .rank(1, &[("MPI_Recv", 100)])
-        .any(Message {
+        .any(MessageSpan {
             from: 0,
             to: 1,
             posted: 10,
@@ -445,7 +445,7 @@ fn the_gap_of_the_nic_is_a_wait() {
 /// The same for the messages of a rendezvous, each of which waits for the NIC.
 #[test]
 fn the_gap_holds_up_a_handshake_as_well() {
-    let of = |part, (from, to), posted, sent, arrived| Message {
+    let of = |part, (from, to), posted, sent, arrived| MessageSpan {
         part,
         from,
         to,
@@ -455,7 +455,7 @@ fn the_gap_holds_up_a_handshake_as_well() {
         arrived,
         ..MESSAGE
     };
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("MPI_Send", 100)])
         .rank(1, &[("compute", 5), ("MPI_Recv", 100), ("overhead", 110)])
         .any(of(Part::RequestToSend, (0, 1), 10, 25, 30))
@@ -479,8 +479,8 @@ fn the_gap_holds_up_a_handshake_as_well() {
 
 #[test]
 fn parts_of_a_wait_are_put_together() {
-    let mut names = Names::default();
-    let mut part = |link, (begin, end), reason: &str, part| Wait {
+    let mut names = NameColumn::default();
+    let mut part = |link, (begin, end), reason: &str, part| PacketWait {
         from_host: 0,
         number: 0,
         link,
@@ -513,7 +513,7 @@ fn parts_of_a_wait_are_put_together() {
 /// Two ranks of one host; the data of the rendezvous are there when they have left.
 #[test]
 fn messages_through_memory() {
-    let of = |part, from, to, posted, arrived| Message {
+    let of = |part, from, to, posted, arrived| MessageSpan {
         part,
         from,
         to,
@@ -523,7 +523,7 @@ fn messages_through_memory() {
         arrived,
         ..MESSAGE
     };
-    let told = Told::new()
+    let told = Explained::new()
         .rank(
             0,
             &[
@@ -553,7 +553,7 @@ fn messages_through_memory() {
 /// A put counts when its acknowledgement is back, which needs no CPU at the target.
 #[test]
 fn one_sided_communication() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(
             0,
             &[
@@ -581,7 +581,7 @@ fn one_sided_communication() {
 /// Of a rank that was cut off while it waited, nothing is known but that.
 #[test]
 fn a_wait_without_an_end_is_unknown() {
-    let told = Told::new()
+    let told = Explained::new()
         .rank(0, &[("compute", 10), ("MPI_Recv", 100)])
         .rank(1, &[("compute", 60)]);
     assert_eq!(told.path(), ["0-10 compute 0", "10-100 MPI_Recv 0"]);
@@ -592,7 +592,7 @@ fn a_wait_without_an_end_is_unknown() {
 fn a_token_goes_around_a_ring() {
     let (ranks, laps) = (7, 40);
     let mut did = vec![Vec::new(); ranks as usize];
-    let mut told = Told::new();
+    let mut told = Explained::new();
     let mut now = 0;
     for step in 0..ranks as u64 * laps {
         let rank = step as u32 % ranks;

@@ -2,16 +2,16 @@
 
 use analysis::Error;
 
-use crate::{ExplainArguments, Failure, print};
+use crate::{CommandFailure, ExplainArguments, print};
 
-pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
+pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
     let explained = analysis::write(&arguments.result, arguments.job.as_deref());
     let paths = explained.map_err(|error| match error {
-        Error::Write(_) => Failure::failed(error),
-        _ => Failure::wrong_input(error),
+        Error::Write(_) => CommandFailure::failed(error),
+        _ => CommandFailure::wrong_input(error),
     })?;
     if arguments.json {
-        print(serde_json::to_string_pretty(&paths).map_err(Failure::failed)?);
+        print(serde_json::to_string_pretty(&paths).map_err(CommandFailure::failed)?);
     } else {
         print(&paths);
     }

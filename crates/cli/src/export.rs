@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use export::{Error, FORMATS, Format, Options};
 use serde_json::json;
 
-use crate::{ExportArguments, Failure, print};
+use crate::{CommandFailure, ExportArguments, print};
 
 /// The names of all formats, each with what it is for.
 pub(crate) fn formats() -> PossibleValuesParser {
@@ -12,7 +12,7 @@ pub(crate) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(value))
 }
 
-pub(crate) fn export(arguments: ExportArguments) -> Result<(), Failure> {
+pub(crate) fn export(arguments: ExportArguments) -> Result<(), CommandFailure> {
     let format = Format::named(&arguments.format).expect("one of those that are registered");
     let options = Options {
         table: arguments.table,
@@ -20,8 +20,8 @@ pub(crate) fn export(arguments: ExportArguments) -> Result<(), Failure> {
     };
     let exported = export::export(&arguments.result, format, arguments.out.as_deref(), &options);
     let exported = exported.map_err(|error| match error {
-        Error::Write { .. } => Failure::failed(error),
-        _ => Failure::wrong_input(error),
+        Error::Write { .. } => CommandFailure::failed(error),
+        _ => CommandFailure::wrong_input(error),
     })?;
     if arguments.json {
         print(json!({ "path": exported.path, "notes": exported.notes }));

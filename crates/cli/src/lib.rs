@@ -322,56 +322,56 @@ pub fn main(
 }
 
 /// Why a command ends without success.
-struct Failure {
+struct CommandFailure {
     message: String,
     status: u8,
 }
 
-impl Failure {
-    fn wrong_input(error: impl ToString) -> Failure {
-        Failure {
+impl CommandFailure {
+    fn wrong_input(error: impl ToString) -> CommandFailure {
+        CommandFailure {
             message: error.to_string(),
             status: WRONG_INPUT,
         }
     }
 
     /// Another process of the run says why.
-    fn silent(status: u8) -> Failure {
-        Failure {
+    fn silent(status: u8) -> CommandFailure {
+        CommandFailure {
             message: String::new(),
             status,
         }
     }
 
     /// Says why, once.
-    fn told(self) -> Failure {
+    fn told(self) -> CommandFailure {
         if !self.is_silent() {
             eprintln!("fabricsim: {}", self.message);
         }
-        Failure::silent(self.status)
+        CommandFailure::silent(self.status)
     }
 
     fn is_silent(&self) -> bool {
         self.message.is_empty()
     }
 
-    fn failed(error: impl ToString) -> Failure {
-        Failure {
+    fn failed(error: impl ToString) -> CommandFailure {
+        CommandFailure {
             message: error.to_string(),
             status: FAILED,
         }
     }
 }
 
-impl From<sim::Error> for Failure {
-    fn from(error: sim::Error) -> Failure {
+impl From<sim::Error> for CommandFailure {
+    fn from(error: sim::Error) -> CommandFailure {
         let status = match error {
-            sim::Error::Elsewhere => return Failure::silent(FAILED),
+            sim::Error::Elsewhere => return CommandFailure::silent(FAILED),
             sim::Error::Audit(_) | sim::Error::Checkpoint { .. } | sim::Error::Collect(_) => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,
         };
-        Failure {
+        CommandFailure {
             message: error.to_string(),
             status,
         }

@@ -2,9 +2,9 @@
 
 use sim::{Listing, PART_KINDS, listing};
 
-use crate::{Failure, ListArguments, print};
+use crate::{CommandFailure, ListArguments, print};
 
-pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
+pub(crate) fn list(arguments: &ListArguments) -> Result<(), CommandFailure> {
     let kinds = PART_KINDS
         .iter()
         .filter(|kind| arguments.kind.as_deref().is_none_or(|k| k == **kind));
@@ -16,8 +16,8 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
             .into_iter()
             .map(|(kind, parts)| Ok((kind.to_string(), serde_json::to_value(parts)?)))
             .collect::<Result<_, serde_json::Error>>()
-            .map_err(Failure::failed)?;
-        print(serde_json::to_string_pretty(&map).map_err(Failure::failed)?);
+            .map_err(CommandFailure::failed)?;
+        print(serde_json::to_string_pretty(&map).map_err(CommandFailure::failed)?);
         return Ok(());
     }
     for (i, (kind, parts)) in all.iter().enumerate() {

@@ -10,22 +10,22 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sim::Control;
 
 /// A bar that follows a run in the background.
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Shows the progress of a run until simulated time `end_ps`, or an open-ended one.
-pub(crate) fn show(control: &Arc<Control>, end_ps: Option<u64>) -> Progress {
+pub(crate) fn show(control: &Arc<Control>, end_ps: Option<u64>) -> RunProgress {
     let done = Arc::new(AtomicBool::new(false));
     let thread = std::io::stderr().is_terminal().then(|| {
         let (control, done) = (control.clone(), done.clone());
         std::thread::spawn(move || follow(&control, end_ps, &done))
     });
-    Progress { done, thread }
+    RunProgress { done, thread }
 }
 
-impl Progress {
+impl RunProgress {
     /// Takes the bar away.
     pub(crate) fn finish(self) {
         self.done.store(true, Relaxed);

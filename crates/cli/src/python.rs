@@ -6,19 +6,19 @@
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::CommandFailure;
 
 const INTERPRETER: &str = "python3";
 
 /// Runs a command line of the Python package; `command` is what the user asked for, for messages.
-pub(crate) fn hand_over(command: &str, line: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn hand_over(command: &str, line: &[OsString]) -> Result<(), CommandFailure> {
     look_for_package(command)?;
     let mut python = Command::new(INTERPRETER);
     python.args(["-m", "fabricsim"]).args(line);
-    replace(&mut python).map_err(|e| Failure::failed(format!("{INTERPRETER}: {e}")))
+    replace(&mut python).map_err(|e| CommandFailure::failed(format!("{INTERPRETER}: {e}")))
 }
 
-fn look_for_package(command: &str) -> Result<(), Failure> {
+fn look_for_package(command: &str) -> Result<(), CommandFailure> {
     let install =
         "install it with `pip install 'fabricsim[sweep]'`, or `make python` in the project's folder";
     let found = Command::new(INTERPRETER)
@@ -30,11 +30,11 @@ fn look_for_package(command: &str) -> Result<(), Failure> {
         Ok(found) => {
             let said = String::from_utf8_lossy(&found.stderr);
             let why = said.trim().lines().last().unwrap_or("it cannot be imported");
-            Err(Failure::failed(format!(
+            Err(CommandFailure::failed(format!(
                 "'{command}' needs FabricSim's Python package, which {INTERPRETER} does not have ({why}); {install}"
             )))
         }
-        Err(e) => Err(Failure::failed(format!(
+        Err(e) => Err(CommandFailure::failed(format!(
             "'{command}' needs FabricSim's Python package and {INTERPRETER} ({e}); {install}"
         ))),
     }

@@ -10,12 +10,15 @@ use serde_json::json;
 use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, RunContext};
 
 use crate::{
-    CheckArguments, CompareArguments, ExperimentArguments, Failure, MachineArguments, ReportArguments,
+    CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, MachineArguments, ReportArguments,
     ResumeArguments, RunArguments,
 };
 use crate::{print, progress};
 
-fn load(arguments: &ExperimentArguments, interpreters: Interpreters<'_>) -> Result<Experiment, Failure> {
+fn load(
+    arguments: &ExperimentArguments,
+    interpreters: Interpreters<'_>,
+) -> Result<Experiment, CommandFailure> {
     Ok(Experiment::load_with(
         &arguments.experiment,
         &arguments.set,
@@ -23,8 +26,8 @@ fn load(arguments: &ExperimentArguments, interpreters: Interpreters<'_>) -> Resu
     )?)
 }
 
-pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
-    let team = Team::join()?;
+pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
+    let team = RunTeam::join()?;
     let set = &mut arguments.experiment.set;
     set.extend(arguments.machine.overrides());
     let out = arguments
@@ -32,23 +35,26 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
     let experiment = team.agree(|| {
         let experiment = load(&arguments.experiment, interpreters)?;
-        results::may_write(&out).map_err(Failure::wrong_input)?;
+        results::may_write(&out).map_err(CommandFailure::wrong_input)?;
         Ok(experiment)
     })?;
     let kind = match arguments.interference {
-        true => Kind::Interference,
-        false => Kind::Whole,
+        true => RunKind::Interference,
+        false => RunKind::Whole,
     };
     execute(&team, &experiment, kind, &arguments.machine, &out)
 }
 
-pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
-    let team = Team::join()?;
+pub(crate) fn resume(
+    arguments: &ResumeArguments,
+    interpreters: Interpreters<'_>,
+) -> Result<(), CommandFailure> {
+    let team = RunTeam::join()?;
     let (checkpoint, experiment) = team.agree(|| {
         let file = arguments.folder.join(results::CHECKPOINT);
         if !file.exists() {
             let folder = arguments.folder.display();
-            return Err(Failure::wrong_input(format!(
+            return Err(CommandFailure::wrong_input(format!(
                 "{folder} holds no checkpoint ({}); `fabricsim run ... --out {folder} --checkpoint-every 60s` writes them",
                 results::CHECKPOINT
             )));
@@ -66,7 +72,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>
     execute(
         &team,
         &experiment,
-        Kind::Rest(&checkpoint),
+        RunKind::Rest(&checkpoint),
         &arguments.machine,
         &arguments.folder,
     )
@@ -74,7 +80,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, interpreters: Interpreters<'_>
 
 /// What is run of an experiment.
 #[derive(Clone, Copy)]
-enum Kind<'a> {
+enum RunKind<'a> {
     /// All of it.
     Whole,
     /// What comes after a checkpoint.
@@ -85,12 +91,12 @@ enum Kind<'a> {
 
 /// Runs an experiment and writes the result.
 fn execute(
-    team: &Team,
+    team: &RunTeam,
     experiment: &Experiment,
-    kind: Kind<'_>,
+    kind: RunKind<'_>,
     machine: &MachineArguments,
     out: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let control = Arc::new(Control::new());
     let interrupt = control.clone();
     // Fails only if a handler is installed already, as in a second run within one Python process.
@@ -100,20 +106,23 @@ fn execute(
         every,
     });
     let running = team.agree(|| {
-        let goes_on = matches!(kind, Kind::Rest(_));
+        let goes_on = matches!(kind, RunKind::Rest(_));
         let begin = || {
             let settings = experiment.settings.clone();
             RunningFolder::begin(out, settings, now(), sim::running_tables(), goes_on)
         };
-        team.is_first().then(begin).transpose().map_err(Failure::failed)
+        team.is_first()
+            .then(begin)
+            .transpose()
+            .map_err(CommandFailure::failed)
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
     let way = RunContext {
         processes: &team.0,
         checkpoints: checkpoints.as_ref(),
         from: match kind {
-            Kind::Rest(checkpoint) => Some(checkpoint),
-            Kind::Whole | Kind::Interference => None,
+            RunKind::Rest(checkpoint) => Some(checkpoint),
+            RunKind::Whole | RunKind::Interference => None,
         },
         partition: None,
         parts: parts.as_deref(),
@@ -123,15 +132,15 @@ fn execute(
         .then(|| progress::show(&control, experiment.run.until.map(|t| t.ps())));
     let result = team.agree(|| {
         let result = match kind {
-            Kind::Interference => sim::run_with_interference(experiment, &control, &way),
-            Kind::Whole | Kind::Rest(_) => sim::run_in(experiment, &control, &way),
+            RunKind::Interference => sim::run_with_interference(experiment, &control, &way),
+            RunKind::Whole | RunKind::Rest(_) => sim::run_in(experiment, &control, &way),
         };
         if let Some(bar) = bar {
             bar.finish();
         }
         let result = result?;
         if let Some(result) = &result {
-            result.write(out, true).map_err(Failure::failed)?;
+            result.write(out, true).map_err(CommandFailure::failed)?;
         }
         if let Some(running) = running {
             running.end();
@@ -142,7 +151,7 @@ fn execute(
         return Ok(());
     };
     if machine.json {
-        print(serde_json::to_string_pretty(&result.summary).map_err(Failure::failed)?);
+        print(serde_json::to_string_pretty(&result.summary).map_err(CommandFailure::failed)?);
     } else {
         let name = out
             .file_name()
@@ -164,11 +173,11 @@ fn now() -> u64 {
 }
 
 /// The processes of a run, of which one speaks.
-struct Team(cluster::Membership);
+struct RunTeam(cluster::Membership);
 
-impl Team {
-    fn join() -> Result<Team, Failure> {
-        Ok(Team(cluster::join().map_err(Failure::wrong_input)?))
+impl RunTeam {
+    fn join() -> Result<RunTeam, CommandFailure> {
+        Ok(RunTeam(cluster::join().map_err(CommandFailure::wrong_input)?))
     }
 
     fn is_first(&self) -> bool {
@@ -177,7 +186,7 @@ impl Team {
 
     /// Does something in all processes. If it fails in any, it fails in all with the same status, and the first
     /// of them says why: at once, as the launcher ends them all when one of them has ended with an error.
-    fn agree<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    fn agree<T>(&self, work: impl FnOnce() -> Result<T, CommandFailure>) -> Result<T, CommandFailure> {
         let done = work();
         let mine = self.0.index() as u64;
         // What failed elsewhere is told there.
@@ -191,7 +200,7 @@ impl Team {
             Ok(done) if values[1] == 1 => Ok(done),
             Err(failure) if values[0] == u64::MAX => Err(failure),
             Err(failure) if values[0] == teller => Err(failure.told()),
-            _ => Err(Failure::silent((values[0] & 0xFF) as u8)),
+            _ => Err(CommandFailure::silent((values[0] & 0xFF) as u8)),
         }
     }
 }
@@ -201,21 +210,26 @@ fn default_folder(experiment: &Path) -> PathBuf {
     Path::new("results").join(experiment.file_stem().unwrap_or("experiment".as_ref()))
 }
 
-pub(crate) fn check(arguments: &CheckArguments, interpreters: Interpreters<'_>) -> Result<(), Failure> {
+pub(crate) fn check(
+    arguments: &CheckArguments,
+    interpreters: Interpreters<'_>,
+) -> Result<(), CommandFailure> {
     let report = sim::check(&load(&arguments.experiment, interpreters)?)?;
     if arguments.json {
-        print(serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        print(serde_json::to_string_pretty(&report).map_err(CommandFailure::failed)?);
     } else {
         print(&report);
     }
     match report.deadlock_free {
-        Some(false) => Err(Failure::wrong_input("this network can deadlock, see above")),
+        Some(false) => Err(CommandFailure::wrong_input(
+            "this network can deadlock, see above",
+        )),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
-    let path = results::regenerate_report(&arguments.result).map_err(Failure::wrong_input)?;
+pub(crate) fn report(arguments: &ReportArguments) -> Result<(), CommandFailure> {
+    let path = results::regenerate_report(&arguments.result).map_err(CommandFailure::wrong_input)?;
     if arguments.json {
         print(json!({ "report": path.display().to_string() }));
     } else {
@@ -224,20 +238,20 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure> {
     let mut summaries = Vec::new();
     for folder in &arguments.results {
         let name = folder
             .file_name()
             .map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
-        summaries.push((name, Summary::load(folder).map_err(Failure::wrong_input)?));
+        summaries.push((name, Summary::load(folder).map_err(CommandFailure::wrong_input)?));
     }
     if arguments.json {
         let all: Vec<_> = summaries
             .iter()
             .map(|(name, summary)| json!({ "name": name, "summary": summary }))
             .collect();
-        print(serde_json::to_string_pretty(&all).map_err(Failure::failed)?);
+        print(serde_json::to_string_pretty(&all).map_err(CommandFailure::failed)?);
         return Ok(());
     }
     let named: Vec<(&str, Summary)> = summaries

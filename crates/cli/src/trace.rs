@@ -1,11 +1,11 @@
 //! `trace info`.
 
-use crate::{Failure, TraceArguments, print};
+use crate::{CommandFailure, TraceArguments, print};
 
-pub(crate) fn info(arguments: &TraceArguments) -> Result<(), Failure> {
-    let info = workload::info(&arguments.path).map_err(Failure::wrong_input)?;
+pub(crate) fn info(arguments: &TraceArguments) -> Result<(), CommandFailure> {
+    let info = workload::info(&arguments.path).map_err(CommandFailure::wrong_input)?;
     if arguments.json {
-        print(serde_json::to_string_pretty(&info).map_err(Failure::failed)?);
+        print(serde_json::to_string_pretty(&info).map_err(CommandFailure::failed)?);
     } else {
         print(&info);
     }

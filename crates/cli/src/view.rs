@@ -3,12 +3,12 @@
 use serde_json::json;
 use view::View;
 
-use crate::{Failure, ViewArguments, print};
+use crate::{CommandFailure, ViewArguments, print};
 
 /// Serves the page until it is interrupted, which is how it is meant to end.
-pub(crate) fn view(arguments: &ViewArguments) -> Result<(), Failure> {
-    let opened = View::open(&arguments.folders).map_err(Failure::wrong_input)?;
-    let view = opened.listen(arguments.port).map_err(Failure::failed)?;
+pub(crate) fn view(arguments: &ViewArguments) -> Result<(), CommandFailure> {
+    let opened = View::open(&arguments.folders).map_err(CommandFailure::wrong_input)?;
+    let view = opened.listen(arguments.port).map_err(CommandFailure::failed)?;
     let stop = view.stop();
     // Fails where a process has set one before, which then remains.
     let _ = ctrlc::set_handler(move || stop.stop());

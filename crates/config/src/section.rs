@@ -29,7 +29,7 @@ pub enum Value {
     /// A list.
     List(Vec<Value>),
     /// A table.
-    Table(Section),
+    Table(Box<Section>),
     /// A list of tables, `[[name]]`.
     Tables(Vec<Section>),
 }
@@ -319,7 +319,7 @@ impl Section {
                 format!("{}.{step}", table.path)
             };
             let entry = table.entries.entry(step.into()).or_insert_with(|| SectionEntry {
-                value: Value::Table(Section::new(&here, location.clone(), folder.clone())),
+                value: Value::Table(Box::new(Section::new(&here, location.clone(), folder.clone()))),
                 location: location.clone(),
             });
             table = match &mut entry.value {
@@ -731,7 +731,7 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
         DeValue::Datetime(d) => {
             return Err(fail(format!("{d} is a date; none is expected anywhere")));
         }
-        DeValue::Table(table) => Value::Table(table_section(path, table, location, lines)?),
+        DeValue::Table(table) => Value::Table(Box::new(table_section(path, table, location, lines)?)),
         DeValue::Array(items) => {
             let tables = items.iter().filter(|i| i.get_ref().is_table()).count();
             if tables > 0 && tables == items.iter().count() {

@@ -29,7 +29,7 @@ pub(crate) const FORMAT: Format = Format {
 const SIDE: f64 = 1000.0;
 
 /// An attribute: its id in the file, what has it, name, type, meaning.
-struct Key(
+struct GraphmlKey(
     &'static str,
     &'static str,
     &'static str,
@@ -37,91 +37,91 @@ struct Key(
     &'static str,
 );
 
-const KEYS: &[Key] = &[
-    Key("kind", "node", "kind", "string", "router or host"),
-    Key(
+const KEYS: &[GraphmlKey] = &[
+    GraphmlKey("kind", "node", "kind", "string", "router or host"),
+    GraphmlKey(
         "label",
         "node",
         "label",
         "string",
         "coordinates of a router, number of a host",
     ),
-    Key(
+    GraphmlKey(
         "group",
         "node",
         "group",
         "int",
         "group of the router, where the network has groups",
     ),
-    Key(
+    GraphmlKey(
         "x",
         "node",
         "x",
         "double",
         "place in the drawing, from left to right",
     ),
-    Key("y", "node", "y", "double", "place in the drawing, upwards"),
-    Key(
+    GraphmlKey("y", "node", "y", "double", "place in the drawing, upwards"),
+    GraphmlKey(
         "node_packets_sent",
         "node",
         "packets_sent",
         "long",
         "packets on the links that begin here",
     ),
-    Key(
+    GraphmlKey(
         "node_packets_received",
         "node",
         "packets_received",
         "long",
         "packets on the links that end here",
     ),
-    Key(
+    GraphmlKey(
         "node_bytes_sent",
         "node",
         "bytes_sent",
         "long",
         "bytes on the links that begin here",
     ),
-    Key(
+    GraphmlKey(
         "node_bytes_received",
         "node",
         "bytes_received",
         "long",
         "bytes on the links that end here",
     ),
-    Key("class", "edge", "class", "string", "kind of link"),
-    Key(
+    GraphmlKey("class", "edge", "class", "string", "kind of link"),
+    GraphmlKey(
         "from_port",
         "edge",
         "from_port",
         "int",
         "port of the router, or rail of the host, that it begins at",
     ),
-    Key(
+    GraphmlKey(
         "to_port",
         "edge",
         "to_port",
         "int",
         "port of the router, or rail of the host, that it ends at",
     ),
-    Key("bandwidth", "edge", "bandwidth_bits_per_s", "long", "bandwidth"),
-    Key("bytes", "edge", "bytes", "long", "bytes carried"),
-    Key("packets", "edge", "packets", "long", "packets carried"),
-    Key(
+    GraphmlKey("bandwidth", "edge", "bandwidth_bits_per_s", "long", "bandwidth"),
+    GraphmlKey("bytes", "edge", "bytes", "long", "bytes carried"),
+    GraphmlKey("packets", "edge", "packets", "long", "packets carried"),
+    GraphmlKey(
         "busy",
         "edge",
         "busy_ps",
         "long",
         "time that it was carrying packets",
     ),
-    Key(
+    GraphmlKey(
         "busy_fraction",
         "edge",
         "busy_fraction",
         "double",
         "busy_ps over the measured time, 0 to 1",
     ),
-    Key(
+    GraphmlKey(
         "buffer_full",
         "edge",
         "buffer_full_ps",
@@ -132,7 +132,7 @@ const KEYS: &[Key] = &[
 
 /// What the links that begin or end at a node have carried.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct ElementCounts {
     packets_sent: u64,
     packets_received: u64,
     bytes_sent: u64,
@@ -142,19 +142,19 @@ struct Counts {
 /// The counts of all nodes.
 #[derive(Default)]
 struct Nodes {
-    routers: Vec<Counts>,
-    hosts: Vec<Counts>,
+    routers: Vec<ElementCounts>,
+    hosts: Vec<ElementCounts>,
 }
 
 impl Nodes {
-    fn at(&mut self, kind: &str, id: u64) -> &mut Counts {
+    fn at(&mut self, kind: &str, id: u64) -> &mut ElementCounts {
         let counts = match kind {
             "host" => &mut self.hosts,
             _ => &mut self.routers,
         };
         let id = usize::try_from(id).expect("numbers of nodes are short");
         if counts.len() <= id {
-            counts.resize(id + 1, Counts::default());
+            counts.resize(id + 1, ElementCounts::default());
         }
         &mut counts[id]
     }
@@ -221,7 +221,7 @@ fn begin<W: Write>(xml: &mut Writer<W>, folder: &Folder) -> io::Result<()> {
         xml.create_element("desc")
             .write_text_content(BytesText::new(&text(&told)))?;
     }
-    for Key(id, of, name, kind, meaning) in KEYS {
+    for GraphmlKey(id, of, name, kind, meaning) in KEYS {
         let key = [("id", *id), ("for", of), ("attr.name", name), ("attr.type", kind)];
         xml.create_element("key")
             .with_attributes(key)
@@ -246,7 +246,7 @@ fn end<W: Write>(xml: &mut Writer<W>) -> io::Result<()> {
 fn routers<W: Write>(
     xml: &mut Writer<W>,
     folder: &Folder,
-    counts: &[Counts],
+    counts: &[ElementCounts],
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
     folder.each("routers", &["router", "label", "group", "x", "y"], |rows| {
@@ -274,7 +274,7 @@ fn routers<W: Write>(
 fn hosts<W: Write>(
     xml: &mut Writer<W>,
     folder: &Folder,
-    counts: &[Counts],
+    counts: &[ElementCounts],
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
     folder.each("hosts", &["host", "x", "y"], |rows| {
@@ -362,7 +362,7 @@ fn place(x: f64, y: f64) -> [(&'static str, String); 2] {
     [("x", shown(x)), ("y", shown(1.0 - y))]
 }
 
-impl Counts {
+impl ElementCounts {
     fn data(self) -> [(&'static str, String); 4] {
         [
             ("node_packets_sent", self.packets_sent.to_string()),

@@ -21,8 +21,8 @@ use ::otf2::ArchiveWriter;
 use crate::Error;
 use crate::folder::Folder;
 use crate::format::{Format, Made, Options};
-use calls::Span;
-use rank::{End, Side, Told};
+use calls::CallSpan;
+use rank::{MessageEnd, MessageEvents, MessageSide};
 use results::{BatchColumns, WrongColumn};
 use survey::{MESSAGES, Survey, TIMELINE, sides};
 
@@ -72,7 +72,7 @@ fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>,
 }
 
 /// How many of these ranks fit in memory, at least one.
-fn fitting(locations: &[survey::Location], rows: u64) -> usize {
+fn fitting(locations: &[survey::TraceLocation], rows: u64) -> usize {
     let mut sum = 0;
     let fit = locations.iter().take_while(|location| {
         sum += location.rows;
@@ -82,8 +82,8 @@ fn fitting(locations: &[survey::Location], rows: u64) -> usize {
 }
 
 /// What the tables tell of a range of locations.
-fn told_by(folder: &Folder, survey: &mut Survey, range: &Range<usize>) -> Result<Vec<Told>, Error> {
-    let mut told = vec![Told::default(); range.len()];
+fn told_by(folder: &Folder, survey: &mut Survey, range: &Range<usize>) -> Result<Vec<MessageEvents>, Error> {
+    let mut told = vec![MessageEvents::default(); range.len()];
     folder.each("timeline", &TIMELINE, |rows| {
         Ok(spans(rows, survey, range, &mut told)?)
     })?;
@@ -105,7 +105,7 @@ fn spans(
     rows: &BatchColumns<'_>,
     survey: &mut Survey,
     range: &Range<usize>,
-    told: &mut [Told],
+    told: &mut [MessageEvents],
 ) -> Result<(), WrongColumn> {
     let (jobs, ranks) = (rows.texts("job")?, rows.integers("rank")?);
     let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
@@ -115,7 +115,7 @@ fn spans(
         let Some(place) = place(survey, range, jobs.or_empty(row), ranks[row]) else {
             continue;
         };
-        let span = Span {
+        let span = CallSpan {
             begin: begin[row],
             end: end[row],
             activity: survey.activities.number(states.or_empty(row), regions.get(row)),
@@ -139,7 +139,7 @@ fn ends(
     rows: &BatchColumns<'_>,
     survey: &Survey,
     range: &Range<usize>,
-    told: &mut [Told],
+    told: &mut [MessageEvents],
 ) -> Result<(), WrongColumn> {
     let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
     let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
@@ -160,13 +160,13 @@ fn ends(
             };
             let (begun, done) = match side {
                 // A small message is copied: its buffer is free at once.
-                Side::Out if protocol == "eager" => (posted[row], posted[row]),
-                Side::Out => (posted[row], injected[row].unwrap_or(posted[row])),
-                Side::Put | Side::Get | Side::Asking => (posted[row], posted[row]),
-                Side::In | Side::Asked => (matched[row], matched[row]),
-                Side::Answer => (arrived[row], arrived[row]),
+                MessageSide::Out if protocol == "eager" => (posted[row], posted[row]),
+                MessageSide::Out => (posted[row], injected[row].unwrap_or(posted[row])),
+                MessageSide::Put | MessageSide::Get | MessageSide::Asking => (posted[row], posted[row]),
+                MessageSide::In | MessageSide::Asked => (matched[row], matched[row]),
+                MessageSide::Answer => (arrived[row], arrived[row]),
             };
-            told[place].ends.push(End {
+            told[place].ends.push(MessageEnd {
                 side: *side,
                 peer: other as u32,
                 sequence: sequences[row] as u32,

@@ -23,7 +23,7 @@ use crate::folder::Folder;
 use crate::folder::ReadStop;
 use crate::format::{Format, Made, Options};
 use jobs::Jobs;
-use ranks::{Place, Ranks};
+use ranks::{Place, RankTracks};
 use trace::Trace;
 
 pub(crate) const FORMAT: Format = Format {
@@ -99,7 +99,7 @@ fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, 
 
 /// What ranks did, with their messages.
 fn lives(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
-    let mut ranks = Ranks::describe(folder, jobs, trace)?;
+    let mut ranks = RankTracks::describe(folder, jobs, trace)?;
     let messages = folder.has("messages");
     if messages {
         ranks.messages(folder, jobs, trace, Place::BeforeSlices)?;

@@ -21,7 +21,7 @@ const LONGEST_PS: u64 = 8_640_000_000_000_000_000;
 /// Something that a rank does; a program yields it. Made by the functions of ``fabricsim.mpi``.
 #[pyclass(frozen, subclass, module = "fabricsim._core")]
 pub(crate) struct Operation {
-    what: What,
+    what: OperationKind,
     call: Call,
     /// Name of the communicator; none: that of all ranks.
     communicator: Option<Py<PyAny>>,
@@ -31,7 +31,7 @@ pub(crate) struct Operation {
 #[pyclass(frozen, extends = Operation, module = "fabricsim._core")]
 pub(crate) struct Request;
 
-enum What {
+enum OperationKind {
     Compute {
         ps: u64,
         region: Option<String>,
@@ -175,31 +175,31 @@ impl Operation {
             let _ = write!(inner, "{comma}{name}={value}");
         };
         match &self.what {
-            What::Compute { ps, region } => {
+            OperationKind::Compute { ps, region } => {
                 let region = region.as_ref().map(|name| format!(", region={name:?}"));
                 let time = config::Duration { ps: *ps };
                 return Ok(format!("compute(\"{time}\"{})", region.unwrap_or_default()));
             }
-            What::Send(e) | What::Put(e) => {
+            OperationKind::Send(e) | OperationKind::Put(e) => {
                 say("dest", &e.peer.unwrap_or_default());
                 say("bytes", &e.bytes);
                 if let Some(tag) = e.tag {
                     say("tag", &tag);
                 }
             }
-            What::Receive(e) | What::Probe(e) | What::Get(e) => {
+            OperationKind::Receive(e) | OperationKind::Probe(e) | OperationKind::Get(e) => {
                 match e.peer {
                     Some(source) => say("source", &source),
                     None => say("source", &"ANY_SOURCE"),
                 }
-                if !matches!(self.what, What::Probe(_)) {
+                if !matches!(self.what, OperationKind::Probe(_)) {
                     say("bytes", &e.bytes);
                 }
                 if let Some(tag) = e.tag {
                     say("tag", &tag);
                 }
             }
-            What::SendReceive { send, receive } => {
+            OperationKind::SendReceive { send, receive } => {
                 say("dest", &send.peer.unwrap_or_default());
                 say("bytes", &send.bytes);
                 if let Some(source) = receive.peer {
@@ -207,14 +207,14 @@ impl Operation {
                 }
                 say("receive_bytes", &receive.bytes);
             }
-            What::Wait(requests) => {
+            OperationKind::Wait(requests) => {
                 let several = requests
                     .iter()
                     .map(|r| r.bind(py).as_super().get().__repr__(py))
                     .collect::<PyResult<Vec<_>>>()?;
                 say("requests", &format!("[{}]", several.join(", ")));
             }
-            What::Collective { root, share, .. } => {
+            OperationKind::Collective { root, share, .. } => {
                 match share {
                     Share::Bytes(bytes) | Share::Block(bytes) => say("bytes", bytes),
                     Share::Parts(parts) => say("counts", &format!("{parts:?}")),
@@ -227,7 +227,7 @@ impl Operation {
                     say("root", root);
                 }
             }
-            What::Fence => {}
+            OperationKind::Fence => {}
         }
         if let Some(name) = &self.communicator {
             say("communicator", &name.bind(py).repr()?);
@@ -247,7 +247,7 @@ pub(crate) fn call_number(name: &str) -> PyResult<usize> {
 pub(crate) fn compute(time: &Bound<'_, PyAny>, region: Option<String>) -> PyResult<Operation> {
     let ps = span(time)?;
     Ok(Operation {
-        what: What::Compute { ps, region },
+        what: OperationKind::Compute { ps, region },
         call: Call::Other,
         communicator: None,
     })
@@ -262,7 +262,7 @@ pub(crate) fn send(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     Ok(Operation {
-        what: What::Send(sent(dest, bytes, tag)?),
+        what: OperationKind::Send(sent(dest, bytes, tag)?),
         call: call_of(call)?,
         communicator,
     })
@@ -289,7 +289,7 @@ pub(crate) fn receive(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     Ok(Operation {
-        what: What::Receive(received(source, bytes, tag)?),
+        what: OperationKind::Receive(received(source, bytes, tag)?),
         call: call_of(call)?,
         communicator,
     })
@@ -316,7 +316,7 @@ pub(crate) fn probe(
 ) -> PyResult<Operation> {
     let nothing = 0u32.into_pyobject(py)?;
     Ok(Operation {
-        what: What::Probe(received(source, nothing.as_any(), tag)?),
+        what: OperationKind::Probe(received(source, nothing.as_any(), tag)?),
         call: Call::Probe,
         communicator,
     })
@@ -334,7 +334,7 @@ pub(crate) fn send_receive<'py>(
     let send = sent(&send.0, &send.1, &send.2)?;
     let receive = received(receive.0.as_ref(), &receive.1, receive.2.as_ref())?;
     Ok(Operation {
-        what: What::SendReceive { send, receive },
+        what: OperationKind::SendReceive { send, receive },
         call: Call::Sendrecv,
         communicator,
     })
@@ -354,7 +354,7 @@ pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operati
         several.push(request.clone().unbind());
     }
     Ok(Operation {
-        what: What::Wait(several),
+        what: OperationKind::Wait(several),
         call: call_of(call)?,
         communicator: None,
     })
@@ -387,7 +387,7 @@ fn collective_with(
         }
     };
     Ok(Operation {
-        what: What::Collective {
+        what: OperationKind::Collective {
             collective,
             root,
             share,
@@ -490,9 +490,9 @@ pub(crate) fn one_sided(
         })
     };
     let what = match call {
-        Call::Put => What::Put(envelope("dest")?),
-        Call::Get => What::Get(envelope("source")?),
-        _ => What::Fence,
+        Call::Put => OperationKind::Put(envelope("dest")?),
+        Call::Get => OperationKind::Get(envelope("source")?),
+        _ => OperationKind::Fence,
     };
     Ok(Operation {
         what,
@@ -502,7 +502,7 @@ pub(crate) fn one_sided(
 }
 
 /// What a program declares before it runs.
-pub(crate) struct Declared {
+pub(crate) struct DeclaredArguments {
     /// Members of each communicator, by index.
     pub(crate) members: Arc<[Vec<u32>]>,
     /// Indices of communicators, by name.
@@ -536,7 +536,7 @@ impl Translation {
     pub(crate) fn translate(
         &mut self,
         yielded: &Bound<'_, PyAny>,
-        declared: &Declared,
+        declared: &DeclaredArguments,
         out: &mut VecDeque<workload::Operation>,
     ) -> Result<(), String> {
         let Ok(operation) = yielded.cast::<Operation>() else {
@@ -564,7 +564,7 @@ impl Translation {
             Err(_) => None,
         };
         match &operation.what {
-            What::Compute { ps, region } => {
+            OperationKind::Compute { ps, region } => {
                 let index = |name: &String| {
                     let index = declared.regions.iter().position(|region| region == name);
                     let known = &declared.regions;
@@ -577,15 +577,15 @@ impl Translation {
                     region: region.as_ref().map(index).transpose()?,
                 });
             }
-            What::Send(e) => {
+            OperationKind::Send(e) => {
                 let to = peer("dest", e.peer.unwrap_or_default())?;
                 out.push_back(e.send(to, communicator, request, call));
             }
-            What::Receive(e) => {
+            OperationKind::Receive(e) => {
                 let from = e.peer.map(|from| peer("source", from)).transpose()?;
                 out.push_back(e.receive(from, communicator, request, call));
             }
-            What::SendReceive { send, receive } => {
+            OperationKind::SendReceive { send, receive } => {
                 let to = peer("dest", send.peer.unwrap_or_default())?;
                 let from = receive.peer.map(|from| peer("source", from)).transpose()?;
                 let (sending, receiving) = (self.number(), self.number());
@@ -596,20 +596,20 @@ impl Translation {
                     call,
                 });
             }
-            What::Wait(requests) => {
+            OperationKind::Wait(requests) => {
                 let requests = requests
                     .iter()
                     .map(|request| self.end(py, call, request))
                     .collect::<Result<_, _>>()?;
                 out.push_back(workload::Operation::Wait { requests, call });
             }
-            What::Probe(e) => out.push_back(workload::Operation::Probe {
+            OperationKind::Probe(e) => out.push_back(workload::Operation::Probe {
                 from: e.peer.map(|from| peer("source", from)).transpose()?,
                 tag: e.tag,
                 communicator,
                 call,
             }),
-            What::Collective {
+            OperationKind::Collective {
                 collective,
                 root,
                 share,
@@ -629,19 +629,19 @@ impl Translation {
                     call,
                 });
             }
-            What::Put(e) => out.push_back(workload::Operation::Put {
+            OperationKind::Put(e) => out.push_back(workload::Operation::Put {
                 to: peer("dest", e.peer.unwrap_or_default())?,
                 communicator,
                 bytes: e.bytes,
                 call,
             }),
-            What::Get(e) => out.push_back(workload::Operation::Get {
+            OperationKind::Get(e) => out.push_back(workload::Operation::Get {
                 from: peer("source", e.peer.unwrap_or_default())?,
                 communicator,
                 bytes: e.bytes,
                 call,
             }),
-            What::Fence => out.push_back(workload::Operation::Fence { communicator, call }),
+            OperationKind::Fence => out.push_back(workload::Operation::Fence { communicator, call }),
         }
         Ok(())
     }
@@ -651,7 +651,7 @@ impl Translation {
         &mut self,
         py: Python<'_>,
         operation: &Operation,
-        declared: &Declared,
+        declared: &DeclaredArguments,
     ) -> Result<u32, String> {
         let Some(name) = &operation.communicator else {
             return Ok(WORLD);

@@ -15,7 +15,7 @@ use pyo3::types::iterator::PySendResult;
 use pyo3::types::{PyDict, PyIterator};
 use workload::{Operation, Program, TraceError, Workload};
 
-use crate::operation::{Declared, Request, Translation};
+use crate::operation::{DeclaredArguments, Request, Translation};
 use crate::{error, json};
 
 /// Operations that a program gives before it lets go of the interpreter's lock.
@@ -146,7 +146,7 @@ struct Shared {
     function: Py<PyAny>,
     arguments: Py<PyDict>,
     ranks: u32,
-    declared: Declared,
+    declared: DeclaredArguments,
     file: String,
 }
 
@@ -173,7 +173,7 @@ impl Programs {
             function: source.function.clone_ref(py),
             arguments: arguments.clone().unbind(),
             ranks,
-            declared: Declared {
+            declared: DeclaredArguments {
                 members,
                 names: names.unbind(),
                 regions: source.regions.clone().into(),

@@ -37,7 +37,7 @@ pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder};
-pub use stream::{Collected, Shelf, Stream, StreamState};
+pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
     Collect, CollectedTable, Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds,
 };

@@ -22,22 +22,22 @@ pub const GROUP_ROWS: usize = if cfg!(test) { 1_000 } else { 100_000 };
 
 /// Where full groups go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum TableStore {
     /// They stay in memory.
     Memory,
     /// Into files of this folder.
     Folder(PathBuf),
 }
 
-impl Shelf {
+impl TableStore {
     /// Lets readers of the folder see a table that is known before the run. In memory there is nothing to be done.
     ///
     /// # Errors
     /// The system refuses.
     pub fn put_table(&self, table: &Table) -> io::Result<()> {
         match self {
-            Shelf::Memory => Ok(()),
-            Shelf::Folder(folder) => write_whole(table, &folder.join(part_name(table.name(), 0))),
+            TableStore::Memory => Ok(()),
+            TableStore::Folder(folder) => write_whole(table, &folder.join(part_name(table.name(), 0))),
         }
     }
 
@@ -46,7 +46,7 @@ impl Shelf {
     /// # Errors
     /// The system refuses.
     pub fn put_rows<R: Row>(&self, rows: impl IntoIterator<Item = R>, later: &[&str]) -> io::Result<()> {
-        let Shelf::Folder(folder) = self else {
+        let TableStore::Folder(folder) = self else {
             return Ok(());
         };
         let mut rows = rows.into_iter().peekable();
@@ -114,12 +114,12 @@ enum Place {
 
 impl<R: Row> Stream<R> {
     /// Without rows.
-    pub fn new(shelf: &Shelf) -> Stream<R> {
+    pub fn new(store: &TableStore) -> Stream<R> {
         Stream {
             columns: R::columns(),
             waiting: 0,
             rows: 0,
-            groups: Groups::new(shelf),
+            groups: Groups::new(store),
             hash: Chain::new(),
             shown: 0,
         }
@@ -215,14 +215,14 @@ impl<R: Row> Stream<R> {
     ///
     /// # Errors
     /// Parts that were written before are missing, or the state is damaged.
-    pub fn restored(shelf: &Shelf, state: StreamState) -> io::Result<Stream<R>> {
+    pub fn restored(store: &TableStore, state: StreamState) -> io::Result<Stream<R>> {
         let damaged = || io::Error::other(format!("the saved rows of the table {} are damaged", R::TABLE));
         let table = Table::from_bytes(R::TABLE, state.waiting)?;
         let mut stream = Stream::<R> {
             columns: R::restore(&table).ok_or_else(damaged)?,
             waiting: table.rows(),
             rows: state.rows,
-            groups: Groups::new(shelf),
+            groups: Groups::new(store),
             hash: state.hash,
             shown: 0,
         };
@@ -295,10 +295,10 @@ impl<R: Row> Stream<R> {
 }
 
 impl Groups {
-    fn new(shelf: &Shelf) -> Groups {
-        match shelf {
-            Shelf::Memory => Groups::Kept(Vec::new()),
-            Shelf::Folder(folder) => Groups::Written {
+    fn new(store: &TableStore) -> Groups {
+        match store {
+            TableStore::Memory => Groups::Kept(Vec::new()),
+            TableStore::Folder(folder) => Groups::Written {
                 folder: folder.clone(),
                 count: 0,
             },
@@ -449,10 +449,14 @@ mod tests {
         }
     }
 
-    fn filled(shelf: &Shelf, from: Option<StreamState>, rows: std::ops::Range<u64>) -> Stream<JobSeriesRow> {
+    fn filled(
+        store: &TableStore,
+        from: Option<StreamState>,
+        rows: std::ops::Range<u64>,
+    ) -> Stream<JobSeriesRow> {
         let mut stream = match from {
-            Some(state) => Stream::restored(shelf, state).unwrap(),
-            None => Stream::new(shelf),
+            Some(state) => Stream::restored(store, state).unwrap(),
+            None => Stream::new(store),
         };
         rows.for_each(|number| stream.push(row(number)).unwrap());
         stream
@@ -461,31 +465,34 @@ mod tests {
     #[test]
     fn memory_and_folder_and_any_break_give_the_same_table() {
         let folder = tempfile::tempdir().unwrap();
-        let on_disk = Shelf::Folder(folder.path().into());
-        let whole = filled(&Shelf::Memory, None, 0..ROWS).finish().unwrap().unwrap();
+        let on_disk = TableStore::Folder(folder.path().into());
+        let whole = filled(&TableStore::Memory, None, 0..ROWS)
+            .finish()
+            .unwrap()
+            .unwrap();
         assert!(whole.table().unwrap() == crate::rows::job_series((0..ROWS).map(row)));
-        for shelf in [Shelf::Memory, on_disk.clone()] {
+        for store in [TableStore::Memory, on_disk.clone()] {
             for at in [0, 17, GROUP_ROWS as u64, GROUP_ROWS as u64 + 5, ROWS] {
-                let mut first = filled(&shelf, None, 0..at);
+                let mut first = filled(&store, None, 0..at);
                 let state = first.state();
                 // More was written before it was killed.
                 (at..ROWS).for_each(|number| first.push(row(number)).unwrap());
                 first.write_tail([]).unwrap();
-                let rest = filled(&shelf, Some(state), at..ROWS).finish().unwrap().unwrap();
+                let rest = filled(&store, Some(state), at..ROWS).finish().unwrap().unwrap();
                 assert_eq!(
                     (rest.rows(), rest.hash()),
                     (ROWS, whole.hash()),
-                    "{shelf:?} at {at}"
+                    "{store:?} at {at}"
                 );
                 assert!(
                     rest.table().unwrap() == whole.table().unwrap(),
-                    "{shelf:?} at {at}"
+                    "{store:?} at {at}"
                 );
                 let file = folder.path().join("job_series.parquet");
                 rest.write(&file).unwrap();
                 assert!(
                     Table::read(&file).unwrap() == whole.table().unwrap(),
-                    "{shelf:?} at {at}"
+                    "{store:?} at {at}"
                 );
                 fs::remove_file(file).unwrap();
             }
@@ -495,7 +502,7 @@ mod tests {
     #[test]
     fn what_is_unfinished_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
-        let mut stream = filled(&Shelf::Folder(folder.path().into()), None, 0..ROWS);
+        let mut stream = filled(&TableStore::Folder(folder.path().into()), None, 0..ROWS);
         let rows = || read_unfinished(folder.path()).unwrap()[0].rows() as u64;
         assert_eq!(rows(), ROWS - 17);
         stream.write_tail([]).unwrap();
@@ -515,28 +522,28 @@ mod tests {
     #[test]
     fn what_is_known_before_is_read_without_what_comes_later() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = Shelf::Folder(folder.path().into());
-        shelf.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
+        let store = TableStore::Folder(folder.path().into());
+        store.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
         let whole = crate::rows::job_series((0..ROWS).map(row));
         assert!(read_unfinished(folder.path()).unwrap() == [whole.without(&["bytes_sent"])]);
         // A run that goes on writes them again.
-        shelf.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
+        store.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
-        shelf.put_table(&whole).unwrap();
-        Shelf::Memory.put_rows([row(1)], &[]).unwrap();
+        store.put_table(&whole).unwrap();
+        TableStore::Memory.put_rows([row(1)], &[]).unwrap();
     }
 
     #[test]
     fn missing_parts_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = Shelf::Folder(folder.path().into());
-        let state = filled(&shelf, None, 0..ROWS).state();
+        let store = TableStore::Folder(folder.path().into());
+        let state = filled(&store, None, 0..ROWS).state();
         fs::remove_file(folder.path().join("job_series.00001.parquet")).unwrap();
-        let error = Stream::<JobSeriesRow>::restored(&shelf, state.clone())
+        let error = Stream::<JobSeriesRow>::restored(&store, state.clone())
             .err()
             .unwrap();
         assert!(error.to_string().contains("job_series.00001.parquet"), "{error}");
-        let error = Stream::<JobSeriesRow>::restored(&Shelf::Memory, state)
+        let error = Stream::<JobSeriesRow>::restored(&TableStore::Memory, state)
             .err()
             .unwrap();
         assert!(

@@ -9,7 +9,7 @@ use des::{
     Time,
 };
 use mpi::Rank;
-use results::{Part, Rollbacks, Run, RunResult, Shelf, ThreadSeconds};
+use results::{Part, Rollbacks, Run, RunResult, TableStore, ThreadSeconds};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
@@ -165,21 +165,21 @@ fn attempt(
     let writer = context
         .checkpoints
         .map(|checkpoints| Writer::new(checkpoints, experiment, start));
-    let shelf = match context.parts {
-        Some(folder) => Shelf::Folder(folder.into()),
-        None => Shelf::Memory,
+    let store = match context.parts {
+        Some(folder) => TableStore::Folder(folder.into()),
+        None => TableStore::Memory,
     };
     let first = context.processes.index() == 0;
     let drawing = first.then(|| inventory::drawing(&simulation.network));
     let written = drawing.as_ref().map_or(Ok(()), |drawing| {
-        inventory::write(&simulation.network, drawing, &shelf)
+        inventory::write(&simulation.network, drawing, &store)
     });
     let collector = match from {
         // What was collected lies with the first process.
         Some(body) if first => {
-            Collector::restored(&simulation, &experiment.collect, shelf, body.collected.clone())
+            Collector::restored(&simulation, &experiment.collect, store, body.collected.clone())
         }
-        _ => Ok(Collector::new(&simulation, &experiment.collect, shelf)),
+        _ => Ok(Collector::new(&simulation, &experiment.collect, store)),
     };
     let mut watcher = Watcher {
         collector: collector?,

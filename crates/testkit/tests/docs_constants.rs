@@ -87,7 +87,7 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
     (
         "docs/formats/dumpi.md",
         "completions of up to {} receives",
-        "workload/src/dumpi/ahead.rs",
+        "workload/src/dumpi/look_ahead.rs",
         "KEPT",
         1,
     ),

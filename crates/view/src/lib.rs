@@ -15,4 +15,4 @@ mod timeline;
 mod wire;
 
 pub use folder::OpenError;
-pub use server::{BindError, Stop, View};
+pub use server::{BindError, StopSignal, View};

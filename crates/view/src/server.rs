@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::folder::{Folder, OpenError};
 use crate::page::ASSETS;
-use crate::slice::{self, Cells, Rows, Slice, SliceError, Span};
+use crate::slice::{self, Cells, Rows, Slice, SliceError, TimeRange};
 use crate::{timeline, wire};
 
 /// How long a client may say nothing. Browsers open connections before they need them.
@@ -42,10 +42,10 @@ pub struct View {
     listener: TcpListener,
     address: SocketAddr,
     stopped: Arc<AtomicBool>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
-struct Shared {
+struct ServerState {
     folders: Vec<Folder>,
     /// What `Host` may say.
     hosts: [String; 2],
@@ -53,12 +53,12 @@ struct Shared {
 
 /// Ends the serving of a view.
 #[derive(Clone)]
-pub struct Stop {
+pub struct StopSignal {
     address: SocketAddr,
     stopped: Arc<AtomicBool>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Ends it.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
@@ -164,8 +164,8 @@ impl View {
     }
 
     /// What ends [`View::serve`], from another thread.
-    pub fn stop(&self) -> Stop {
-        Stop {
+    pub fn stop(&self) -> StopSignal {
+        StopSignal {
             address: self.address,
             stopped: self.stopped.clone(),
         }
@@ -207,7 +207,7 @@ impl Opened {
             listener,
             address,
             stopped: Arc::new(AtomicBool::new(false)),
-            shared: Arc::new(Shared {
+            shared: Arc::new(ServerState {
                 folders: self.0,
                 hosts,
             }),
@@ -215,7 +215,7 @@ impl Opened {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// One request and its answer.
     fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -372,7 +372,7 @@ impl Query {
         let span = match (from_ps.is_some() || to_ps.is_some(), time) {
             (false, _) => None,
             (true, None) => return Err(SliceError::NoColumn("begin_ps".into())),
-            (true, Some((begin, end))) => Some(Span {
+            (true, Some((begin, end))) => Some(TimeRange {
                 from_ps: from_ps.unwrap_or(0),
                 to_ps: to_ps.unwrap_or(u64::MAX),
                 begin: begin.into(),

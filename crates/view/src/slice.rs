@@ -41,7 +41,7 @@ fn unreadable(error: impl ToString) -> SliceError {
 pub(crate) struct Rows {
     /// Rows that overlap this span, begin inclusive, end exclusive, and the columns that say when a row begins and
     /// ends. A row without an end lasts for ever.
-    pub span: Option<Span>,
+    pub span: Option<TimeRange>,
     /// Columns, and the values that they may have.
     pub equal: Vec<(String, Vec<String>)>,
     /// No more rows than these.
@@ -49,7 +49,7 @@ pub(crate) struct Rows {
 }
 
 /// Some time, in picoseconds.
-pub(crate) struct Span {
+pub(crate) struct TimeRange {
     pub from_ps: u64,
     pub to_ps: u64,
     pub begin: String,
@@ -458,8 +458,8 @@ pub(crate) mod tests {
         }
     }
 
-    fn span(from_ps: u64, to_ps: u64) -> Option<Span> {
-        Some(Span {
+    fn span(from_ps: u64, to_ps: u64) -> Option<TimeRange> {
+        Some(TimeRange {
             from_ps,
             to_ps,
             begin: "begin_ps".into(),

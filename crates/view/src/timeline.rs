@@ -22,7 +22,7 @@ struct Heap {
 }
 
 #[derive(Default)]
-struct Lines {
+struct RankLines {
     rank: Vec<u32>,
     begin: Vec<f64>,
     end: Vec<f64>,
@@ -31,7 +31,7 @@ struct Lines {
     mixed: Vec<u8>,
 }
 
-impl Lines {
+impl RankLines {
     fn push(&mut self, rank: u32, begin_ps: u64, end_ps: u64, state: u32, mixed: bool) {
         self.rank.push(rank);
         self.begin.push(begin_ps as f64);
@@ -64,7 +64,7 @@ pub(crate) fn reduced(
     every: u32,
     pixel_ps: u64,
 ) -> Result<Slice, SliceError> {
-    let (mut lines, mut texts) = (Lines::default(), Texts::default());
+    let (mut lines, mut texts) = (RankLines::default(), Texts::default());
     let mut heaps: BTreeMap<u32, Heap> = BTreeMap::new();
     let mut matching = 0;
     for batch in read(paths, &COLUMNS, rows)? {

@@ -10,7 +10,7 @@ use ::otf2::Role;
 
 /// What a call does, as far as messages have their places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CallClass {
     /// No call: computation.
     Compute,
     /// A send that ends when the buffer is free.
@@ -41,28 +41,28 @@ pub(super) enum Class {
 
 /// What a row says that the rank was doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Activity {
+pub(super) struct CallActivity {
     /// Of the region in the archive.
     pub name: String,
-    pub class: Class,
+    pub class: CallClass,
     pub role: Role,
 }
 
-impl Activity {
+impl CallActivity {
     /// What `state` and `region` of `timeline` stand for.
-    pub fn new(state: &str, region: Option<&str>) -> Activity {
+    pub fn new(state: &str, region: Option<&str>) -> CallActivity {
         if state == COMPUTE {
-            return Activity {
+            return CallActivity {
                 name: region.unwrap_or(COMPUTE).into(),
-                class: Class::Compute,
+                class: CallClass::Compute,
                 role: Role::Function,
             };
         }
         let known = CALLS.iter().find(|(names, ..)| names.contains(&state));
-        let (class, role) = known.map_or((Class::Collective, Role::Function), |(_, class, role)| {
+        let (class, role) = known.map_or((CallClass::Collective, Role::Function), |(_, class, role)| {
             (*class, *role)
         });
-        Activity {
+        CallActivity {
             // Tools, and FabricSim, know functions of MPI by their first letters.
             name: match state.starts_with("MPI_") {
                 true => state.into(),
@@ -74,7 +74,7 @@ impl Activity {
     }
 
     pub fn is_mpi(&self) -> bool {
-        self.class != Class::Compute
+        self.class != CallClass::Compute
     }
 }
 
@@ -82,22 +82,30 @@ impl Activity {
 const COMPUTE: &str = "compute";
 
 /// Calls by name; others are as collectives: messages have their places in them.
-const CALLS: &[(&[&str], Class, Role)] = &[
+const CALLS: &[(&[&str], CallClass, Role)] = &[
     (
         &["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"],
-        Class::Send,
+        CallClass::Send,
         Role::PointToPoint,
     ),
     (
         &["MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"],
-        Class::Isend,
+        CallClass::Isend,
         Role::PointToPoint,
     ),
-    (&["MPI_Start", "MPI_Startall"], Class::Start, Role::PointToPoint),
-    (&["MPI_Recv"], Class::Recv, Role::PointToPoint),
-    (&["MPI_Irecv"], Class::Irecv, Role::PointToPoint),
-    (&["MPI_Sendrecv"], Class::Sendrecv, Role::PointToPoint),
-    (&["MPI_Wait", "MPI_Waitany"], Class::WaitOne, Role::PointToPoint),
+    (
+        &["MPI_Start", "MPI_Startall"],
+        CallClass::Start,
+        Role::PointToPoint,
+    ),
+    (&["MPI_Recv"], CallClass::Recv, Role::PointToPoint),
+    (&["MPI_Irecv"], CallClass::Irecv, Role::PointToPoint),
+    (&["MPI_Sendrecv"], CallClass::Sendrecv, Role::PointToPoint),
+    (
+        &["MPI_Wait", "MPI_Waitany"],
+        CallClass::WaitOne,
+        Role::PointToPoint,
+    ),
     (
         &[
             "MPI_Waitall",
@@ -107,19 +115,19 @@ const CALLS: &[(&[&str], Class, Role)] = &[
             "MPI_Testany",
             "MPI_Testsome",
         ],
-        Class::WaitAny,
+        CallClass::WaitAny,
         Role::PointToPoint,
     ),
-    (&["MPI_Probe", "MPI_Iprobe"], Class::Probe, Role::PointToPoint),
-    (&["MPI_Barrier"], Class::Collective, Role::Barrier),
+    (&["MPI_Probe", "MPI_Iprobe"], CallClass::Probe, Role::PointToPoint),
+    (&["MPI_Barrier"], CallClass::Collective, Role::Barrier),
     (
         &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"],
-        Class::Collective,
+        CallClass::Collective,
         Role::OneToAll,
     ),
     (
         &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"],
-        Class::Collective,
+        CallClass::Collective,
         Role::AllToOne,
     ),
     (
@@ -132,7 +140,7 @@ const CALLS: &[(&[&str], Class, Role)] = &[
             "MPI_Reduce_scatter",
             "MPI_Reduce_scatter_block",
         ],
-        Class::Collective,
+        CallClass::Collective,
         Role::AllToAll,
     ),
     (
@@ -145,23 +153,23 @@ const CALLS: &[(&[&str], Class, Role)] = &[
             "MPI_Cart_create",
             "MPI_Win_create",
         ],
-        Class::Collective,
+        CallClass::Collective,
         Role::OtherCollective,
     ),
     (
         &["MPI_Win_fence", "MPI_Win_free"],
-        Class::Fence,
+        CallClass::Fence,
         Role::OtherCollective,
     ),
-    (&["MPI_Ibarrier"], Class::Background, Role::Barrier),
+    (&["MPI_Ibarrier"], CallClass::Background, Role::Barrier),
     (
         &["MPI_Ibcast", "MPI_Iscatter", "MPI_Iscatterv"],
-        Class::Background,
+        CallClass::Background,
         Role::OneToAll,
     ),
     (
         &["MPI_Ireduce", "MPI_Igather", "MPI_Igatherv"],
-        Class::Background,
+        CallClass::Background,
         Role::AllToOne,
     ),
     (
@@ -174,24 +182,24 @@ const CALLS: &[(&[&str], Class, Role)] = &[
             "MPI_Ireduce_scatter",
             "MPI_Ireduce_scatter_block",
         ],
-        Class::Background,
+        CallClass::Background,
         Role::AllToAll,
     ),
     (
         &["MPI_Iscan", "MPI_Iexscan"],
-        Class::Background,
+        CallClass::Background,
         Role::OtherCollective,
     ),
     (
         &["MPI_Put", "MPI_Get", "MPI_Accumulate"],
-        Class::OneSided,
+        CallClass::OneSided,
         Role::Rma,
     ),
 ];
 
 /// A row of `timeline`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct CallSpan {
     pub begin: u64,
     pub end: u64,
     /// Which of the activities.
@@ -201,20 +209,20 @@ pub(super) struct Span {
 
 /// A call, or one computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct WrittenCall {
     pub begin: u64,
     pub end: u64,
     pub activity: u32,
-    pub class: Class,
+    pub class: CallClass,
     /// When the rank was last woken in it; none: it did not wait.
     pub woken: Option<u64>,
     /// The last of its rows.
-    last: Span,
+    last: CallSpan,
 }
 
-impl Call {
-    fn new(span: Span, class: Class) -> Call {
-        Call {
+impl WrittenCall {
+    fn new(span: CallSpan, class: CallClass) -> WrittenCall {
+        WrittenCall {
             begin: span.begin,
             end: span.end,
             activity: span.activity,
@@ -224,35 +232,35 @@ impl Call {
         }
     }
 
-    fn extend(&mut self, span: Span) {
+    fn extend(&mut self, span: CallSpan) {
         self.end = span.end;
         self.woken = span.blocked.then_some(span.end).or(self.woken);
         self.last = span;
     }
 
     /// Whether the next row is of this call as well. `sends`: whether a message is sent by whatever it is.
-    fn has(&self, next: Span, sends: bool) -> bool {
-        let works = |span: &Span| !span.blocked;
-        let instant = |span: &Span| span.begin == span.end;
+    fn has(&self, next: CallSpan, sends: bool) -> bool {
+        let works = |span: &CallSpan| !span.blocked;
+        let instant = |span: &CallSpan| span.begin == span.end;
         if next.activity != self.activity
             || instant(&next)
-            || instant(&self.last) && self.class != Class::Sendrecv
+            || instant(&self.last) && self.class != CallClass::Sendrecv
         {
             return false;
         }
         match self.class {
-            Class::Compute
-            | Class::Isend
-            | Class::Irecv
-            | Class::Start
-            | Class::Background
-            | Class::OneSided => false,
+            CallClass::Compute
+            | CallClass::Isend
+            | CallClass::Irecv
+            | CallClass::Start
+            | CallClass::Background
+            | CallClass::OneSided => false,
             // Works, and is then blocked.
-            Class::Send => next.blocked && works(&self.last),
+            CallClass::Send => next.blocked && works(&self.last),
             // Is blocked, and then works.
-            Class::Recv | Class::WaitOne => works(&next) && self.last.blocked,
-            Class::Sendrecv => !sends,
-            Class::WaitAny | Class::Probe | Class::Collective | Class::Fence => {
+            CallClass::Recv | CallClass::WaitOne => works(&next) && self.last.blocked,
+            CallClass::Sendrecv => !sends,
+            CallClass::WaitAny | CallClass::Probe | CallClass::Collective | CallClass::Fence => {
                 next.blocked || self.last.blocked
             }
         }
@@ -260,16 +268,17 @@ impl Call {
 }
 
 /// The calls of a rank. `sends`: times at which it came to sends of its own, in order.
-pub(super) fn calls(spans: &[Span], activities: &[Activity], sends: &[u64]) -> Vec<Call> {
-    let mut calls: Vec<Call> = Vec::new();
+pub(super) fn calls(spans: &[CallSpan], activities: &[CallActivity], sends: &[u64]) -> Vec<WrittenCall> {
+    let mut calls: Vec<WrittenCall> = Vec::new();
     let mut sends = sends.iter().copied().peekable();
     for span in spans {
         let class = activities[span.activity as usize].class;
         while sends.next_if(|at| *at < span.begin).is_some() {}
-        let is_send = class == Class::Sendrecv && !span.blocked && sends.next_if_eq(&span.begin).is_some();
+        let is_send =
+            class == CallClass::Sendrecv && !span.blocked && sends.next_if_eq(&span.begin).is_some();
         match calls.last_mut() {
             Some(call) if call.has(*span, is_send) => call.extend(*span),
-            _ => calls.push(Call::new(*span, class)),
+            _ => calls.push(WrittenCall::new(*span, class)),
         }
     }
     calls
@@ -281,23 +290,23 @@ mod tests {
 
     /// Rows of one rank from what stands in a text: a state, whether it is blocked (`!`), and how long it lasts.
     fn segments(rows: &[(&str, bool, u64)], sends: &[u64]) -> Vec<(String, u64, u64)> {
-        let activities: Vec<Activity> = rows
+        let activities: Vec<CallActivity> = rows
             .iter()
-            .map(|(state, ..)| Activity::new(state, None))
+            .map(|(state, ..)| CallActivity::new(state, None))
             .collect();
         let mut now = 0;
         let span = |(row, (state, blocked, length)): (usize, &(&str, bool, u64))| {
             let first = rows.iter().position(|(of, ..)| of == state).unwrap_or(row);
             now += length;
-            Span {
+            CallSpan {
                 begin: now - length,
                 end: now,
                 activity: first as u32,
                 blocked: *blocked,
             }
         };
-        let spans: Vec<Span> = rows.iter().enumerate().map(span).collect();
-        let name = |call: &Call| activities[call.activity as usize].name.clone();
+        let spans: Vec<CallSpan> = rows.iter().enumerate().map(span).collect();
+        let name = |call: &WrittenCall| activities[call.activity as usize].name.clone();
         let calls = calls(&spans, &activities, sends);
         calls
             .iter()
@@ -311,11 +320,14 @@ mod tests {
 
     #[test]
     fn unknown_calls_are_functions_of_mpi_and_computation_has_its_region() {
-        assert_eq!(Activity::new("MPI (other)", None).name, "MPI_(other)");
-        assert_eq!(Activity::new("MPI (other)", None).class, Class::Collective);
-        let solve = Activity::new("compute", Some("solve"));
+        assert_eq!(CallActivity::new("MPI (other)", None).name, "MPI_(other)");
+        assert_eq!(
+            CallActivity::new("MPI (other)", None).class,
+            CallClass::Collective
+        );
+        let solve = CallActivity::new("compute", Some("solve"));
         assert_eq!((solve.name.as_str(), solve.is_mpi()), ("solve", false));
-        assert_eq!(Activity::new("compute", None).name, "compute");
+        assert_eq!(CallActivity::new("compute", None).name, "compute");
         let mut names: Vec<&str> = CALLS
             .iter()
             .flat_map(|(names, ..)| names.iter().copied())

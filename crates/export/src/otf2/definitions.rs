@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ::otf2::{ArchiveWriter, Domain};
 
-use super::rank::Names;
+use super::rank::DefinitionNames;
 use super::survey::Survey;
 use crate::Error;
 use crate::folder::Folder;
@@ -16,9 +16,9 @@ pub(super) const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
 const MACHINE: u32 = 0;
 
 /// Numbers that the events of the ranks of a job name.
-pub(super) fn names(survey: &Survey, job: usize) -> Names {
+pub(super) fn names(survey: &Survey, job: usize) -> DefinitionNames {
     let (job, jobs) = (job as u32, survey.jobs.iter().count() as u32);
-    Names {
+    DefinitionNames {
         world: job,
         collectives: jobs + job,
         window: job,

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ::otf2::{EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
-use super::calls::{Activity, Call, Class, Span, calls};
+use super::calls::{CallActivity, CallClass, CallSpan, WrittenCall, calls};
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    pub side: Side,
+pub(super) struct MessageEnd {
+    pub side: MessageSide,
     /// The rank at the other end.
     pub peer: u32,
     /// Place in the order of the two ranks; of one-sided communication, what question and answer have in common.
@@ -37,7 +37,7 @@ pub(super) struct End {
 
 /// What a rank has to do with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum MessageSide {
     /// Its data leave here.
     Out,
     /// Its data come in here.
@@ -56,14 +56,14 @@ pub(super) enum Side {
 
 /// What the tables tell of one rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
-    pub spans: Vec<Span>,
-    pub ends: Vec<End>,
+pub(super) struct MessageEvents {
+    pub spans: Vec<CallSpan>,
+    pub ends: Vec<MessageEnd>,
 }
 
 /// Numbers of definitions that the events of a rank name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names {
+pub(super) struct DefinitionNames {
     /// Communicator of the program's own messages.
     pub world: u32,
     /// That of the messages of collectives.
@@ -74,7 +74,7 @@ pub(super) struct Names {
 
 /// What stands at one time of a call, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Order {
+enum EventOrder {
     /// A receive and a send with which the call begins.
     Posted,
     First,
@@ -92,7 +92,7 @@ struct Placed {
     /// The call, or the number of calls: after the last.
     call: usize,
     time: u64,
-    order: Order,
+    order: EventOrder,
     record: EventRecord,
 }
 
@@ -106,21 +106,25 @@ struct Open {
 }
 
 /// The events of a rank, in order of time.
-pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> Vec<TimedEvent> {
-    let requests = |side| -> BTreeMap<(u32, u32), End> {
+pub(super) fn events(
+    mut told: MessageEvents,
+    activities: &[CallActivity],
+    names: DefinitionNames,
+) -> Vec<TimedEvent> {
+    let requests = |side| -> BTreeMap<(u32, u32), MessageEnd> {
         let of = told.ends.iter().filter(|end| end.side == side);
         of.map(|end| ((end.peer, end.sequence), *end)).collect()
     };
-    let (taken, asking) = (requests(Side::Asked), requests(Side::Asking));
+    let (taken, asking) = (requests(MessageSide::Asked), requests(MessageSide::Asking));
     for end in &mut told.ends {
         let key = (end.peer, end.sequence);
         match end.side {
-            Side::In => {
+            MessageSide::In => {
                 if let Some(request) = taken.get(&key) {
                     (end.begun, end.found) = (request.begun, request.found);
                 }
             }
-            Side::Out => {
+            MessageSide::Out => {
                 if let Some(request) = asking.get(&key) {
                     (end.order, end.busy) = (request.order, request.busy);
                 }
@@ -130,16 +134,16 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
     }
     let of = |side, tagged: bool| {
         let ends = told.ends.iter().copied();
-        let mut ends: Vec<End> = ends
+        let mut ends: Vec<MessageEnd> = ends
             .filter(|end| end.side == side && end.tag.is_some() == tagged)
             .collect();
         ends.sort_by_key(|end| (end.begun, end.order, end.done, end.peer, end.sequence));
         ends
     };
-    let sends = of(Side::Out, true);
+    let sends = of(MessageSide::Out, true);
     let times: Vec<u64> = sends.iter().map(|end| end.begun).collect();
     let calls = calls(&told.spans, activities, &times);
-    let mut rank = Rank {
+    let mut rank = RankWriter {
         taken: vec![false; calls.len()],
         rank_end: calls.last().map_or(0, |call| call.end),
         calls,
@@ -152,16 +156,16 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
         transfers: Vec::new(),
     };
     rank.sends(&sends);
-    rank.receives(of(Side::In, true));
-    let rounds = of(Side::Out, false);
+    rank.receives(of(MessageSide::In, true));
+    let rounds = of(MessageSide::Out, false);
     rank.sending = rounds
         .iter()
         .map(|end| (end.begun, end.begun.saturating_add(end.busy)))
         .collect();
     rank.collective_sends(&rounds);
-    rank.collective_receives(&of(Side::In, false));
-    let answers = of(Side::Answer, false);
-    for side in [Side::Put, Side::Get] {
+    rank.collective_receives(&of(MessageSide::In, false));
+    let answers = of(MessageSide::Answer, false);
+    for side in [MessageSide::Put, MessageSide::Get] {
         rank.transfers(&of(side, false), &answers);
     }
     drop(told);
@@ -169,12 +173,12 @@ pub(super) fn events(mut told: Told, activities: &[Activity], names: Names) -> V
     rank.written()
 }
 
-struct Rank {
-    calls: Vec<Call>,
+struct RankWriter {
+    calls: Vec<WrittenCall>,
     /// Calls whose message has been found.
     taken: Vec<bool>,
     rank_end: u64,
-    names: Names,
+    names: DefinitionNames,
     requests: u64,
     /// From when to when the CPU was busy with messages of collectives.
     sending: Vec<(u64, u64)>,
@@ -187,13 +191,13 @@ struct Rank {
     transfers: Vec<Open>,
 }
 
-impl Rank {
+impl RankWriter {
     fn request(&mut self) -> u64 {
         self.requests += 1;
         self.requests - 1
     }
 
-    fn place(&mut self, call: usize, time: u64, order: Order, record: EventRecord) {
+    fn place(&mut self, call: usize, time: u64, order: EventOrder, record: EventRecord) {
         let placed = Placed {
             call,
             time,
@@ -203,7 +207,7 @@ impl Rank {
         self.placed.push(placed);
     }
 
-    fn message(&self, end: &End) -> MessageRecord {
+    fn message(&self, end: &MessageEnd) -> MessageRecord {
         MessageRecord {
             peer: end.peer,
             communicator: match end.tag {
@@ -217,7 +221,7 @@ impl Rank {
     }
 
     /// The first call that begins at a time and that `fits`, and has no message yet.
-    fn begun_at(&self, time: u64, fits: impl Fn(Class) -> bool) -> Option<usize> {
+    fn begun_at(&self, time: u64, fits: impl Fn(CallClass) -> bool) -> Option<usize> {
         let first = self.calls.partition_point(|call| call.begin < time);
         let at = self.calls[first..].iter().take_while(|call| call.begin == time);
         let place = at
@@ -235,7 +239,7 @@ impl Rank {
         let after = self.calls.partition_point(|call| call.begin <= time);
         let before = self.calls[..after]
             .iter()
-            .rposition(|call| call.class != Class::Compute);
+            .rposition(|call| call.class != CallClass::Compute);
         match before {
             Some(call) => (call, time.min(self.calls[call].end)),
             // In the computation before the first call.
@@ -244,36 +248,41 @@ impl Rank {
     }
 
     /// The program's own sends.
-    fn sends(&mut self, sends: &[End]) {
-        let sending = |class| matches!(class, Class::Send | Class::Isend | Class::Start | Class::Sendrecv);
+    fn sends(&mut self, sends: &[MessageEnd]) {
+        let sending = |class| {
+            matches!(
+                class,
+                CallClass::Send | CallClass::Isend | CallClass::Start | CallClass::Sendrecv
+            )
+        };
         for end in sends {
             let message = self.message(end);
             let Some(call) = self.begun_at(end.begun, sending) else {
                 // Its call was not over when the run ended, or stands under another name.
                 let (call, time) = self.no_later(end.begun);
-                self.start_send(end, call, time, Order::Later);
+                self.start_send(end, call, time, EventOrder::Later);
                 continue;
             };
             self.taken[call] = true;
             match self.calls[call].class {
-                Class::Send => self.place(call, end.begun, Order::First, EventRecord::Send(message)),
-                Class::Sendrecv => {
+                CallClass::Send => self.place(call, end.begun, EventOrder::First, EventRecord::Send(message)),
+                CallClass::Sendrecv => {
                     let request = self.request();
                     self.place(
                         call,
                         end.begun,
-                        Order::First,
+                        EventOrder::First,
                         EventRecord::Isend { message, request },
                     );
                     let over = EventRecord::IsendComplete { request };
-                    self.place(call, self.calls[call].end, Order::Complete, over);
+                    self.place(call, self.calls[call].end, EventOrder::Complete, over);
                 }
-                _ => self.start_send(end, call, end.begun, Order::First),
+                _ => self.start_send(end, call, end.begun, EventOrder::First),
             }
         }
     }
 
-    fn start_send(&mut self, end: &End, call: usize, time: u64, order: Order) {
+    fn start_send(&mut self, end: &MessageEnd, call: usize, time: u64, order: EventOrder) {
         let (message, request) = (self.message(end), self.request());
         self.place(call, time, order, EventRecord::Isend { message, request });
         self.open.push(Open {
@@ -284,12 +293,12 @@ impl Rank {
     }
 
     /// The program's own receives.
-    fn receives(&mut self, mut receives: Vec<End>) {
+    fn receives(&mut self, mut receives: Vec<MessageEnd>) {
         receives.sort_by_key(|end| (end.done, end.begun, end.peer, end.sequence));
         let mut found = vec![false; receives.len()];
         for index in 0..self.calls.len() {
             let call = self.calls[index];
-            if !matches!(call.class, Class::Recv | Class::Sendrecv) {
+            if !matches!(call.class, CallClass::Recv | CallClass::Sendrecv) {
                 continue;
             }
             let Some(place) = received_in(&call, &receives, &found) else {
@@ -297,25 +306,25 @@ impl Rank {
             };
             found[place] = true;
             let message = self.message(&receives[place]);
-            if call.class == Class::Recv {
-                self.place(index, call.end, Order::Complete, EventRecord::Recv(message));
+            if call.class == CallClass::Recv {
+                self.place(index, call.end, EventOrder::Complete, EventRecord::Recv(message));
             } else {
                 let request = self.request();
                 self.place(
                     index,
                     call.begin,
-                    Order::Posted,
+                    EventOrder::Posted,
                     EventRecord::IrecvRequest { request },
                 );
                 self.place(
                     index,
                     call.end,
-                    Order::Arrived,
+                    EventOrder::Arrived,
                     EventRecord::Irecv { message, request },
                 );
             }
         }
-        let mut rest: Vec<End> = receives
+        let mut rest: Vec<MessageEnd> = receives
             .into_iter()
             .zip(found)
             .filter(|(_, found)| !found)
@@ -324,8 +333,8 @@ impl Rank {
         rest.sort_by_key(|end| (end.begun, end.peer, end.sequence));
         let mut rest = VecDeque::from(rest);
         for index in 0..self.calls.len() {
-            let Call { begin, class, .. } = self.calls[index];
-            if class != Class::Irecv && (class != Class::Start || self.taken[index]) {
+            let WrittenCall { begin, class, .. } = self.calls[index];
+            if class != CallClass::Irecv && (class != CallClass::Start || self.taken[index]) {
                 continue;
             }
             // What was matched before cannot be that of this receive: it has none.
@@ -333,7 +342,12 @@ impl Rank {
                 self.unposted(&end);
             }
             let request = self.request();
-            self.place(index, begin, Order::Posted, EventRecord::IrecvRequest { request });
+            self.place(
+                index,
+                begin,
+                EventOrder::Posted,
+                EventRecord::IrecvRequest { request },
+            );
             if let Some(end) = rest.pop_front() {
                 let message = self.message(&end);
                 self.open.push(Open {
@@ -349,7 +363,7 @@ impl Rank {
     }
 
     /// A message that was received by no call that can be told: whatever completes requests took it.
-    fn unposted(&mut self, end: &End) {
+    fn unposted(&mut self, end: &MessageEnd) {
         let record = EventRecord::Recv(self.message(end));
         self.beside.push(Open {
             ready: end.done,
@@ -359,7 +373,7 @@ impl Rank {
     }
 
     /// Sends of algorithms: in the call of the collective, or beside the program.
-    fn collective_sends(&mut self, sends: &[End]) {
+    fn collective_sends(&mut self, sends: &[MessageEnd]) {
         for end in sends {
             let until = self.calls.partition_point(|call| call.begin <= end.begun);
             let of = self.calls[..until]
@@ -375,20 +389,20 @@ impl Rank {
             match of {
                 Some((index, call)) => {
                     let order = match end.begun == call.begin {
-                        true => Order::First,
-                        false => Order::Later,
+                        true => EventOrder::First,
+                        false => EventOrder::Later,
                     };
                     self.place(index, end.begun, order, start);
                     // Later rounds wait for large ones, whose buffers are not free at once.
                     let done = end.done.min(call.end);
                     match done > end.begun {
-                        true => self.place_in_round(index, done, Order::Arrived, over),
-                        false => self.place(index, call.end, Order::Complete, over),
+                        true => self.place_in_round(index, done, EventOrder::Arrived, over),
+                        false => self.place(index, call.end, EventOrder::Complete, over),
                     }
                 }
                 None => {
                     let (index, time) = self.no_later(end.begun);
-                    self.place(index, time, Order::Later, start);
+                    self.place(index, time, EventOrder::Later, start);
                     self.beside.push(Open {
                         ready: end.done.max(time),
                         since: index,
@@ -401,8 +415,8 @@ impl Rank {
 
     /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
     /// between them is waited for after the last of them, and the others do not depend on it.
-    fn place_in_round(&mut self, call: usize, done: u64, mut order: Order, over: EventRecord) {
-        let is_before = |begun: u64| begun < done || begun == done && order == Order::Found;
+    fn place_in_round(&mut self, call: usize, done: u64, mut order: EventOrder, over: EventRecord) {
+        let is_before = |begun: u64| begun < done || begun == done && order == EventOrder::Found;
         let mut next = self.sending.partition_point(|(begun, _)| is_before(*begun));
         let mut time = done;
         while let Some(index) = next.checked_sub(1)
@@ -410,14 +424,14 @@ impl Rank {
             && self.sending[index].0 < *begun
             && self.sending[index].1 == *begun
         {
-            (time, order) = (*begun, Order::Found);
+            (time, order) = (*begun, EventOrder::Found);
             next += 1;
         }
         self.place(call, time, order, over);
     }
 
     /// Receives of algorithms, likewise.
-    fn collective_receives(&mut self, receives: &[End]) {
+    fn collective_receives(&mut self, receives: &[MessageEnd]) {
         for end in receives {
             let from = self.calls.partition_point(|call| call.end < end.done);
             let mut near = (from..)
@@ -433,12 +447,12 @@ impl Rank {
                 // One that found its message was posted by a round that began just then. The others: before their
                 // messages came, which is all that matters of it.
                 match end.found && end.begun > call.begin {
-                    true => self.place(index, end.begun, Order::PostedLater, start),
-                    false => self.place(index, call.begin, Order::Posted, start),
+                    true => self.place(index, end.begun, EventOrder::PostedLater, start),
+                    false => self.place(index, call.begin, EventOrder::Posted, start),
                 }
                 let order = match end.found && end.done == end.begun {
-                    true => Order::Found,
-                    false => Order::Arrived,
+                    true => EventOrder::Found,
+                    false => EventOrder::Arrived,
                 };
                 self.place_in_round(index, end.done, order, over);
                 continue;
@@ -446,12 +460,12 @@ impl Rank {
             let before = self.calls.partition_point(|call| call.begin <= end.begun);
             let began = self.calls[..before]
                 .iter()
-                .rposition(|call| call.class == Class::Background);
+                .rposition(|call| call.class == CallClass::Background);
             let (index, time) = match began {
                 Some(index) => (index, self.calls[index].end.min(end.done)),
                 None => self.no_later(end.begun.min(end.done)),
             };
-            self.place(index, time, Order::Posted, start);
+            self.place(index, time, EventOrder::Posted, start);
             self.beside.push(Open {
                 ready: end.done.max(time),
                 since: index,
@@ -461,7 +475,7 @@ impl Rank {
     }
 
     /// Puts and gets that this rank began. `answers` are the ends of all.
-    fn transfers(&mut self, begun: &[End], answers: &[End]) {
+    fn transfers(&mut self, begun: &[MessageEnd], answers: &[MessageEnd]) {
         let window = self.names.window;
         let answered: BTreeMap<(u32, u32), u64> = answers
             .iter()
@@ -477,10 +491,10 @@ impl Rank {
                 matching,
             };
             let record = match end.side {
-                Side::Get => EventRecord::Get(transfer),
+                MessageSide::Get => EventRecord::Get(transfer),
                 _ => EventRecord::Put(transfer),
             };
-            let call = self.begun_at(end.begun, |class| class == Class::OneSided);
+            let call = self.begun_at(end.begun, |class| class == CallClass::OneSided);
             let (call, time) = match call {
                 Some(call) => {
                     self.taken[call] = true;
@@ -488,7 +502,7 @@ impl Rank {
                 }
                 None => self.no_later(end.begun),
             };
-            self.place(call, time, Order::First, record);
+            self.place(call, time, EventOrder::First, record);
             if let Some(ready) = answered.get(&(end.peer, end.sequence)) {
                 self.transfers.push(Open {
                     ready: *ready,
@@ -501,39 +515,39 @@ impl Rank {
 
     /// Finds the calls that complete what is open.
     fn complete(&mut self) {
-        let mut program = Pending::new(std::mem::take(&mut self.open));
-        let mut beside = Pending::new(std::mem::take(&mut self.beside));
-        let mut transfers = Pending::new(std::mem::take(&mut self.transfers));
+        let mut program = PendingMessages::new(std::mem::take(&mut self.open));
+        let mut beside = PendingMessages::new(std::mem::take(&mut self.beside));
+        let mut transfers = PendingMessages::new(std::mem::take(&mut self.transfers));
         for index in 0..self.calls.len() {
             let call = self.calls[index];
             let mut over = Vec::new();
             match call.class {
-                Class::WaitOne => {
+                CallClass::WaitOne => {
                     program.ready(call.end);
                     over.extend(program.one(index, &call));
                     beside.ready(call.end);
                     beside.all(index, &mut over);
                 }
-                Class::WaitAny => {
+                CallClass::WaitAny => {
                     for pending in [&mut program, &mut beside] {
                         pending.ready(call.end);
                         pending.all(index, &mut over);
                     }
                 }
-                Class::Fence => {
+                CallClass::Fence => {
                     transfers.ready(call.end);
                     transfers.all(index, &mut over);
                 }
                 _ => {}
             }
             for open in over {
-                self.place(index, call.end, Order::Complete, open.record);
+                self.place(index, call.end, EventOrder::Complete, open.record);
             }
         }
         let (last, rank_end) = (self.calls.len(), self.rank_end);
         for pending in [program, beside, transfers] {
             for open in pending.rest() {
-                self.place(last, open.ready.max(rank_end), Order::Complete, open.record);
+                self.place(last, open.ready.max(rank_end), EventOrder::Complete, open.record);
             }
         }
     }
@@ -577,13 +591,13 @@ fn front_if<T>(queue: &mut VecDeque<T>, fits: impl FnOnce(&T) -> bool) -> Option
     }
 }
 
-fn is_collective(class: Class) -> bool {
-    matches!(class, Class::Collective | Class::Fence)
+fn is_collective(class: CallClass) -> bool {
+    matches!(class, CallClass::Collective | CallClass::Fence)
 }
 
 /// Which message a blocking receive took: the one that woke it, or that it found, or else the last that came in it.
 /// `receives` are in the order of their ends.
-fn received_in(call: &Call, receives: &[End], found: &[bool]) -> Option<usize> {
+fn received_in(call: &WrittenCall, receives: &[MessageEnd], found: &[bool]) -> Option<usize> {
     let first = receives.partition_point(|end| end.done < call.begin);
     let until = receives.partition_point(|end| end.done <= call.end);
     let mut within = (first..until).filter(|place| !found[*place]);
@@ -600,15 +614,15 @@ fn received_in(call: &Call, receives: &[End], found: &[bool]) -> Option<usize> {
 }
 
 /// Things that are open, in the order in which they become ready.
-struct Pending {
+struct PendingMessages {
     coming: VecDeque<Open>,
     ready: VecDeque<Open>,
 }
 
-impl Pending {
-    fn new(mut all: Vec<Open>) -> Pending {
+impl PendingMessages {
+    fn new(mut all: Vec<Open>) -> PendingMessages {
         all.sort_by_key(|open| (open.ready, open.since));
-        Pending {
+        PendingMessages {
             coming: all.into(),
             ready: VecDeque::new(),
         }
@@ -631,7 +645,7 @@ impl Pending {
 
     /// The one that a wait for one request is for: the one that woke it; else, as only receives cost their receiver
     /// anything, by whether it cost anything.
-    fn one(&mut self, index: usize, call: &Call) -> Option<Open> {
+    fn one(&mut self, index: usize, call: &WrittenCall) -> Option<Open> {
         let find = |fits: &dyn Fn(&Open) -> bool| {
             self.ready
                 .iter()

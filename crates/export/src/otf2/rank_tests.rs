@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-const NAMES: Names = Names {
+const NAMES: DefinitionNames = DefinitionNames {
     world: 0,
     collectives: 1,
     window: 0,
 };
 
 /// Rows of one rank: state, whether it is blocked, how long it lasts; from time 0 on.
-fn told(rows: &[(&str, bool, u64)], ends: &[End]) -> (Told, Vec<Activity>) {
+fn told(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (MessageEvents, Vec<CallActivity>) {
     let mut states: Vec<&str> = Vec::new();
     let mut now = 0;
     let mut spans = Vec::new();
@@ -22,20 +22,23 @@ fn told(rows: &[(&str, bool, u64)], ends: &[End]) -> (Told, Vec<Activity>) {
             states.len() - 1
         });
         now += length;
-        spans.push(Span {
+        spans.push(CallSpan {
             begin: now - length,
             end: now,
             activity: activity as u32,
             blocked: *blocked,
         });
     }
-    let activities = states.iter().map(|state| Activity::new(state, None)).collect();
+    let activities = states
+        .iter()
+        .map(|state| CallActivity::new(state, None))
+        .collect();
     let ends = ends.to_vec();
-    (Told { spans, ends }, activities)
+    (MessageEvents { spans, ends }, activities)
 }
 
-fn end(side: Side, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done: u64) -> End {
-    End {
+fn end(side: MessageSide, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done: u64) -> MessageEnd {
+    MessageEnd {
         side,
         peer,
         sequence,
@@ -50,7 +53,7 @@ fn end(side: Side, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done:
 }
 
 /// The events as text: time, then what it is, with peers and requests.
-fn shown(rows: &[(&str, bool, u64)], ends: &[End]) -> Vec<String> {
+fn shown(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> Vec<String> {
     let (told, activities) = told(rows, ends);
     let text = |event: &TimedEvent| {
         let of = |message: &MessageRecord| {
@@ -88,9 +91,9 @@ fn blocking_sends_and_receives_stand_at_the_begin_and_the_end_of_their_calls() {
         ("MPI_Recv", false, 1),
     ];
     let ends = [
-        end(Side::Out, 1, 0, Some(7), 0, 0),
-        end(Side::In, 1, 0, Some(8), 6, 6),
-        end(Side::In, 2, 0, Some(9), 7, 7),
+        end(MessageSide::Out, 1, 0, Some(7), 0, 0),
+        end(MessageSide::In, 1, 0, Some(8), 6, 6),
+        end(MessageSide::In, 2, 0, Some(9), 7, 7),
     ];
     let expected = [
         "0 MPI_Send {",
@@ -118,10 +121,10 @@ fn requests_are_started_in_the_order_of_matching_and_completed_by_the_next_wait(
     ];
     // A large one, whose request to send was matched before the small one, and whose data are later.
     let ends = [
-        end(Side::Out, 3, 4, Some(7), 0, 0),
-        end(Side::Asked, 1, 0, Some(8), 2, 2),
-        end(Side::In, 1, 0, Some(8), 15, 15),
-        end(Side::In, 2, 0, Some(9), 5, 5),
+        end(MessageSide::Out, 3, 4, Some(7), 0, 0),
+        end(MessageSide::Asked, 1, 0, Some(8), 2, 2),
+        end(MessageSide::In, 1, 0, Some(8), 15, 15),
+        end(MessageSide::In, 2, 0, Some(9), 5, 5),
     ];
     let expected = [
         "0 MPI_Irecv {",
@@ -160,9 +163,9 @@ fn a_wait_for_one_request_is_for_the_one_that_woke_it_or_by_what_it_cost() {
         ("MPI_Wait", false, 1),
     ];
     let ends = [
-        end(Side::Out, 3, 0, Some(7), 0, 0),
-        end(Side::In, 1, 0, Some(8), 5, 5),
-        end(Side::In, 2, 0, Some(9), 15, 15),
+        end(MessageSide::Out, 3, 0, Some(7), 0, 0),
+        end(MessageSide::In, 1, 0, Some(8), 5, 5),
+        end(MessageSide::In, 2, 0, Some(9), 15, 15),
     ];
     let waits: Vec<String> = shown(&rows, &ends).split_off(11);
     let expected = [
@@ -187,11 +190,11 @@ fn rounds_of_collectives_keep_their_order() {
         ("MPI_Barrier", true, 2),
     ];
     let ends = [
-        end(Side::Out, 1, 0, None, 0, 0),
-        end(Side::In, 1, 0, None, 5, 5),
-        end(Side::Out, 2, 0, None, 5, 5),
-        end(Side::In, 2, 0, None, 10, 10),
-        end(Side::Out, 2, 1, None, 10, 10),
+        end(MessageSide::Out, 1, 0, None, 0, 0),
+        end(MessageSide::In, 1, 0, None, 5, 5),
+        end(MessageSide::Out, 2, 0, None, 5, 5),
+        end(MessageSide::In, 2, 0, None, 10, 10),
+        end(MessageSide::Out, 2, 1, None, 10, 10),
     ];
     let expected = [
         "0 MPI_Allreduce {",
@@ -219,14 +222,14 @@ fn what_was_there_before_its_round_is_asked_for_when_the_round_begins() {
         ("MPI_Allreduce", false, 1),
         ("MPI_Allreduce", true, 4),
     ];
-    let found = |end: End| End { found: true, ..end };
+    let found = |end: MessageEnd| MessageEnd { found: true, ..end };
     let ends = [
-        end(Side::In, 1, 0, None, 5, 5),
+        end(MessageSide::In, 1, 0, None, 5, 5),
         // The second round sends, and takes a small message and the request to send of a large one.
-        end(Side::Out, 2, 0, None, 6, 6),
-        found(end(Side::In, 2, 0, None, 6, 6)),
-        found(end(Side::Asked, 3, 0, None, 6, 6)),
-        end(Side::In, 3, 0, None, 10, 10),
+        end(MessageSide::Out, 2, 0, None, 6, 6),
+        found(end(MessageSide::In, 2, 0, None, 6, 6)),
+        found(end(MessageSide::Asked, 3, 0, None, 6, 6)),
+        end(MessageSide::In, 3, 0, None, 10, 10),
     ];
     let expected = [
         "0 MPI_Allreduce {",
@@ -247,15 +250,15 @@ fn what_was_there_before_its_round_is_asked_for_when_the_round_begins() {
 fn sends_of_one_round_do_not_depend_on_what_comes_in_between() {
     let rows = [("MPI_Alltoall", false, 4)];
     let ends = [
-        end(Side::Out, 1, 0, None, 0, 0),
-        end(Side::In, 1, 0, None, 1, 1),
-        End {
+        end(MessageSide::Out, 1, 0, None, 0, 0),
+        end(MessageSide::In, 1, 0, None, 1, 1),
+        MessageEnd {
             found: true,
-            ..end(Side::In, 2, 0, None, 0, 0)
+            ..end(MessageSide::In, 2, 0, None, 0, 0)
         },
-        end(Side::Out, 2, 0, None, 1, 1),
+        end(MessageSide::Out, 2, 0, None, 1, 1),
         // The next round.
-        end(Side::Out, 3, 0, None, 3, 3),
+        end(MessageSide::Out, 3, 0, None, 3, 3),
     ];
     let expected = [
         "0 MPI_Alltoall {",
@@ -282,7 +285,10 @@ fn what_happens_beside_the_program_stands_in_calls_before_and_after() {
         ("MPI_Wait", true, 5),
         ("compute", false, 5),
     ];
-    let ends = [end(Side::In, 1, 0, None, 4, 4), end(Side::Out, 2, 0, None, 4, 4)];
+    let ends = [
+        end(MessageSide::In, 1, 0, None, 4, 4),
+        end(MessageSide::Out, 2, 0, None, 4, 4),
+    ];
     let expected = [
         "0 MPI_Iallreduce {",
         "1 #1 irecv",
@@ -308,8 +314,8 @@ fn a_sendrecv_is_one_call_with_both_of_its_messages() {
         ("MPI_Sendrecv", false, 1),
     ];
     let ends = [
-        end(Side::Out, 1, 0, Some(7), 0, 0),
-        end(Side::In, 2, 0, Some(7), 6, 6),
+        end(MessageSide::Out, 1, 0, Some(7), 0, 0),
+        end(MessageSide::In, 2, 0, Some(7), 6, 6),
     ];
     let expected = [
         "0 MPI_Sendrecv {",
@@ -330,10 +336,10 @@ fn transfers_are_complete_at_the_fence() {
         ("MPI_Win_fence", true, 8),
     ];
     let ends = [
-        end(Side::Put, 1, 0, None, 0, 0),
-        end(Side::Get, 1, 1, None, 1, 1),
-        end(Side::Answer, 1, 0, None, 5, 5),
-        end(Side::Answer, 1, 1, None, 6, 6),
+        end(MessageSide::Put, 1, 0, None, 0, 0),
+        end(MessageSide::Get, 1, 1, None, 1, 1),
+        end(MessageSide::Answer, 1, 0, None, 5, 5),
+        end(MessageSide::Answer, 1, 1, None, 6, 6),
     ];
     let expected = [
         "0 MPI_Put {",
@@ -354,9 +360,9 @@ fn transfers_are_complete_at_the_fence() {
 fn what_was_under_way_when_the_run_ended_stands_after_all_calls() {
     let rows = [("MPI_Irecv", false, 0), ("compute", false, 10)];
     let ends = [
-        end(Side::In, 1, 0, Some(7), 12, 12),
+        end(MessageSide::In, 1, 0, Some(7), 12, 12),
         // Of a call that was not over.
-        end(Side::Out, 1, 0, Some(7), 10, 14),
+        end(MessageSide::Out, 1, 0, Some(7), 10, 14),
     ];
     let expected = [
         "0 MPI_Irecv {",
@@ -382,15 +388,15 @@ proptest! {
             .iter()
             .map(|(state, blocked, length)| (CALLED[*state], *blocked && *state > 0 && *length > 0, *length))
             .collect();
-        let ends: Vec<End> = (0..)
+        let ends: Vec<MessageEnd> = (0..)
             .zip(&ends)
             .map(|(sequence, (side, peer, tag, begun, lasts))| {
-                let side = [Side::Out, Side::In, Side::Asked, Side::Asking, Side::Put, Side::Get, Side::Answer][*side];
-                let tag = tag.filter(|_| matches!(side, Side::Out | Side::In));
+                let side = [MessageSide::Out, MessageSide::In, MessageSide::Asked, MessageSide::Asking, MessageSide::Put, MessageSide::Get, MessageSide::Answer][*side];
+                let tag = tag.filter(|_| matches!(side, MessageSide::Out | MessageSide::In));
                 end(side, *peer, sequence, tag, *begun, begun + lasts)
             })
             .collect();
-        let count = |of: Side| ends.iter().filter(|end| end.side == of).count();
+        let count = |of: MessageSide| ends.iter().filter(|end| end.side == of).count();
         let (told, activities) = told(&rows, &ends);
         let events = events(told, &activities, NAMES);
         prop_assert!(events.is_sorted_by_key(|event| event.time));
@@ -417,9 +423,9 @@ proptest! {
             }
         }
         prop_assert_eq!(inside, None);
-        prop_assert_eq!(sent, count(Side::Out));
-        prop_assert_eq!(received, count(Side::In));
-        prop_assert_eq!(transfers, count(Side::Put) + count(Side::Get));
+        prop_assert_eq!(sent, count(MessageSide::Out));
+        prop_assert_eq!(received, count(MessageSide::In));
+        prop_assert_eq!(transfers, count(MessageSide::Put) + count(MessageSide::Get));
     }
 }
 

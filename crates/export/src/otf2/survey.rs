@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::Activity;
-use super::rank::Side;
+use super::calls::CallActivity;
+use super::rank::MessageSide;
 use crate::Error;
 use crate::folder::Folder;
 use results::{BatchColumns, WrongColumn};
@@ -45,7 +45,7 @@ pub(super) struct Survey {
     /// What ranks do: the regions of the archive, by their numbers.
     pub activities: Activities,
     /// By location.
-    pub locations: Vec<Location>,
+    pub locations: Vec<TraceLocation>,
     /// Whether there are messages of collectives.
     pub collectives: bool,
     /// Whether there is one-sided communication.
@@ -54,7 +54,7 @@ pub(super) struct Survey {
 
 /// What is known of a rank.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Location {
+pub(super) struct TraceLocation {
     pub host: Option<u32>,
     /// Rows in the tables that concern it.
     pub rows: u64,
@@ -116,7 +116,7 @@ impl Jobs {
 /// Activities by number, each once.
 #[derive(Debug, Default)]
 pub(super) struct Activities {
-    pub all: Vec<Activity>,
+    pub all: Vec<CallActivity>,
     /// By state and region.
     numbers: BTreeMap<String, BTreeMap<Option<String>, u32>>,
 }
@@ -134,7 +134,7 @@ impl Activities {
         if let Some(number) = known {
             return *number;
         }
-        let activity = Activity::new(state, region);
+        let activity = CallActivity::new(state, region);
         let same = self
             .all
             .iter()
@@ -150,14 +150,14 @@ impl Activities {
 }
 
 /// What a row of `messages` is for the two ranks.
-pub(super) fn sides(protocol: &str) -> Result<&'static [(Side, bool)], WrongColumn> {
+pub(super) fn sides(protocol: &str) -> Result<&'static [(MessageSide, bool)], WrongColumn> {
     // Whether it is that of the sender of the row.
     Ok(match protocol {
-        "eager" | "rendezvous" => &[(Side::Out, true), (Side::In, false)],
-        "request-to-send" => &[(Side::Asking, true), (Side::Asked, false)],
-        "put" => &[(Side::Put, true)],
-        "get" => &[(Side::Get, true)],
-        "put-done" | "get-data" => &[(Side::Answer, false)],
+        "eager" | "rendezvous" => &[(MessageSide::Out, true), (MessageSide::In, false)],
+        "request-to-send" => &[(MessageSide::Asking, true), (MessageSide::Asked, false)],
+        "put" => &[(MessageSide::Put, true)],
+        "get" => &[(MessageSide::Get, true)],
+        "put-done" | "get-data" => &[(MessageSide::Answer, false)],
         "clear-to-send" => &[],
         other => {
             let why = format!("its column 'protocol' says '{other}', which is no known one");
@@ -171,7 +171,7 @@ impl Survey {
     pub fn new(folder: &Folder) -> Result<Survey, Error> {
         let mut survey = Survey::default();
         // By job and rank, until all jobs are known.
-        let mut seen: Vec<Vec<Location>> = Vec::new();
+        let mut seen: Vec<Vec<TraceLocation>> = Vec::new();
         if folder.has("ranks") {
             folder.each("ranks", &["job", "rank", "host"], |rows| {
                 let (jobs, ranks, hosts) =
@@ -201,7 +201,7 @@ impl Survey {
         survey.locations.reserve(count as usize);
         for (job, ranks) in survey.jobs.ranks.iter().enumerate() {
             let mut of = seen.get(job).cloned().unwrap_or_default();
-            of.resize(*ranks as usize, Location::default());
+            of.resize(*ranks as usize, TraceLocation::default());
             survey.locations.extend(of);
         }
         Ok(survey)
@@ -209,10 +209,10 @@ impl Survey {
 
     fn see<'s>(
         &mut self,
-        seen: &'s mut Vec<Vec<Location>>,
+        seen: &'s mut Vec<Vec<TraceLocation>>,
         job: &str,
         rank: u64,
-    ) -> Result<&'s mut Location, WrongColumn> {
+    ) -> Result<&'s mut TraceLocation, WrongColumn> {
         let job = self.jobs.number(job);
         // A rank that is not there would cost memory for all before it.
         let rank = u32::try_from(rank).ok().filter(|rank| *rank < u32::MAX >> 8);
@@ -224,14 +224,14 @@ impl Survey {
         }
         let of = &mut seen[job];
         if of.len() <= rank as usize {
-            of.resize(rank as usize + 1, Location::default());
+            of.resize(rank as usize + 1, TraceLocation::default());
         }
         Ok(&mut of[rank as usize])
     }
 
     fn see_messages(
         &mut self,
-        seen: &mut Vec<Vec<Location>>,
+        seen: &mut Vec<Vec<TraceLocation>>,
         rows: &BatchColumns<'_>,
     ) -> Result<(), WrongColumn> {
         let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
@@ -244,7 +244,7 @@ impl Survey {
                 let location = self.see(seen, jobs.or_empty(row), ranks[end][row])?;
                 location.rows += 1;
                 location.host = location.host.or(Some(hosts[end][row] as u32));
-                self.one_sided |= matches!(side, Side::Put | Side::Get);
+                self.one_sided |= matches!(side, MessageSide::Put | MessageSide::Get);
             }
             self.collectives |= collectives.get(row).is_some();
         }

@@ -249,7 +249,7 @@ fn jobs_ranks_hosts_and_messages_are_in_the_archive() {
 
 #[test]
 fn ranks_are_read_as_many_at_a_time_as_fit() {
-    let location = |rows| survey::Location { host: None, rows };
+    let location = |rows| survey::TraceLocation { host: None, rows };
     let of = [5, 5, 5, 100, 1].map(location);
     assert_eq!(fitting(&of, 10), 2);
     assert_eq!(fitting(&of, 9), 1);
@@ -269,11 +269,11 @@ fn ranges_of_ranks_are_told_what_is_theirs() {
     let mut parts = told_by(&folder, &mut survey, &(0..1)).unwrap();
     parts.extend(told_by(&folder, &mut survey, &(1..3)).unwrap());
     assert_eq!(all, parts);
-    assert_eq!(all[2].ends[0].side, Side::Asking);
+    assert_eq!(all[2].ends[0].side, MessageSide::Asking);
     assert_eq!(
         all[2].ends[1..],
-        [End {
-            side: Side::Out,
+        [MessageEnd {
+            side: MessageSide::Out,
             peer: 0,
             sequence: 5,
             bytes: 1000,

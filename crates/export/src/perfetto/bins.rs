@@ -9,16 +9,16 @@ use crate::folder::ReadStop;
 
 /// A bin of time, and what happened in it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Bin {
+pub(crate) struct BinRow {
     pub begin: u64,
     pub end: u64,
     pub values: Vec<u64>,
 }
 
 /// Rows that came after later ones of the same thing.
-type Late = BTreeMap<String, BTreeMap<u64, Bin>>;
+type Late = BTreeMap<String, BTreeMap<u64, BinRow>>;
 
-impl Bin {
+impl BinRow {
     /// Picoseconds.
     pub fn width(&self) -> u64 {
         self.end.saturating_sub(self.begin).max(1)
@@ -34,7 +34,7 @@ impl Bin {
         ps as f64 * 100.0 / (self.width() as f64 * things.max(1) as f64)
     }
 
-    fn add(&mut self, other: &Bin) {
+    fn add(&mut self, other: &BinRow) {
         self.end = self.end.max(other.end);
         for (value, more) in self.values.iter_mut().zip(&other.values) {
             *value += more;
@@ -49,7 +49,7 @@ pub(crate) fn sums(
     table: &str,
     thing: &str,
     values: &[&str],
-    mut take: impl FnMut(&str, &Bin) -> Result<(), Error>,
+    mut take: impl FnMut(&str, &BinRow) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut late = Late::new();
     in_order(
@@ -101,8 +101,8 @@ fn in_order(
     table: &str,
     thing: &str,
     values: &[&str],
-    mut late: impl FnMut(&str, Bin),
-    mut take: impl FnMut(&str, Bin) -> Result<(), Error>,
+    mut late: impl FnMut(&str, BinRow),
+    mut take: impl FnMut(&str, BinRow) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let columns: Vec<&str> = ["begin_ps", "end_ps", thing]
         .into_iter()
@@ -119,7 +119,7 @@ fn in_order(
         }
         for row in 0..rows.rows() {
             let thing = things.or_empty(row);
-            let bin = Bin {
+            let bin = BinRow {
                 begin: begins[row],
                 end: ends[row],
                 values: cells.iter().map(|cells| cells[row]).collect(),
@@ -166,7 +166,7 @@ impl Curve {
     }
 
     /// What happened in a bin; in those before it without a row, nothing did.
-    pub fn flow(&mut self, trace: &mut Trace, bin: &Bin, value: f64) -> Result<(), Error> {
+    pub fn flow(&mut self, trace: &mut Trace, bin: &BinRow, value: f64) -> Result<(), Error> {
         if self.end < bin.begin {
             self.value_at(trace, self.end, 0.0)?;
         }
@@ -175,7 +175,7 @@ impl Curve {
     }
 
     /// What holds from the end of a bin on.
-    pub fn level(&mut self, trace: &mut Trace, bin: &Bin, value: f64) -> Result<(), Error> {
+    pub fn level(&mut self, trace: &mut Trace, bin: &BinRow, value: f64) -> Result<(), Error> {
         self.end = bin.end;
         self.value_at(trace, bin.end, value)
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::bins::{Bin, Curve, sums};
+use super::bins::{BinRow, Curve, sums};
 use super::jobs::Jobs;
 use super::trace::{Trace, Track};
 use crate::Error;
@@ -103,7 +103,7 @@ pub(crate) fn links(
             let Some((busy, queue)) = curves.get_mut(link) else {
                 continue;
             };
-            let bin = Bin {
+            let bin = BinRow {
                 begin: begins[row],
                 end: ends[row],
                 values: Vec::new(),

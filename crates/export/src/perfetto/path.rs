@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::jobs::Jobs;
-use super::trace::{Named, Trace, Track, Value};
+use super::trace::{AnnotationValue, Named, Trace, Track};
 use crate::Error;
 use crate::folder::Folder;
 use crate::folder::ReadStop;
@@ -54,14 +54,14 @@ pub(crate) fn paths(
                 let name = u32::try_from(link).ok().and_then(|link| names.get(&link));
                 name.cloned().unwrap_or_else(|| format!("link {link}"))
             });
-            let told: Vec<(&'static str, Value<'_>)> = [
+            let told: Vec<(&'static str, AnnotationValue<'_>)> = [
                 ("activity", activities.get(row)),
                 ("link", link.as_deref()),
                 ("reason", reasons.get(row)),
                 ("holder", holders.get(row)),
             ]
             .into_iter()
-            .filter_map(|(key, text)| Some((key, Value::Text(text?))))
+            .filter_map(|(key, text)| Some((key, AnnotationValue::Text(text?))))
             .collect();
             let kind = kinds.or_empty(row);
             let step = Named {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::jobs::Jobs;
-use super::trace::{Arrow, Named, Trace, Track, Value, nanoseconds};
+use super::trace::{AnnotationValue, Arrow, Named, Trace, Track, nanoseconds};
 use crate::Error;
 use crate::folder::Folder;
 use results::{BatchColumns, TextColumn, WrongColumn};
@@ -20,17 +20,17 @@ const COMPUTE: &str = "compute";
 const DATA: [&str; 4] = ["eager", "rendezvous", "put", "get-data"];
 
 /// The ranks of all jobs and their tracks.
-pub(crate) struct Ranks {
+pub(crate) struct RankTracks {
     /// Hosts by job and rank, where they are known.
     hosts: Vec<BTreeMap<u32, Option<u32>>>,
     tracks: Vec<BTreeMap<u32, Track>>,
     threads: i64,
 }
 
-impl Ranks {
+impl RankTracks {
     /// Describes all ranks that are known beforehand, job by job.
-    pub fn describe(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<Ranks, Error> {
-        let mut ranks = Ranks {
+    pub fn describe(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<RankTracks, Error> {
+        let mut ranks = RankTracks {
             hosts: Vec::new(),
             tracks: Vec::new(),
             threads: 0,
@@ -122,7 +122,9 @@ impl Ranks {
             for row in 0..rows.rows() {
                 let job = jobs.number(trace, names.or_empty(row))?;
                 let track = self.track(trace, job, ranks[row])?;
-                let region = regions.get(row).map(|region| ("region", Value::Text(region)));
+                let region = regions
+                    .get(row)
+                    .map(|region| ("region", AnnotationValue::Text(region)));
                 let region = region.as_slice();
                 let state = Named {
                     category: if states.or_empty(row) == COMPUTE {
@@ -160,7 +162,7 @@ impl Ranks {
         // The same in both passes, as the rows are.
         let mut number = 0;
         folder.each("messages", &MESSAGES, |rows| {
-            let messages = Messages::of(rows)?;
+            let messages = MessageArrows::of(rows)?;
             for row in 0..rows.rows() {
                 number += 1;
                 let message = messages.row(row, number);
@@ -206,7 +208,7 @@ const MESSAGES: [&str; 11] = [
 ];
 
 /// Some rows of `messages`.
-struct Messages<'b> {
+struct MessageArrows<'b> {
     jobs: TextColumn<'b>,
     from: Vec<u32>,
     to: Vec<u32>,
@@ -218,7 +220,7 @@ struct Messages<'b> {
 }
 
 /// A message.
-struct Message<'b> {
+struct MessageArrow<'b> {
     /// Of its arrow.
     number: u64,
     job: &'b str,
@@ -234,9 +236,9 @@ struct Message<'b> {
     matched: u64,
 }
 
-impl<'b> Messages<'b> {
-    fn of(rows: &BatchColumns<'b>) -> Result<Messages<'b>, WrongColumn> {
-        Ok(Messages {
+impl<'b> MessageArrows<'b> {
+    fn of(rows: &BatchColumns<'b>) -> Result<MessageArrows<'b>, WrongColumn> {
+        Ok(MessageArrows {
             jobs: rows.texts("job")?,
             from: rows.short_integers("from_rank")?,
             to: rows.short_integers("to_rank")?,
@@ -253,9 +255,9 @@ impl<'b> Messages<'b> {
         })
     }
 
-    fn row(&self, row: usize, number: u64) -> Message<'b> {
+    fn row(&self, row: usize, number: u64) -> MessageArrow<'b> {
         let [posted, sent, arrived, matched] = &self.times;
-        Message {
+        MessageArrow {
             number,
             job: self.jobs.or_empty(row),
             from: self.from[row],
@@ -272,7 +274,7 @@ impl<'b> Messages<'b> {
     }
 }
 
-impl Message<'_> {
+impl MessageArrow<'_> {
     /// Where its begin and its end stand in the file.
     fn places(&self) -> (Place, Place) {
         let overhead = nanoseconds(self.posted) < nanoseconds(self.sent);
@@ -303,15 +305,18 @@ impl Message<'_> {
     ) -> Result<(), Error> {
         let data = DATA.contains(&self.protocol);
         let mut told = vec![
-            ("bytes", Value::Whole(self.bytes)),
-            ("protocol", Value::Text(self.protocol)),
+            ("bytes", AnnotationValue::Whole(self.bytes)),
+            ("protocol", AnnotationValue::Text(self.protocol)),
             (
                 "in_network_ps",
-                Value::Whole(self.arrived.saturating_sub(self.sent)),
+                AnnotationValue::Whole(self.arrived.saturating_sub(self.sent)),
             ),
         ];
-        told.extend(self.tag.map(|tag| ("tag", Value::Signed(tag))));
-        told.extend(self.collective.map(|name| ("collective", Value::Text(name))));
+        told.extend(self.tag.map(|tag| ("tag", AnnotationValue::Signed(tag))));
+        told.extend(
+            self.collective
+                .map(|name| ("collective", AnnotationValue::Text(name))),
+        );
         let control = (!data).then(|| format!("{} {name}", self.protocol));
         let named = Named {
             category: if data { "message" } else { "control" },

@@ -42,7 +42,7 @@ pub(crate) struct Track(u64);
 
 /// What is told of an event.
 #[derive(Clone, Copy)]
-pub(crate) enum Value<'a> {
+pub(crate) enum AnnotationValue<'a> {
     Text(&'a str),
     Whole(u64),
     Signed(i64),
@@ -59,7 +59,7 @@ pub(crate) enum Arrow {
 pub(crate) struct Named<'a> {
     pub category: &'static str,
     pub name: &'a str,
-    pub told: &'a [(&'static str, Value<'a>)],
+    pub told: &'a [(&'static str, AnnotationValue<'a>)],
 }
 
 /// Texts by number, and those that are new.
@@ -225,15 +225,15 @@ impl Trace {
     }
 
     fn named(&mut self, named: &Named<'_>) -> TrackEvent {
-        let annotation = |(key, value): &(&'static str, Value<'_>)| {
+        let annotation = |(key, value): &(&'static str, AnnotationValue<'_>)| {
             let mut annotation = DebugAnnotation {
                 name_iid: Some(self.keys.number(key)),
                 ..DebugAnnotation::default()
             };
             match value {
-                Value::Text(text) => annotation.string_value_iid = Some(self.texts.number(text)),
-                Value::Whole(number) => annotation.uint_value = Some(*number),
-                Value::Signed(number) => annotation.int_value = Some(*number),
+                AnnotationValue::Text(text) => annotation.string_value_iid = Some(self.texts.number(text)),
+                AnnotationValue::Whole(number) => annotation.uint_value = Some(*number),
+                AnnotationValue::Signed(number) => annotation.int_value = Some(*number),
             }
             annotation
         };

@@ -9,7 +9,7 @@ use des::{Lps, Time};
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
 };
-use results::{Chain, Collected, Shelf, Stream, StreamState};
+use results::{Chain, Collected, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
 use super::plan::classes;
@@ -40,14 +40,14 @@ macro_rules! tables {
         pub const COLLECTED: &[&str] = &[ $( <results::rows::$row as Row>::TABLE, )* ];
 
         impl Tables {
-            fn new(shelf: &Shelf) -> Tables {
-                Tables { $( $field: Stream::new(shelf), )* }
+            fn new(store: &TableStore) -> Tables {
+                Tables { $( $field: Stream::new(store), )* }
             }
 
-            fn restored(shelf: &Shelf, states: Vec<StreamState>) -> io::Result<Tables> {
+            fn restored(store: &TableStore, states: Vec<StreamState>) -> io::Result<Tables> {
                 let mut states = states.into_iter();
                 let mut next = || states.next().ok_or_else(|| io::Error::other("the saved tables are not all there"));
-                Ok(Tables { $( $field: Stream::restored(shelf, next()?)?, )* })
+                Ok(Tables { $( $field: Stream::restored(store, next()?)?, )* })
             }
 
             fn states(&mut self) -> Vec<StreamState> {
@@ -164,7 +164,7 @@ pub struct CollectorState {
 
 impl Collector {
     /// Before the run.
-    pub fn new(simulation: &Simulation, setting: &CollectSetting, shelf: Shelf) -> Collector {
+    pub fn new(simulation: &Simulation, setting: &CollectSetting, store: TableStore) -> Collector {
         let network = &simulation.network;
         let classes = match setting.series {
             Series::Off => Vec::new(),
@@ -187,7 +187,7 @@ impl Collector {
             bin: BinSums::default(),
             sums: BTreeMap::new(),
             records: Chain::new(),
-            tables: Tables::new(&shelf),
+            tables: Tables::new(&store),
             trace_builder: TraceBuilder::new(simulation, MessageHistory::default()),
             unseen: 0,
             shown: Instant::now(),
@@ -209,7 +209,7 @@ impl Collector {
     pub fn restored(
         simulation: &Simulation,
         setting: &CollectSetting,
-        shelf: Shelf,
+        store: TableStore,
         state: CollectorState,
     ) -> Result<Collector, Error> {
         if state.setting != format!("{setting:?}") {
@@ -217,13 +217,13 @@ impl Collector {
                            before";
             return Err(Error::Collect(io::Error::other(message)));
         }
-        let tables = Tables::restored(&shelf, state.tables).map_err(Error::Collect)?;
+        let tables = Tables::restored(&store, state.tables).map_err(Error::Collect)?;
         let restored = Collector {
             records: state.records,
             sums: state.sums,
             tables,
             trace_builder: TraceBuilder::new(simulation, state.message_history),
-            ..Collector::new(simulation, setting, shelf)
+            ..Collector::new(simulation, setting, store)
         };
         Ok(restored.opened())
     }

@@ -6,7 +6,7 @@
 use std::io;
 
 use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
-use results::{Shelf, Table};
+use results::{Table, TableStore};
 use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
 
 use crate::setup::network::Network;
@@ -153,7 +153,7 @@ pub fn drawing(network: &Network) -> [Table; 2] {
 ///
 /// # Errors
 /// The system refuses.
-pub fn write(network: &Network, drawing: &[Table; 2], shelf: &Shelf) -> io::Result<()> {
+pub fn write(network: &Network, drawing: &[Table; 2], store: &TableStore) -> io::Result<()> {
     let topology = network.topology.as_ref();
     let ports = (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
     let injection = u64::from(network.hosts()) * u64::from(network.rails.count());
@@ -161,8 +161,8 @@ pub fn write(network: &Network, drawing: &[Table; 2], shelf: &Shelf) -> io::Resu
         return Ok(());
     }
     for table in drawing {
-        shelf.put_table(table)?;
+        store.put_table(table)?;
     }
     let links = links(network).enumerate();
-    shelf.put_rows(links.map(|(number, link)| link.row(number, network)), LINK_LATER)
+    store.put_rows(links.map(|(number, link)| link.row(number, network)), LINK_LATER)
 }

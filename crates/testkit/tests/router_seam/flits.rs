@@ -96,7 +96,10 @@ impl Flits {
     /// The tail of the first packet of an output leaves, if it is there.
     fn end<O: RouterOutputs<ToyRouter<Flits>>>(router: &mut ToyRouter<Flits>, output: u16, out: &mut O) {
         let worms = &mut router.state.worms[usize::from(output)];
-        let Some(Worm { packet, .. }) = worms.pop_front_if(|worm| worm.has_tail && worm.is_sent) else {
+        if !worms.front().is_some_and(|worm| worm.has_tail && worm.is_sent) {
+            return;
+        }
+        let Some(Worm { packet, .. }) = worms.pop_front() else {
             return;
         };
         if output == TO_NIC {

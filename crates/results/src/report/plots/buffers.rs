@@ -83,7 +83,7 @@ fn over_time(
 }
 
 /// What a map shows of all the buffers.
-struct Choice {
+struct BufferChoice {
     links: Vec<u32>,
     of_links: usize,
     vcs: Vec<u8>,
@@ -91,13 +91,13 @@ struct Choice {
 }
 
 /// The links and VCs whose buffers are fullest in the mean, in the order of their numbers.
-fn choose(means: &BTreeMap<Buffer, f64>) -> Choice {
+fn choose(means: &BTreeMap<Buffer, f64>) -> BufferChoice {
     let (mut by_link, mut by_vc) = (BTreeMap::new(), BTreeMap::new());
     for ((link, vc), mean) in means {
         *by_link.entry(*link).or_insert(0.0) += mean;
         *by_vc.entry(*vc).or_insert(0.0) += mean;
     }
-    Choice {
+    BufferChoice {
         of_links: by_link.len(),
         of_vcs: by_vc.len(),
         links: fullest(by_link, MOST_LINKS),
@@ -156,7 +156,12 @@ fn add_ends(links: &Table, names: &mut BTreeMap<u32, String>) -> Option<()> {
     Some(())
 }
 
-fn figure(grid: &Grid, choice: &Choice, taken: &BTreeMap<Buffer, Vec<f64>>, names: &[String]) -> Figure {
+fn figure(
+    grid: &Grid,
+    choice: &BufferChoice,
+    taken: &BTreeMap<Buffer, Vec<f64>>,
+    names: &[String],
+) -> Figure {
     let unit = unit_of(grid.end_ps());
     let mut chosen = match (choice.links.len(), choice.of_links) {
         (shown, all) if shown < all => format!(

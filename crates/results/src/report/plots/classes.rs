@@ -11,13 +11,13 @@ use crate::report::source::Source;
 use crate::show;
 
 /// Sums over the links of one class, by column of time.
-struct Class {
+struct ClassLoad {
     links: u64,
     busy_ps: Vec<f64>,
     full_ps: Vec<f64>,
 }
 
-impl Class {
+impl ClassLoad {
     /// Share of the time of all its links, in percent.
     fn percent(&self, grid: &Grid, sums: &[f64]) -> Vec<f64> {
         let links = self.links.max(1) as f64;
@@ -34,8 +34,8 @@ pub(super) fn over_time(source: Source) -> Result<Option<Figure>, ReadError> {
     Ok(collect(source, &grid)?.map(|classes| figure(&grid, &classes)))
 }
 
-fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Class>>, ReadError> {
-    let mut classes: BTreeMap<String, Class> = BTreeMap::new();
+fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, ClassLoad>>, ReadError> {
+    let mut classes: BTreeMap<String, ClassLoad> = BTreeMap::new();
     let columns = [
         "begin_ps",
         "end_ps",
@@ -51,7 +51,7 @@ fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Class>
         for i in 0..begin.len() {
             let name = class[i].unwrap_or_default();
             if !classes.contains_key(name) {
-                let class = Class {
+                let class = ClassLoad {
                     links: 0,
                     busy_ps: vec![0.0; grid.columns()],
                     full_ps: vec![0.0; grid.columns()],
@@ -68,8 +68,8 @@ fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Class>
     Ok(read.map(|()| classes).filter(|classes| !classes.is_empty()))
 }
 
-fn figure(grid: &Grid, classes: &BTreeMap<String, Class>) -> Figure {
-    let shares = |of: fn(&Class) -> &[f64]| -> Vec<Vec<f64>> {
+fn figure(grid: &Grid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
+    let shares = |of: fn(&ClassLoad) -> &[f64]| -> Vec<Vec<f64>> {
         classes
             .values()
             .map(|class| class.percent(grid, of(class)))
@@ -104,7 +104,7 @@ fn figure(grid: &Grid, classes: &BTreeMap<String, Class>) -> Figure {
     )
 }
 
-fn lines(grid: &Grid, classes: &BTreeMap<String, Class>, shares: &[Vec<f64>], title: &str) -> Plot {
+fn lines(grid: &Grid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f64>], title: &str) -> Plot {
     let unit = unit_of(grid.end_ps());
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (c, (name, shares)) in classes.keys().zip(shares).enumerate() {

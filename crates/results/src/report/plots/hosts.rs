@@ -15,7 +15,7 @@ use crate::{ReadError, show};
 const MOST_ROWS: usize = 128;
 
 /// Bytes by group of hosts and column of time.
-struct Traffic {
+struct HostTraffic {
     hosts: usize,
     /// Hosts of a row of a map.
     group: usize,
@@ -49,10 +49,10 @@ pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
     Ok(Some(figure(&grid, &traffic)))
 }
 
-fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<Traffic>, ReadError> {
+fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
     let group = hosts.div_ceil(MOST_ROWS).max(1);
     let empty = vec![vec![0.0; grid.columns()]; hosts.div_ceil(group)];
-    let mut traffic = Traffic {
+    let mut traffic = HostTraffic {
         hosts,
         group,
         sent: empty.clone(),
@@ -93,7 +93,7 @@ fn gbps(grid: &Grid, column: usize, bytes: f64) -> f64 {
     8000.0 * bytes / grid.time_ps(column)
 }
 
-impl Traffic {
+impl HostTraffic {
     /// Rate per host, by row.
     fn rates(&self, grid: &Grid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let rows = bytes.iter().enumerate().map(|(row, bytes)| {
@@ -117,7 +117,7 @@ fn rounded3(x: f64) -> f64 {
     (1000.0 * x).round() / 1000.0
 }
 
-fn figure(grid: &Grid, traffic: &Traffic) -> Figure {
+fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
     let unit = unit_of(grid.end_ps());
     let names: Vec<String> = (0..traffic.sent.len())
         .map(|row| {

@@ -26,7 +26,7 @@ const CONTROL: [&str; 4] = ["request-to-send", "clear-to-send", "put-done", "get
 
 /// Messages of one job and protocol.
 #[derive(Default)]
-struct Messages {
+struct MessageSizes {
     bytes: u64,
     /// Of messages through the network; zero for those through memory, but for the last.
     phases_ps: [u128; 4],
@@ -34,7 +34,7 @@ struct Messages {
 }
 
 /// By job and protocol.
-type Jobs = BTreeMap<String, BTreeMap<String, Messages>>;
+type Jobs = BTreeMap<String, BTreeMap<String, MessageSizes>>;
 
 /// Where the time of messages goes, by job; its table by protocol, too.
 pub(super) fn phases(source: Source) -> Result<Option<Figure>, ReadError> {
@@ -143,7 +143,7 @@ fn figure(messages: &Jobs) -> Option<Figure> {
         format!(
             "From the sender's call until the message is matched and complete at the receiving rank: the protocol \
              (a rendezvous waits for the receiver), the sender's NIC, the network, and the wait for the matching \
-             receive. Messages of collectives included; control messages of a rendezvous are part of its protocol \
+             receive. MessageSizes of collectives included; control messages of a rendezvous are part of its protocol \
              here, and have rows of their own in the table.{left_out}"
         ),
     );
@@ -181,7 +181,7 @@ fn numbers_of(messages: &Jobs) -> String {
         numbers("network"),
         numbers("matching"),
     ];
-    let row = |job: &String, protocol: &String, messages: &Messages| {
+    let row = |job: &String, protocol: &String, messages: &MessageSizes| {
         let whole = &messages.whole_ps;
         let ns = |ps: u64| show::time(ps as f64 / 1000.0);
         let mut row = vec![
@@ -239,9 +239,9 @@ mod tests {
         assert_eq!((eager.whole_ps.count(), eager.whole_ps.max()), (1, 100));
         assert_eq!(messages["a"]["memory"].phases_ps, [2, 0, 5, 0]);
         let mut messages = messages;
-        let control = Messages {
+        let control = MessageSizes {
             phases_ps: [1_000_000; 4],
-            ..Messages::default()
+            ..MessageSizes::default()
         };
         named(&mut messages, "a").insert("clear-to-send".into(), control);
         let figure = figure(&messages).unwrap();

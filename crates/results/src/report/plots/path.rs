@@ -43,7 +43,7 @@ type Place = (Option<u64>, String, String);
 
 /// The path of one job, summed up.
 #[derive(Default)]
-struct Path {
+struct PathFigure {
     /// By [`KINDS`], and what is none of them.
     kinds_ps: [u64; KINDS.len() + 1],
     places_ps: BTreeMap<Place, u64>,
@@ -56,7 +56,7 @@ struct Path {
     short_ps: u64,
 }
 
-impl Path {
+impl PathFigure {
     fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<Place>) {
         let (kind, ps) = (kind_of(kind), end.saturating_sub(begin));
         self.kinds_ps[kind] += ps;
@@ -100,8 +100,8 @@ impl Path {
     }
 }
 
-fn collect(source: Source) -> Result<Option<BTreeMap<String, Path>>, ReadError> {
-    let mut jobs: BTreeMap<String, Path> = BTreeMap::new();
+fn collect(source: Source) -> Result<Option<BTreeMap<String, PathFigure>>, ReadError> {
+    let mut jobs: BTreeMap<String, PathFigure> = BTreeMap::new();
     let columns = [
         "job", "kind", "rank", "begin_ps", "end_ps", "link", "reason", "holder",
     ];
@@ -142,7 +142,7 @@ pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figur
     let Some(paths) = collect(source)? else {
         return Ok(None);
     };
-    let ordered: Vec<(&str, &Path)> = summary
+    let ordered: Vec<(&str, &PathFigure)> = summary
         .jobs
         .iter()
         .filter_map(|job| Some((job.name.as_str(), paths.get(&job.name)?)))
@@ -150,7 +150,7 @@ pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figur
     Ok((!ordered.is_empty()).then(|| figure(&ordered, &explained, source.table("links"))))
 }
 
-fn figure(jobs: &[(&str, &Path)], explained: &[CriticalPath], links: Option<&Table>) -> Figure {
+fn figure(jobs: &[(&str, &PathFigure)], explained: &[CriticalPath], links: Option<&Table>) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -193,7 +193,7 @@ fn figure(jobs: &[(&str, &Path)], explained: &[CriticalPath], links: Option<&Tab
 }
 
 /// `lammps: computation 60.0 %, network 40.0 %.`
-fn described(name: &str, path: &Path) -> String {
+fn described(name: &str, path: &PathFigure) -> String {
     let whole: u64 = path.kinds_ps.iter().sum();
     let parts: Vec<String> = KINDS
         .iter()
@@ -204,7 +204,7 @@ fn described(name: &str, path: &Path) -> String {
     format!("{name}: {}.", parts.join(", "))
 }
 
-fn bars(jobs: &[(&str, &Path)]) -> Plot {
+fn bars(jobs: &[(&str, &PathFigure)]) -> Plot {
     let names: Vec<String> = jobs.iter().map(|(name, _)| escape(name)).collect();
     let y = Axis::new()
         .auto_margin(true)
@@ -215,7 +215,7 @@ fn bars(jobs: &[(&str, &Path)]) -> Plot {
     );
     let others = ("", "not explained", GREY);
     for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
-        let share = |path: &Path| {
+        let share = |path: &PathFigure| {
             let whole: u64 = path.kinds_ps.iter().sum();
             rounded(100.0 * path.kinds_ps[kind] as f64 / whole.max(1) as f64)
         };
@@ -235,12 +235,12 @@ fn bars(jobs: &[(&str, &Path)]) -> Plot {
 }
 
 /// The path through the ranks over time: one horizontal line per step.
-fn course(path: &Path) -> Plot {
+fn course(path: &PathFigure) -> Plot {
     let unit = unit_of(path.end_ps);
-    let mut steps = Path {
+    let mut steps = PathFigure {
         drawn: path.drawn.clone(),
         short_ps: path.short_ps,
-        ..Path::default()
+        ..PathFigure::default()
     };
     steps.thin(MOST_STEPS);
     let x = x_axis(&format!("simulated time ({})", unit.name));
@@ -302,7 +302,7 @@ fn waits(explained: &CriticalPath) -> String {
 }
 
 /// Where the path waits or is on its way longest.
-fn places(name: &str, path: &Path, links: Option<&Table>) -> String {
+fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
     let mut places: Vec<(&Place, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
     places.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let left_out = places.len().saturating_sub(MOST_PLACES);
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_long_path_is_drawn_with_few_steps_and_no_gaps() {
-        let mut path = Path::default();
+        let mut path = PathFigure::default();
         for step in 0..50_000u64 {
             let kind = if step % 2 == 0 { "compute" } else { "network" };
             path.add(10 * step, 10 * step + 10, step % 7, kind, None);

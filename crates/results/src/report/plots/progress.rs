@@ -12,15 +12,15 @@ use crate::{ReadError, Summary};
 
 /// Sums by column of time.
 #[derive(Clone)]
-struct Progress {
+struct ProgressFigure {
     bytes_received: Vec<f64>,
     messages_received: Vec<f64>,
     packets_delivered: Vec<f64>,
     ranks_finished: Vec<f64>,
 }
 
-fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Progress>>, ReadError> {
-    let mut jobs: BTreeMap<String, Progress> = BTreeMap::new();
+fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, ProgressFigure>>, ReadError> {
+    let mut jobs: BTreeMap<String, ProgressFigure> = BTreeMap::new();
     let columns = [
         "begin_ps",
         "end_ps",
@@ -42,7 +42,7 @@ fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Progre
             let name = job[i].unwrap_or_default();
             if !jobs.contains_key(name) {
                 let none = vec![0.0; grid.columns()];
-                let progress = Progress {
+                let progress = ProgressFigure {
                     bytes_received: none.clone(),
                     messages_received: none.clone(),
                     packets_delivered: none.clone(),
@@ -70,7 +70,7 @@ pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, 
         return Ok(None);
     };
     // In the order of the experiment, as everywhere on the page.
-    let ordered: Vec<(&str, &Progress)> = summary
+    let ordered: Vec<(&str, &ProgressFigure)> = summary
         .jobs
         .iter()
         .filter_map(|job| Some((job.name.as_str(), series.get(&job.name)?)))
@@ -92,7 +92,7 @@ fn cumulative(values: &[f64]) -> Option<Vec<f64>> {
     Some(std::iter::once(0.0).chain(parts).collect())
 }
 
-fn figure(grid: &Grid, jobs: &[(&str, &Progress)]) -> Figure {
+fn figure(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -119,7 +119,7 @@ fn times(grid: &Grid) -> (String, Vec<f64>) {
     (format!("simulated time ({})", unit.name), edges)
 }
 
-fn rates(grid: &Grid, jobs: &[(&str, &Progress)]) -> Plot {
+fn rates(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("received (Gbps)"));
     for (i, (name, job)) in jobs.iter().enumerate() {
@@ -131,7 +131,7 @@ fn rates(grid: &Grid, jobs: &[(&str, &Progress)]) -> Plot {
     plot
 }
 
-fn shares(grid: &Grid, jobs: &[(&str, &Progress)]) -> Plot {
+fn shares(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("share (%)").range(vec![0.0, 101.0]));
     for (i, (name, job)) in jobs.iter().enumerate() {

@@ -20,7 +20,7 @@ const MOST_BARS: usize = 16;
 
 /// What time goes into, in the order of the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum SplitKind {
     Computation,
     Waiting,
     Sending,
@@ -31,9 +31,9 @@ enum Kind {
     Done,
 }
 
-use Kind::{Collectives, Computation, Done, OneSided, OtherMpi, Overhead, Sending, Waiting};
+use SplitKind::{Collectives, Computation, Done, OneSided, OtherMpi, Overhead, Sending, Waiting};
 
-const KINDS: [(Kind, &str, &str); 8] = [
+const KINDS: [(SplitKind, &str, &str); 8] = [
     (Computation, "computation", BLUE),
     (Waiting, "waiting and receiving", COLOURS[0]),
     (Sending, "sending and posting", COLOURS[1]),
@@ -45,7 +45,7 @@ const KINDS: [(Kind, &str, &str); 8] = [
 ];
 
 /// What a state of the timeline, or a call, is for. Nothing of MPI is known here but the names of its calls.
-fn kind(state: &str) -> Kind {
+fn kind(state: &str) -> SplitKind {
     match state {
         "compute" => return Computation,
         "overhead" => return Overhead,
@@ -110,7 +110,7 @@ fn kind(state: &str) -> Kind {
 }
 
 /// Time of all ranks of a job together, by kind, in picoseconds.
-type Split = BTreeMap<Kind, u128>;
+type Split = BTreeMap<SplitKind, u128>;
 
 /// The time of jobs, and whether overhead is told apart from being blocked.
 type Splits = (BTreeMap<String, Split>, bool);
@@ -189,9 +189,9 @@ pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, 
 }
 
 /// Parts of the time of a job, mean over the ranks; what is missing to 1 is the time in which a rank is done.
-fn shares(split: &Split, ranks: u64, time_ns: f64) -> BTreeMap<Kind, f64> {
+fn shares(split: &Split, ranks: u64, time_ns: f64) -> BTreeMap<SplitKind, f64> {
     let whole_ps = 1000.0 * time_ns * ranks as f64;
-    let mut shares: BTreeMap<Kind, f64> = split
+    let mut shares: BTreeMap<SplitKind, f64> = split
         .iter()
         .map(|(kind, ps)| (*kind, *ps as f64 / whole_ps))
         .collect();
@@ -201,10 +201,11 @@ fn shares(split: &Split, ranks: u64, time_ns: f64) -> BTreeMap<Kind, f64> {
     shares
 }
 
-fn figure(jobs: &[(&str, BTreeMap<Kind, f64>, f64)], exact: bool) -> Option<Figure> {
+fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)], exact: bool) -> Option<Figure> {
     let drawn = &jobs[..jobs.len().min(MOST_BARS)];
     let (first, shares, _) = drawn.first()?;
-    let share = |shares: &BTreeMap<Kind, f64>, kind: Kind| shares.get(&kind).copied().unwrap_or(0.0);
+    let share =
+        |shares: &BTreeMap<SplitKind, f64>, kind: SplitKind| shares.get(&kind).copied().unwrap_or(0.0);
     let present: Vec<_> = KINDS
         .iter()
         .filter(|(kind, _, _)| jobs.iter().any(|(_, shares, _)| share(shares, *kind) > 0.0))
