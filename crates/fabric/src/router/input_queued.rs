@@ -25,7 +25,9 @@ use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use super::{
+    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+};
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
@@ -64,7 +66,7 @@ pub struct Parameters {
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
-pub enum Undo {
+pub enum InputQueuedUndo {
     /// A packet went to the end of a queue.
     Arrived {
         /// Input port.
@@ -149,7 +151,7 @@ pub enum Undo {
     },
 }
 
-const _: () = assert!(size_of::<Undo>() <= 32);
+const _: () = assert!(size_of::<InputQueuedUndo>() <= 32);
 
 /// An output port.
 #[derive(Clone, Debug)]
@@ -342,7 +344,7 @@ impl Router {
             debug_assert!(*credits >= bytes, "routing reserves credits that it has seen");
             *credits = credits.wrapping_sub(bytes);
         }
-        out.note(|| Undo::Routed { input, vc, before });
+        out.note(|| InputQueuedUndo::Routed { input, vc, before });
         let ready = self.ready_at(queue, decision);
         if ready > now {
             out.timer((), ready - now);
@@ -485,12 +487,12 @@ impl Router {
         match output.blocked_since {
             None if blocked => {
                 output.blocked_since = Some(now);
-                out.note(|| Undo::Blocked { output: port });
+                out.note(|| InputQueuedUndo::Blocked { output: port });
             }
             Some(since) if !blocked => {
                 output.blocked_since = None;
                 output.stalls.unblock(since, now, self.warmup);
-                out.note(|| Undo::Unblocked {
+                out.note(|| InputQueuedUndo::Unblocked {
                     output: port,
                     since,
                     now,
@@ -516,7 +518,7 @@ impl Router {
         let queues = self.queues.len() as u32;
         let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
-        out.note(|| Undo::Sent {
+        out.note(|| InputQueuedUndo::Sent {
             output: decision.output,
             input,
             input_vc: vc,
@@ -539,13 +541,13 @@ impl Router {
         }
         self.inputs[usize::from(input)] = Some(vc);
         let (identity, progress) = packet.split();
-        out.note(|| Undo::Dequeued {
+        out.note(|| InputQueuedUndo::Dequeued {
             input,
             vc,
             arrived,
             progress,
         });
-        out.note(|| Undo::Released(identity));
+        out.note(|| InputQueuedUndo::Released(identity));
         self.pool.pop_front(&mut self.queues[queue].packets);
         if let Some(ready) = ready {
             let departure = RouterDeparture {
@@ -657,7 +659,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
@@ -672,7 +674,7 @@ impl RouterModel for Router {
     const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = Parameters;
-    type Undo = Undo;
+    type Undo = InputQueuedUndo;
     type State = InputQueuedRouterState;
     /// A tail has left, or a packet can no longer underrun.
     type Timer = ();
@@ -745,7 +747,7 @@ impl RouterModel for Router {
         let is_first = packets.is_empty();
         let buffered = Buffered { packet, arrived: now };
         let previous = self.pool.push_back(packets, buffered);
-        out.note(|| Undo::Arrived { input, vc, previous });
+        out.note(|| InputQueuedUndo::Arrived { input, vc, previous });
         if out.tracks_waits() {
             out.observe(packet, (0, 0), InputQueuedObservation::Arrived);
         }
@@ -762,7 +764,7 @@ impl RouterModel for Router {
         *credits = credits.wrapping_add(bytes);
         let load = &mut self.outputs[usize::from(port)].load;
         *load = load.wrapping_sub(u64::from(bytes));
-        out.note(|| Undo::Credited {
+        out.note(|| InputQueuedUndo::Credited {
             output: port,
             vc,
             bytes,
@@ -788,7 +790,7 @@ impl RouterModel for Router {
             released = true;
             output.from = None;
             self.inputs[usize::from(input)] = None;
-            out.note(|| Undo::TailLeft {
+            out.note(|| InputQueuedUndo::TailLeft {
                 output: port,
                 input,
                 vc,
@@ -799,7 +801,7 @@ impl RouterModel for Router {
         }
         if released {
             self.first = (self.first + 1) % ports;
-            out.note(|| Undo::FirstMoved);
+            out.note(|| InputQueuedUndo::FirstMoved);
         }
         for output in (self.first..ports).chain(0..self.first) {
             self.serve(now, output, out);
@@ -817,22 +819,22 @@ impl RouterModel for Router {
         match signal {}
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: InputQueuedUndo) {
         match step {
-            Undo::Arrived { input, vc, previous } => {
+            InputQueuedUndo::Arrived { input, vc, previous } => {
                 let queue = self.index(input, vc);
                 self.pool
                     .undo_push_back(&mut self.queues[queue].packets, previous);
             }
-            Undo::Routed { input, vc, before } => self.undo_route(self.index(input, vc), before),
-            Undo::Credited { output, vc, bytes } => {
+            InputQueuedUndo::Routed { input, vc, before } => self.undo_route(self.index(input, vc), before),
+            InputQueuedUndo::Credited { output, vc, bytes } => {
                 let buffer = self.index(output, vc);
                 let credits = &mut self.far_buffers[buffer].credits;
                 *credits = credits.wrapping_sub(bytes);
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
             }
-            Undo::Sent {
+            InputQueuedUndo::Sent {
                 output,
                 input,
                 input_vc,
@@ -845,8 +847,8 @@ impl RouterModel for Router {
                 let queue = self.index(input, input_vc);
                 self.undo_send(queue, Decision { output, vc, claim }, busy_until);
             }
-            Undo::Released(identity) => self.pool.undo_release(identity),
-            Undo::Dequeued {
+            InputQueuedUndo::Released(identity) => self.pool.undo_release(identity),
+            InputQueuedUndo::Dequeued {
                 input,
                 vc,
                 arrived,
@@ -856,16 +858,16 @@ impl RouterModel for Router {
                 let packets = &mut self.queues[queue].packets;
                 self.pool.undo_pop_front(packets, progress).arrived = arrived;
             }
-            Undo::TailLeft { output, input, vc } => {
+            InputQueuedUndo::TailLeft { output, input, vc } => {
                 self.outputs[usize::from(output)].from = Some((input, vc));
                 self.inputs[usize::from(input)] = Some(vc);
             }
-            Undo::FirstMoved => {
+            InputQueuedUndo::FirstMoved => {
                 let ports = self.outputs.len() as u16;
                 self.first = (self.first + ports - 1) % ports;
             }
-            Undo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
-            Undo::Unblocked { output, since, now } => {
+            InputQueuedUndo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
+            InputQueuedUndo::Unblocked { output, since, now } => {
                 let output = &mut self.outputs[usize::from(output)];
                 output.blocked_since = Some(since);
                 output.stalls.undo_unblock(since, now, self.warmup);

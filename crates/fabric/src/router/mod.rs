@@ -111,7 +111,7 @@ pub struct BufferedPacket {
 }
 
 /// What a registry says of a router model.
-pub struct Model {
+pub struct RouterModelKind {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
     /// One line for people.
@@ -126,7 +126,7 @@ pub struct Model {
 /// may see a credit for a packet that it has not sent in this timeline: counters wrap, and no method panics.
 pub trait RouterModel: Sized {
     /// Its registry entry.
-    const MODEL: Model;
+    const MODEL: RouterModelKind;
     /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
     /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
     const HAS_SLOTS: bool;
@@ -344,7 +344,7 @@ macro_rules! router_models {
         }
 
         /// All router models, in alphabetical order.
-        pub const MODELS: &[Model] = &[$($module::Router::MODEL),*];
+        pub const MODELS: &[RouterModelKind] = &[$($module::Router::MODEL),*];
 
         /// A router model with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

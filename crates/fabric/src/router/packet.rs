@@ -34,8 +34,8 @@ use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
 use super::{
-    Arrival, BufferedPacket, FEW_PORTS, Model, Never, PortSetting, RouterModel, RouterOutputs, RouterSetup,
-    RoutingContext,
+    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
+    RouterSetup, RoutingContext,
 };
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
@@ -44,7 +44,7 @@ use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
-pub enum Undo {
+pub enum PacketUndo {
     /// A packet was routed to an output, whose load grew; it was not sent at once.
     Arrived {
         /// Output port.
@@ -61,7 +61,7 @@ pub enum Undo {
         /// Bytes of credits.
         room: u32,
     },
-    /// A packet with reserved credits is sent. The step [`Undo::Sent`] that follows would return its credits a
+    /// A packet with reserved credits is sent. The step [`PacketUndo::Sent`] that follows would return its credits a
     /// second time.
     ReservationUsed {
         /// Output port.
@@ -143,7 +143,7 @@ pub enum Undo {
     Released(PacketIdentity),
 }
 
-const _: () = assert!(size_of::<Undo>() == 24);
+const _: () = assert!(size_of::<PacketUndo>() == 24);
 
 /// A packet with its output, which holds its place in the input buffer until its tail has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,7 +362,7 @@ impl Router {
     #[inline]
     fn note_arrival<O: RouterOutputs<Router>>(&self, routed: &RoutedPacket, is_noted: IsNoted, out: &mut O) {
         if !is_noted.0 {
-            out.note(|| Undo::Arrived {
+            out.note(|| PacketUndo::Arrived {
                 output: routed.output,
                 room: routed.packet.bytes.max(self.slot),
             });
@@ -381,7 +381,7 @@ impl Router {
             routed.claim = BufferClaim::Credit;
         } else {
             self.credits[vc_index] -= room;
-            out.note(|| Undo::Reserved { output, vc, room });
+            out.note(|| PacketUndo::Reserved { output, vc, room });
         }
         self.leave(now, &routed, IsNoted(true), out);
     }
@@ -444,7 +444,7 @@ impl Router {
     ) {
         let room = routed.packet.bytes.max(self.slot);
         match routed.claim {
-            BufferClaim::Reserved => out.note(|| Undo::ReservationUsed {
+            BufferClaim::Reserved => out.note(|| PacketUndo::ReservationUsed {
                 output: routed.output,
                 vc: routed.output_vc,
                 room,
@@ -477,7 +477,7 @@ impl Router {
         } = *routed;
         let output = &mut self.outputs[usize::from(port)];
         if output.waiting == 0 {
-            out.note(|| Undo::Stalled {
+            out.note(|| PacketUndo::Stalled {
                 output: port,
                 idle_since: output.idle_since,
             });
@@ -490,7 +490,7 @@ impl Router {
         }
         let queue = self.queue_index(vc_index, claim);
         let previous = self.pool.push_back(&mut self.queues[queue], *routed);
-        out.note(|| Undo::Enqueued {
+        out.note(|| PacketUndo::Enqueued {
             output: port,
             vc,
             claim,
@@ -555,7 +555,7 @@ impl Router {
         };
         let (input, input_vc) = (routed.input, routed.input_vc);
         depart(routed, span, out);
-        out.note(|| Undo::Dequeued {
+        out.note(|| PacketUndo::Dequeued {
             output,
             vc,
             input,
@@ -563,7 +563,7 @@ impl Router {
             claim: routed.claim,
             progress: routed.packet.split().1,
         });
-        out.note(|| Undo::Released(routed.packet.split().0));
+        out.note(|| PacketUndo::Released(routed.packet.split().0));
         self.pool.pop_front(&mut self.queues[queue]);
         out.credit(input, input_vc, bytes, span[0] + span[1]);
     }
@@ -601,14 +601,14 @@ impl Router {
         let wait = start - now;
         let (busy_until, idle_since) = (output.busy_until, output.idle_since);
         out.note(|| match is_noted.0 {
-            true => Undo::Sent {
+            true => PacketUndo::Sent {
                 output: port,
                 vc,
                 bytes,
                 busy_until,
                 idle_since,
             },
-            false => Undo::ArrivedAndSent {
+            false => PacketUndo::ArrivedAndSent {
                 output: port,
                 vc,
                 bytes,
@@ -715,7 +715,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "packet",
         summary: "virtual cut-through, input-buffered virtual channels with credits, no head-of-line blocking \
                   between outputs",
@@ -725,7 +725,7 @@ impl RouterModel for Router {
     const REPORTS_CREDIT_WAITS: bool = true;
 
     type Parameters = ();
-    type Undo = Undo;
+    type Undo = PacketUndo;
     type State = PacketRouterState;
     /// The packet can no longer underrun on its output.
     type Timer = ReadyPacket;
@@ -796,7 +796,7 @@ impl RouterModel for Router {
         output.load = output.load.wrapping_sub(u64::from(bytes));
         let credits = &mut self.credits[vc_index];
         *credits = credits.wrapping_add(bytes);
-        out.note(|| Undo::Credited {
+        out.note(|| PacketUndo::Credited {
             output: port,
             vc,
             bytes,
@@ -836,26 +836,26 @@ impl RouterModel for Router {
         match signal {}
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: PacketUndo) {
         match step {
-            Undo::Arrived { output, room } => self.undo_arrival(output, room),
-            Undo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
-            Undo::ReservationUsed { output, vc, room } => {
+            PacketUndo::Arrived { output, room } => self.undo_arrival(output, room),
+            PacketUndo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
+            PacketUndo::ReservationUsed { output, vc, room } => {
                 self.take_credits(self.vc_index(output, vc), room);
             }
-            Undo::Credited { output, vc, bytes } => {
+            PacketUndo::Credited { output, vc, bytes } => {
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
                 self.take_credits(self.vc_index(output, vc), bytes);
             }
-            Undo::Sent {
+            PacketUndo::Sent {
                 output,
                 vc,
                 bytes,
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
-            Undo::ArrivedAndSent {
+            PacketUndo::ArrivedAndSent {
                 output,
                 vc,
                 bytes,
@@ -865,10 +865,10 @@ impl RouterModel for Router {
                 self.undo_send(output, vc, bytes, busy_until, idle_since);
                 self.undo_arrival(output, bytes.max(self.slot));
             }
-            Undo::Stalled { output, idle_since } => {
+            PacketUndo::Stalled { output, idle_since } => {
                 self.outputs[usize::from(output)].idle_since = idle_since;
             }
-            Undo::Enqueued {
+            PacketUndo::Enqueued {
                 output,
                 vc,
                 claim,
@@ -878,8 +878,8 @@ impl RouterModel for Router {
                 self.pool.undo_push_back(&mut self.queues[queue], previous);
                 self.outputs[usize::from(output)].waiting -= 1;
             }
-            Undo::Released(identity) => self.pool.undo_release(identity),
-            Undo::Dequeued {
+            PacketUndo::Released(identity) => self.pool.undo_release(identity),
+            PacketUndo::Dequeued {
                 output,
                 vc,
                 input,

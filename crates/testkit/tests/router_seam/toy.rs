@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use des::Time;
 use fabric::router::RoutingContext;
-use fabric::router::{Arrival, BufferedPacket, Model, RouterModel, RouterOutputs, RouterSetup};
+use fabric::router::{Arrival, BufferedPacket, RouterModel, RouterModelKind, RouterOutputs, RouterSetup};
 use fabric::{LinkUse, Packet};
 use routing::{At, Congestion};
 use serde::Serialize;
@@ -100,7 +100,7 @@ impl<T: Toy> ToyRouter<T> {
 }
 
 impl<T: Toy> RouterModel for ToyRouter<T> {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "toy",
         summary: "a toy",
         parameters: &[],

@@ -137,7 +137,7 @@ mod tests {
     /// Invalid and extreme parameters are refused or make programs; nothing overflows.
     #[test]
     fn any_parameters_are_built_or_refused() {
-        use crate::traffic::{Random, SplitMix};
+        use crate::traffic::{SplitMix, TrafficRandom};
         let mut random = SplitMix(5);
         let values = [
             "0",

@@ -11,7 +11,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent
 
 use super::archive::{EventSource, Otf2Archive};
 use super::collective::{CollectiveKind, RecordedBytes, collective_kind};
-use super::definitions::{Definitions, Membership, MpiRegion};
+use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::{
     AGREE_ON_CONTEXT, EXCHANGE_WINDOWS, InternalCollective, ReplayFailure, creation_cost, internal_collective,
 };
@@ -608,9 +608,9 @@ impl EventReplay {
         let peer = message.peer;
         let membership = known(definitions, id)?;
         let (communicator, place) = match membership {
-            Membership::Group(c) => (c, Some(peer)),
-            Membership::Own(c) => (c, (peer == 0).then_some(self.rank)),
-            Membership::Inter(c, second) => {
+            CommunicatorMembership::Group(c) => (c, Some(peer)),
+            CommunicatorMembership::Own(c) => (c, (peer == 0).then_some(self.rank)),
+            CommunicatorMembership::Inter(c, second) => {
                 let first_group = &definitions.communicators[c as usize][..second as usize];
                 let in_first = first_group.contains(&self.rank);
                 let place = if in_first {
@@ -626,7 +626,7 @@ impl EventReplay {
             .filter(|p| (*p as usize) < size)
             .map(|p| (communicator, p))
             .ok_or_else(|| {
-                let size = if matches!(membership, Membership::Own(_)) {
+                let size = if matches!(membership, CommunicatorMembership::Own(_)) {
                     1
                 } else {
                     size
@@ -651,9 +651,9 @@ impl EventReplay {
         };
         let id = collective.communicator;
         let (communicator, inter) = match known(definitions, id)? {
-            Membership::Own(_) => return Ok(None),
-            Membership::Group(c) => (c, false),
-            Membership::Inter(c, _) => (c, true),
+            CommunicatorMembership::Own(_) => return Ok(None),
+            CommunicatorMembership::Group(c) => (c, false),
+            CommunicatorMembership::Inter(c, _) => (c, true),
         };
         let members = &definitions.communicators[communicator as usize];
         let own = self.own_rank(communicator, members);
@@ -701,8 +701,14 @@ impl EventReplay {
     }
 
     /// Appends the collectives that a function performs internally.
-    fn push_internal(&mut self, membership: Membership, steps: &[InternalCollective], call: Call, now: u64) {
-        let Membership::Group(communicator) = membership else {
+    fn push_internal(
+        &mut self,
+        membership: CommunicatorMembership,
+        steps: &[InternalCollective],
+        call: Call,
+        now: u64,
+    ) {
+        let CommunicatorMembership::Group(communicator) = membership else {
             return;
         };
         for (collective, bytes) in steps {
@@ -719,7 +725,7 @@ impl EventReplay {
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
-        let Some(Membership::Group(communicator)) = definitions.window(transfer.window)? else {
+        let Some(CommunicatorMembership::Group(communicator)) = definitions.window(transfer.window)? else {
             // A window of another paradigm, or the rank's own memory.
             return Ok(());
         };
@@ -775,7 +781,7 @@ impl EventReplay {
             self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_WINDOWS], call, now);
         } else if destroys(operation) {
             self.push_internal(membership, &[(crate::Collective::Barrier, 0)], call, now);
-        } else if let Membership::Group(communicator) = membership {
+        } else if let CommunicatorMembership::Group(communicator) = membership {
             self.push(Operation::Fence { communicator, call }, now);
         }
         Ok(())
@@ -801,7 +807,7 @@ impl EventReplay {
     }
 }
 
-fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
+fn known(definitions: &Definitions, id: u32) -> Result<CommunicatorMembership, String> {
     definitions
         .membership(id)
         .ok_or_else(|| format!("communicator {id} is used but not defined"))

@@ -6,7 +6,7 @@
 
 use super::adjacency::RouterAdjacency;
 use super::block::HostBlock;
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "nearest-neighbour",
@@ -53,7 +53,7 @@ impl NearestNeighbour {
 }
 
 impl Pattern for NearestNeighbour {
-    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         let ends = self.ends(source);
         if ends.is_empty() {
             return HostBlock::around(source, self.hosts_per_router).any_but(source, random);
