@@ -8,8 +8,8 @@
 //! which the buffer at the far end has credits; of several, the [`Arbiter`] selects one. The packet's buffer space
 //! becomes free, and its credit leaves, when the tail leaves.
 //!
-//! All tails that leave at one moment release their ports before any output chooses. Then the free outputs choose
-//! one after the other. The first output to choose moves on by one each time. The matching is maximal.
+//! All tails that leave at the same time release their ports before any output chooses. Then the free outputs
+//! choose one after the other; the output that chooses first changes by one each time. The matching is maximal.
 //!
 //! Source: the queueing model is that of M. J. Karol, M. G. Hluchyj and S. P. Morgan, "Input versus output
 //! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
@@ -33,13 +33,13 @@ use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
 use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
-/// How an output chooses among packets that could be sent.
+/// The arbitration of an output among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
-    /// The first input port and VC after the one that was chosen last.
+    /// Round robin: the first input port and VC after the last chosen one.
     #[default]
     RoundRobin,
-    /// Each with equal probability.
+    /// Uniformly random.
     Random,
 }
 
@@ -47,7 +47,7 @@ impl Arbiter {
     /// Names in experiments; the first is the default.
     pub const NAMES: [&str; 2] = ["round-robin", "random"];
 
-    /// The one with this name.
+    /// The arbiter of this name.
     pub fn named(name: &str) -> Option<Arbiter> {
         match name {
             "round-robin" => Some(Arbiter::RoundRobin),
@@ -60,7 +60,7 @@ impl Arbiter {
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
-    /// How outputs choose.
+    /// Arbitration of the outputs.
     pub arbiter: Arbiter,
 }
 
@@ -85,7 +85,7 @@ pub enum InputQueuedUndo {
         /// Its route state before.
         before: RouteState,
     },
-    /// The far end of an output gave credits back.
+    /// The far end of an output returned credits.
     Credited {
         /// Output port.
         output: u16,
@@ -104,11 +104,11 @@ pub enum InputQueuedUndo {
         input_vc: u8,
         /// VC at the far end of the output.
         output_vc: u8,
-        /// What the packet needed there.
+        /// The packet's claim on the buffer there.
         claim: BufferClaim,
         /// The queue that the output had preferred.
         preferred: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
     },
     /// A packet left the front of its queue.
@@ -117,7 +117,7 @@ pub enum InputQueuedUndo {
         input: u16,
         /// VC.
         vc: u8,
-        /// When its head had arrived.
+        /// Arrival time of its head.
         arrived: Time,
         /// Half of the packet.
         progress: PacketProgress,
@@ -133,20 +133,20 @@ pub enum InputQueuedUndo {
         /// VC of the input buffer.
         vc: u8,
     },
-    /// Another output is the first to choose.
+    /// The output that chooses first changed.
     FirstMoved,
     /// An output became blocked: no packet had credits.
     Blocked {
         /// Output port.
         output: u16,
     },
-    /// An output ceased to be blocked.
+    /// An output is no longer blocked.
     Unblocked {
         /// Output port.
         output: u16,
-        /// Since when it had been blocked.
+        /// Start of the blocked time.
         since: Time,
-        /// When this ended.
+        /// End of the blocked time.
         now: Time,
     },
 }
@@ -161,13 +161,13 @@ struct Output {
     /// Input port and VC whose packet is leaving.
     from: Option<(u16, u8)>,
     busy_until: Time,
-    /// Bytes that wait here, are in flight, or whose credit is not back.
+    /// Bytes that wait for this port, are in flight, or whose credit has not returned.
     load: u64,
-    /// Packets that have been routed here and wait.
+    /// Packets that are routed to this port and wait.
     requested: u32,
-    /// The queue that is preferred: the one after that served last.
+    /// The preferred queue: the one after the queue that was served last.
     preferred: u32,
-    /// Since when the link has idled because no packet has credits.
+    /// Time from which the link has idled because no packet has credits.
     blocked_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
@@ -177,11 +177,12 @@ struct Output {
 #[derive(Clone, Debug)]
 struct InputQueue {
     packets: Fifo,
-    /// Where the first packet goes; `None` if there is none, or the tail of the packet before it is leaving.
+    /// Decision for the first packet; `None` if there is no packet, or the tail of the previous one is still
+    /// leaving.
     decision: Option<Decision>,
 }
 
-/// Where a packet goes next.
+/// The routing decision for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
     output: u16,
@@ -193,7 +194,7 @@ struct Decision {
 #[derive(Clone, Debug)]
 struct FarBuffer {
     credits: u32,
-    /// Packets that wait for credits of it.
+    /// Packets that wait for its credits.
     waiting: u32,
 }
 
@@ -201,7 +202,7 @@ struct FarBuffer {
 #[derive(Clone, Copy, Debug)]
 struct Buffered {
     packet: Packet,
-    /// When its head arrived.
+    /// Arrival time of its head.
     arrived: Time,
 }
 
@@ -235,7 +236,7 @@ pub struct Router {
     pool: PacketPool<Buffered>,
 }
 
-/// All of a router that changes.
+/// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputQueuedRouterState {
     first: u16,
@@ -260,11 +261,11 @@ struct OutputState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct QueueState {
     decision: Option<Decision>,
-    /// With the time at which their heads arrived.
+    /// Packets with the arrival times of their heads.
     packets: Vec<(Packet, Time)>,
 }
 
-/// The congestion that the routing of a packet of so many bytes sees.
+/// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
@@ -291,13 +292,13 @@ impl Congestion for LocalCongestion<'_> {
 }
 
 impl Router {
-    /// The index of a port's VC, among input queues and far buffers alike.
+    /// Index of a VC of a port, for input queues and far buffers.
     #[inline]
     fn index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
-    /// Routes the first packet of a queue; gives the output.
+    /// Routes the first packet of a queue. Returns the output.
     fn route<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
@@ -352,7 +353,7 @@ impl Router {
         decision.output
     }
 
-    /// The first packet of a queue that has one.
+    /// The first packet of a queue, which is not empty.
     fn head(&self, queue: usize) -> &Buffered {
         let head = self.pool.front(self.queues[queue].packets);
         head.expect("the queue has a packet")
@@ -371,7 +372,7 @@ impl Router {
         }
     }
 
-    /// The first packet of a queue waits no longer; gives where it was to go.
+    /// The first packet of a queue no longer waits. Returns its decision.
     fn withdraw(&mut self, queue: usize) -> Option<Decision> {
         let decision = self.queues[queue].decision.take()?;
         let bit = self.request_bit(decision.output, queue);
@@ -397,7 +398,7 @@ impl Router {
         self.queues.len().div_ceil(64)
     }
 
-    /// Queues whose first packets are routed to an output, in their order.
+    /// Queues whose first packets are routed to an output, in ascending order.
     fn requesting(&self, output: u16) -> impl Iterator<Item = usize> {
         let first = usize::from(output) * self.words();
         let words = &self.requests[first..first + self.words()];
@@ -408,7 +409,7 @@ impl Router {
         })
     }
 
-    /// From when on the first packet of a queue cannot underrun on its output.
+    /// Time from which the first packet of a queue cannot underrun on its output.
     fn ready_at(&self, queue: usize, decision: Decision) -> Time {
         let Buffered { packet, arrived } = self.head(queue);
         if self.one_rate {
@@ -420,7 +421,7 @@ impl Router {
         *arrived + slow.saturating_sub(fast)
     }
 
-    /// Whether the first packet of a queue has the credits that it needs.
+    /// Whether the first packet of a queue has its credits.
     fn has_credits(&self, queue: usize, decision: Decision) -> bool {
         let bytes = u64::from(self.head(queue).packet.bytes);
         let needed = match decision.claim {
@@ -432,7 +433,7 @@ impl Router {
         self.outputs[usize::from(decision.output)].to_host || u64::from(credits) >= needed
     }
 
-    /// Lets an output take a packet if it is free.
+    /// Lets a free output take a packet.
     fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
         let output = &self.outputs[usize::from(port)];
         if output.from.is_some() || output.requested == 0 {
@@ -476,12 +477,12 @@ impl Router {
         }
     }
 
-    /// Whether nothing inside the router holds up the first packet of a queue, except its output.
+    /// Whether nothing in the router except its output delays the first packet of a queue.
     fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
         self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
     }
 
-    /// Counts the time for which a free output had packets, but none with credits.
+    /// Counts the time during which a free output had packets, but none with credits.
     fn set_blocked<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, blocked: bool, out: &mut O) {
         let output = &mut self.outputs[usize::from(port)];
         match output.blocked_since {
@@ -620,7 +621,9 @@ impl Router {
         }
         if usize::from(state.first) >= ports {
             let first = state.first;
-            return Err(format!("router {id}: port {first} in the saved state is none"));
+            return Err(format!(
+                "router {id}: port {first} in the saved state does not exist"
+            ));
         }
         let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
         let mut leaving = vec![false; ports];
@@ -670,13 +673,13 @@ impl RouterModel for Router {
         )],
     };
     const HAS_SLOTS: bool = false;
-    // A credit that arrives together with a timer lets its output choose before the others.
+    // A credit that arrives at the time of a timer lets its output choose before the others.
     const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;
     type State = InputQueuedRouterState;
-    /// A tail has left, or a packet can no longer underrun.
+    /// A tail has left, or an underrun guard has expired.
     type Timer = ();
     type Signal = Never;
     type WaitTracker = InputQueuedWaitTracker;
@@ -732,7 +735,7 @@ impl RouterModel for Router {
         }
     }
 
-    // Not inlined, so that the dispatch stays as small for `packet` as without this model.
+    // Not inlined, so that this model does not enlarge the dispatch for `packet`.
     #[inline(never)]
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
@@ -961,7 +964,7 @@ impl RouterModel for Router {
         }
     }
 
-    /// Bytes that have been routed to `port`, are in flight there, or whose credit is not back.
+    /// Bytes that are routed to `port`, are in flight there, or whose credit has not returned.
     fn load(&self, port: u16) -> u64 {
         self.outputs[usize::from(port)].load
     }
@@ -988,7 +991,7 @@ impl RouterModel for Router {
         LinkUse::new(output.counters, stalls, end, output.busy_until)
     }
 
-    /// The first packets of their queues that are routed to `port`; the others are not routed yet.
+    /// Counts the first packets of queues only, since the others are not routed yet.
     fn waiting_at(&self, port: u16) -> u32 {
         self.outputs[usize::from(port)].requested
     }

@@ -6,8 +6,8 @@
 //! order of their reservations. Otherwise it waits, in order, for credits of its output's VC, and holds up no packet
 //! of another queue. Its buffer space becomes free, and its credit leaves, when the tail leaves.
 //!
-//! As a packet reserves the link when it gets its credits, a router needs no event for a link that becomes free. A hop
-//! costs two events: one for the packet and one for its credit.
+//! A packet reserves the link when it gets its credits, so a router needs no event for a link that becomes free. A
+//! hop costs two events: one for the packet and one for its credit.
 //!
 //! Besides waiting for credits, a packet can enter a buffer in two ways ([`BufferClaim`]), for routing that needs
 //! them against deadlock:
@@ -84,13 +84,13 @@ pub enum PacketUndo {
     Sent {
         /// Output port.
         output: u16,
-        /// VC of the credits; none on the way to a host.
+        /// VC of the credits; unused on a link to a host.
         vc: u8,
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
-        /// Since when it had idled for lack of credits.
+        /// Time from which the link had idled for lack of credits.
         idle_since: Time,
     },
     /// A packet was routed to an output and sent at once. Fields as above.
@@ -101,16 +101,16 @@ pub enum PacketUndo {
         vc: u8,
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
-        /// Since when it had idled.
+        /// Time from which the link had idled for lack of credits.
         idle_since: Time,
     },
     /// The first packet of an output began to wait for credits.
     Stalled {
         /// Output port.
         output: u16,
-        /// Since when the link had idled for lack of credits before.
+        /// Time from which the link had idled for lack of credits before.
         idle_since: Time,
     },
     /// A packet went to the end of a queue.
@@ -145,7 +145,7 @@ pub enum PacketUndo {
 
 const _: () = assert!(size_of::<PacketUndo>() == 24);
 
-/// A packet with its output, which holds its place in the input buffer until its tail has left.
+/// A packet with its output. It occupies its input buffer until its tail has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutedPacket {
     /// The packet.
@@ -158,11 +158,11 @@ pub struct RoutedPacket {
     pub input_vc: u8,
     /// VC at the far end of the output.
     pub output_vc: u8,
-    /// What it needs there.
+    /// Its claim on the buffer there.
     pub claim: BufferClaim,
 }
 
-/// Whether the undo step of a packet's arrival has been noted; otherwise that of its departure includes it.
+/// Whether the undo step of the packet's arrival has been noted. Otherwise the step of its departure includes it.
 #[derive(Clone, Copy)]
 struct IsNoted(bool);
 
@@ -223,18 +223,18 @@ impl RoutedPacket {
     }
 }
 
-/// An output port: what sending a packet touches, in one cache line.
+/// An output port: the data that sending a packet touches, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Output {
     busy_until: Time,
     rate: Rate,
-    /// Bytes that wait here, are in flight, or whose credit is not back.
+    /// Bytes that wait for this port, are in flight, or whose credit has not returned.
     load: u64,
     /// Packets that wait for credits.
     waiting: u32,
     to_host: bool,
-    /// While packets wait for credits: since when the link idles.
+    /// Time from which the link idles, while packets wait for credits.
     idle_since: Time,
     counters: LinkCounters,
 }
@@ -253,7 +253,7 @@ pub struct Router {
     one_rate: bool,
     warmup: Time,
     outputs: Vec<Output>,
-    /// By output; empty before the first is needed.
+    /// Counters by output; empty until the first one is needed.
     stalls: Vec<StallCounters>,
     /// Free bytes at the far end, by output, then VC.
     credits: Vec<u32>,
@@ -263,13 +263,13 @@ pub struct Router {
     pool: PacketPool<RoutedPacket>,
 }
 
-/// All of a router that changes.
+/// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRouterState {
     outputs: Vec<OutputState>,
     /// By port, then VC.
     credits: Vec<u32>,
-    /// As in the router.
+    /// Queues by output, then VC; behind these the queues of packets that wait for a bubble.
     queues: Vec<Vec<RoutedPacket>>,
 }
 
@@ -277,17 +277,17 @@ pub struct PacketRouterState {
 struct OutputState {
     busy_until: Time,
     load: u64,
-    /// `None` while no packet waits, as nothing depends on it then.
+    /// `None` while no packet waits.
     idle_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
 }
 
-/// The congestion that the routing of a packet of so many bytes sees.
+/// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
-    /// Behind a reference: copied whole, it would be read before it is all written.
+    /// A reference: a copy of the router would be read before its stores complete.
     context: &'a RoutingContext<'a>,
 }
 
@@ -326,7 +326,7 @@ impl Router {
         }
     }
 
-    /// Decides where a packet goes.
+    /// Routes a packet.
     #[inline]
     fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
         let RoutedPacket { packet, .. } = routed;
@@ -346,7 +346,7 @@ impl Router {
         (routed.output, routed.output_vc, routed.claim) = (hop.port.0, hop.vc, hop.claim);
     }
 
-    /// A packet has been routed. It may leave once it cannot underrun on its output.
+    /// A packet has been routed. It may leave when it cannot underrun on its output.
     #[inline]
     fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let room = routed.packet.bytes.max(self.slot);
@@ -369,7 +369,7 @@ impl Router {
         }
     }
 
-    /// Takes the credits that routing has chosen for a packet. If there are none, it waits like all others.
+    /// Takes the credits that routing has chosen for a packet. Without credits, the packet waits in the queue.
     #[inline(never)]
     fn reserve<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         self.note_arrival(routed, IsNoted(false), out);
@@ -407,7 +407,7 @@ impl Router {
         self.ready(now, routed, is_noted, out);
     }
 
-    /// A packet may leave as soon as it has credits.
+    /// A packet leaves as soon as it has credits.
     #[inline(always)]
     fn ready<O: RouterOutputs<Router>>(
         &mut self,
@@ -433,7 +433,7 @@ impl Router {
         self.ready_otherwise(now, vc_index, routed, out);
     }
 
-    /// The same for a packet that lacks credits, or has another claim.
+    /// As [`Router::ready`], for a packet that lacks credits or has another claim.
     #[inline(never)]
     fn ready_otherwise<O: RouterOutputs<Router>>(
         &mut self,
@@ -460,7 +460,7 @@ impl Router {
         self.send(now, routed, IsNoted(true), out);
     }
 
-    /// A packet waits for credits.
+    /// A packet begins to wait for credits.
     fn wait<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
@@ -498,7 +498,7 @@ impl Router {
         });
     }
 
-    /// Whether there are so many credits for which no packet waits.
+    /// Whether this many credits are free and no packet waits for them.
     fn has_room(&self, vc_index: usize, room: u32) -> bool {
         let queues = [BufferClaim::Credit, BufferClaim::Bubble];
         queues
@@ -508,18 +508,18 @@ impl Router {
             && self.credits[vc_index] >= room
     }
 
-    /// Credits that the first packet of a queue takes, if there is a packet.
+    /// Credits that the first packet of a queue takes; `None` for an empty queue.
     #[inline]
     fn first_room(&self, queue: usize) -> Option<u32> {
         let routed = self.pool.front(self.queues[queue])?;
         Some(routed.packet.bytes.max(self.slot))
     }
 
-    /// Sends packets that have waited for a bubble, if there is one.
+    /// Sends packets that wait for a bubble, while there is one.
     #[inline(never)]
     fn send_entering<O: RouterOutputs<Router>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
         let queue = self.queue_index(vc_index, BufferClaim::Bubble);
-        // With so many credits, no packet is left that needs fewer.
+        // With this many credits, no packet waits that needs fewer.
         while let Some(room) = self.first_room(queue)
             && self.queues[vc_index].is_empty()
             && self.credits[vc_index] >= room.saturating_add(self.slot)
@@ -528,8 +528,8 @@ impl Router {
         }
     }
 
-    /// Sends the first packet of a queue. The packet goes from the pool directly into its event: a copy between them
-    /// would be read before it is all written.
+    /// Sends the first packet of a queue. The packet moves from the pool directly into its event: an intermediate
+    /// copy would be read before its stores complete.
     #[inline]
     fn send_waiting<O: RouterOutputs<Router>>(
         &mut self,
@@ -548,7 +548,7 @@ impl Router {
             out.observe(routed.packet, (output, vc), observation);
         }
         let span = self.reserve_link(now, (output, vc), bytes, IsNoted(true), out);
-        // After the reservation: while the packet waited, the link idled because of full buffers.
+        // Follows the reservation: while the packet waited, the link idled because of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
         let Some(routed) = self.pool.front(self.queues[queue]) else {
             return;
@@ -584,7 +584,8 @@ impl Router {
         out.credit(routed.input, routed.input_vc, bytes, span[0] + span[1]);
     }
 
-    /// Reserves the link of `port` for a packet of so many bytes: how long until it starts, and how long it takes.
+    /// Reserves the link of `port` for a packet of this size. Returns the wait until its start, and its
+    /// serialization time.
     #[inline(always)]
     fn reserve_link<O: RouterOutputs<Router>>(
         &mut self,
@@ -727,7 +728,7 @@ impl RouterModel for Router {
     type Parameters = ();
     type Undo = PacketUndo;
     type State = PacketRouterState;
-    /// The packet can no longer underrun on its output.
+    /// A packet whose underrun guard has expired.
     type Timer = ReadyPacket;
     type Signal = Never;
     type WaitTracker = PacketWaitTracker;
@@ -1031,7 +1032,7 @@ fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
     stalls.resize(ports, StallCounters::default());
 }
 
-/// A packet starts onto its link after the first span, and takes the second.
+/// A packet starts onto its link after the first span; its serialization takes the second.
 #[inline(always)]
 fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = routed.packet.on_next_link();
