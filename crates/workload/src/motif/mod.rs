@@ -174,7 +174,7 @@ mod tests {
             let mut text = String::new();
             for parameter in motif.parameters {
                 let name = &parameter.name;
-                // Many ranks take long to make; two and more than possible are enough.
+                // Many ranks take long to create; two ranks, and more than possible, are sufficient.
                 let sides = ["ranks", "pex", "pey", "pez", "pet"];
                 if *name != "ranks" && random.below(6) < 5 {
                     continue;

@@ -268,8 +268,8 @@ impl EventReplay {
             EventRecord::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
             EventRecord::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
             EventRecord::Atomic(transfer) => {
-                let ways = (transfer.bytes > 0, transfer.received > 0);
-                self.transfer(transfer, ways, now, definitions)?;
+                let directions = (transfer.bytes > 0, transfer.received > 0);
+                self.transfer(transfer, directions, now, definitions)?;
             }
             EventRecord::WindowCollective { window, operation } => {
                 self.window_collective(window, operation, now, definitions)?;
@@ -389,8 +389,8 @@ impl EventReplay {
         }
     }
 
-    /// Appends what the end of a function determines: the sends of a Sendrecv, then one wait for all completed
-    /// requests.
+    /// Appends the operations that the end of a function determines: the sends of a Sendrecv, then one wait for all
+    /// completed requests.
     fn finish_call(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;

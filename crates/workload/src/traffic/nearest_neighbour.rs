@@ -104,8 +104,8 @@ mod tests {
         let pattern = network.built("nearest-neighbour", "");
         assert_eq!(shares(pattern.as_ref(), 4, 6), [(3, 0.5), (5, 0.5)]);
         check_shares(pattern.as_ref(), 6);
-        let alone = FakeNetwork::graph(&[], 2, 1).built("nearest-neighbour", "");
-        assert_eq!(shares(alone.as_ref(), 0, 2), []);
+        let isolated = FakeNetwork::graph(&[], 2, 1).built("nearest-neighbour", "");
+        assert_eq!(shares(isolated.as_ref(), 0, 2), []);
     }
 
     #[test]

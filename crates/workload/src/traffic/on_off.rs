@@ -232,7 +232,7 @@ mod tests {
         let process = process("burst = 1000", 0.25).unwrap();
         let first = |seed| process.gap_ps(0, &mut SplitMix(seed));
         let soon = (0..4000).filter(|seed| first(*seed) < 20_000).count();
-        // Four standard deviations, and silences that happen to be short.
+        // Four standard deviations, increased by the variance of the silences.
         assert!((890..1120).contains(&soon), "{soon}");
     }
 

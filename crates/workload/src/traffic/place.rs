@@ -1,4 +1,4 @@
-//! What a pattern knows of its context: the hosts of its job, and the network if the job has all of it.
+//! The context of a pattern: the hosts of its job, and the network if the job has all of its hosts.
 
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use config::{Error, Section};
 use super::random::SplitMix;
 use super::{Geometry, GridKind, Pattern, PatternContext, RouterGrid, TrafficRandom};
 
-/// A network made of lists.
+/// A network in memory.
 pub struct FakeNetwork {
     links: Vec<Vec<u32>>,
     hosts_per_router: u32,
