@@ -48,7 +48,7 @@ pub(crate) struct StallCounters {
 }
 
 impl LinkCounters {
-    /// A packet starts now and takes `serialization`. Measuring begins at `warmup`; `held` is called only before
+    /// A packet starts now and takes `serialization`. Measuring begins at `warmup`; `stalls` is called only before
     /// that.
     #[inline]
     pub(crate) fn depart<'a>(
@@ -57,7 +57,7 @@ impl LinkCounters {
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut StallCounters,
+        stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets += 1;
@@ -66,10 +66,10 @@ impl LinkCounters {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy += measured;
-            let held = held();
-            held.before.packets += 1;
-            held.before.bytes += u64::from(bytes);
-            held.before.busy += serialization - measured;
+            let stalls = stalls();
+            stalls.before.packets += 1;
+            stalls.before.bytes += u64::from(bytes);
+            stalls.before.busy += serialization - measured;
         }
     }
 
@@ -80,7 +80,7 @@ impl LinkCounters {
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut StallCounters,
+        stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets -= 1;
@@ -89,10 +89,10 @@ impl LinkCounters {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy = self.busy - measured;
-            let held = held();
-            held.before.packets -= 1;
-            held.before.bytes -= u64::from(bytes);
-            held.before.busy = held.before.busy - (serialization - measured);
+            let stalls = stalls();
+            stalls.before.packets -= 1;
+            stalls.before.bytes -= u64::from(bytes);
+            stalls.before.busy = stalls.before.busy - (serialization - measured);
         }
     }
 }
@@ -114,19 +114,19 @@ impl StallCounters {
 
 impl LinkUse {
     /// Use until `end` of a link that is busy until `busy_until`.
-    pub(crate) fn new(counters: LinkCounters, held: StallCounters, end: Time, busy_until: Time) -> LinkUse {
+    pub(crate) fn new(counters: LinkCounters, stalls: StallCounters, end: Time, busy_until: Time) -> LinkUse {
         let to_come = busy_until.saturating_sub(end);
-        let before = held.before;
+        let before = stalls.before;
         LinkUse {
             packets: counters.packets,
             bytes: counters.bytes,
             busy: counters.busy.saturating_sub(to_come),
-            buffer_full: held.buffer_full,
+            buffer_full: stalls.buffer_full,
             total: Flow {
                 packets: before.packets + counters.packets,
                 bytes: before.bytes + counters.bytes,
                 busy: (before.busy + counters.busy).saturating_sub(to_come),
-                buffer_full: before.buffer_full + held.buffer_full,
+                buffer_full: before.buffer_full + stalls.buffer_full,
             },
         }
     }

@@ -1,5 +1,5 @@
-//! The names of types: one name for one thing. `docs/glossary.md` names types that exist, and a name that several
-//! crates use stands in the glossary with the reason.
+//! Type names: one name for one thing. `docs/glossary.md` names existing types, and gives the reason for each name
+//! that several crates use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -281,7 +281,7 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let buffer = &self.router.far_buffers[self.router.index(port.0, vc)];
         if buffer.waiting == 0 && buffer.credits >= self.bytes {
             u64::from(buffer.credits)

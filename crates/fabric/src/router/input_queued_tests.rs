@@ -42,7 +42,7 @@ impl Routing for Explicit {
         let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
         let claim = match at.source.0 / 2 % 3 {
             0 => BufferClaim::Credit,
-            1 if seen.room(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
+            1 if seen.free_space(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
             1 => BufferClaim::Credit,
             _ => BufferClaim::Bubble,
         };
@@ -209,13 +209,13 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
 fn congestion_counts_what_waits_and_what_has_no_credit_back() {
     let mut bench = Bench::new(150);
     bench.arrive(0, 0, 2, 100);
-    assert_eq!(seen(&bench.router, 1).room(Port(2), 0), 50);
-    assert_eq!(seen(&bench.router, 51).room(Port(2), 0), 0, "too little");
+    assert_eq!(seen(&bench.router, 1).free_space(Port(2), 0), 50);
+    assert_eq!(seen(&bench.router, 51).free_space(Port(2), 0), 0, "too little");
     bench.arrive(0, 1, 2, 100);
     bench.arrive(0, 1, 2, 100);
     let seen = |bench: &Bench| {
         let seen = seen(&bench.router, 1);
-        (seen.load(Port(2)), seen.room(Port(2), 0))
+        (seen.load(Port(2)), seen.free_space(Port(2), 0))
     };
     // One has left, one waits for credits, the third is not routed yet.
     assert_eq!(seen(&bench), (200, 0));
@@ -236,7 +236,7 @@ fn room_that_is_kept_is_nobody_else_s() {
     bench.arrive_on(0, (1, 0), (2, source(1, BufferClaim::Reserved)), 200);
     bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 150);
     assert_eq!(
-        seen(&bench.router, 1).room(Port(2), 1),
+        seen(&bench.router, 1).free_space(Port(2), 1),
         0,
         "the rest is waited for"
     );

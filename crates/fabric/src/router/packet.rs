@@ -50,7 +50,7 @@ pub enum PacketUndo {
         /// Output port.
         output: u16,
         /// Bytes of credits that it takes or waits for.
-        room: u32,
+        needed: u32,
     },
     /// A packet that was routed took its credits.
     Reserved {
@@ -59,7 +59,7 @@ pub enum PacketUndo {
         /// VC.
         vc: u8,
         /// Bytes of credits.
-        room: u32,
+        needed: u32,
     },
     /// A packet with reserved credits is sent. The step [`PacketUndo::Sent`] that follows would return its credits a
     /// second time.
@@ -69,7 +69,7 @@ pub enum PacketUndo {
         /// VC.
         vc: u8,
         /// Bytes of credits.
-        room: u32,
+        needed: u32,
     },
     /// The far end of an output returned credits.
     Credited {
@@ -300,10 +300,10 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let LocalCongestion { router, bytes, .. } = *self;
         let vc_index = router.vc_index(port.0, vc);
-        if router.has_room(vc_index, bytes.max(router.slot)) {
+        if router.has_credits(vc_index, bytes.max(router.slot)) {
             u64::from(router.credits[vc_index])
         } else {
             0
@@ -349,9 +349,9 @@ impl Router {
     /// A packet has been routed. It may leave when it cannot underrun on its output.
     #[inline]
     fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
-        *load = load.wrapping_add(u64::from(room));
+        *load = load.wrapping_add(u64::from(needed));
         if routed.claim == BufferClaim::Reserved {
             self.reserve(now, routed, out);
             return;
@@ -364,7 +364,7 @@ impl Router {
         if !is_noted.0 {
             out.note(|| PacketUndo::Arrived {
                 output: routed.output,
-                room: routed.packet.bytes.max(self.slot),
+                needed: routed.packet.bytes.max(self.slot),
             });
         }
     }
@@ -376,12 +376,12 @@ impl Router {
         let mut routed = *routed;
         let (output, vc) = (routed.output, routed.output_vc);
         let vc_index = self.vc_index(output, vc);
-        let room = routed.packet.bytes.max(self.slot);
-        if self.outputs[usize::from(output)].to_host || !self.has_room(vc_index, room) {
+        let needed = routed.packet.bytes.max(self.slot);
+        if self.outputs[usize::from(output)].to_host || !self.has_credits(vc_index, needed) {
             routed.claim = BufferClaim::Credit;
         } else {
-            self.credits[vc_index] -= room;
-            out.note(|| PacketUndo::Reserved { output, vc, room });
+            self.credits[vc_index] -= needed;
+            out.note(|| PacketUndo::Reserved { output, vc, needed });
         }
         self.leave(now, &routed, IsNoted(true), out);
     }
@@ -422,10 +422,10 @@ impl Router {
             return;
         }
         let credits = &mut self.credits[vc_index];
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         let first = self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
-        if routed.claim == BufferClaim::Credit && first && *credits >= room {
-            *credits -= room;
+        if routed.claim == BufferClaim::Credit && first && *credits >= needed {
+            *credits -= needed;
             self.send(now, routed, is_noted, out);
             return;
         }
@@ -442,15 +442,15 @@ impl Router {
         routed: &RoutedPacket,
         out: &mut O,
     ) {
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         match routed.claim {
             BufferClaim::Reserved => out.note(|| PacketUndo::ReservationUsed {
                 output: routed.output,
                 vc: routed.output_vc,
-                room,
+                needed,
             }),
-            BufferClaim::Bubble if self.has_room(vc_index, room.saturating_add(self.slot)) => {
-                self.credits[vc_index] -= room;
+            BufferClaim::Bubble if self.has_credits(vc_index, needed.saturating_add(self.slot)) => {
+                self.credits[vc_index] -= needed;
             }
             BufferClaim::Credit | BufferClaim::Bubble => {
                 self.wait(now, vc_index, routed, out);
@@ -499,18 +499,18 @@ impl Router {
     }
 
     /// Whether this many credits are free and no packet waits for them.
-    fn has_room(&self, vc_index: usize, room: u32) -> bool {
+    fn has_credits(&self, vc_index: usize, needed: u32) -> bool {
         let queues = [BufferClaim::Credit, BufferClaim::Bubble];
         queues
             .map(|claim| self.queues[self.queue_index(vc_index, claim)])
             .iter()
             .all(|queue| queue.is_empty())
-            && self.credits[vc_index] >= room
+            && self.credits[vc_index] >= needed
     }
 
     /// Credits that the first packet of a queue takes; `None` for an empty queue.
     #[inline]
-    fn first_room(&self, queue: usize) -> Option<u32> {
+    fn first_needed(&self, queue: usize) -> Option<u32> {
         let routed = self.pool.front(self.queues[queue])?;
         Some(routed.packet.bytes.max(self.slot))
     }
@@ -520,9 +520,9 @@ impl Router {
     fn send_entering<O: RouterOutputs<Router>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
         let queue = self.queue_index(vc_index, BufferClaim::Bubble);
         // With this many credits, no packet waits that needs fewer.
-        while let Some(room) = self.first_room(queue)
+        while let Some(needed) = self.first_needed(queue)
             && self.queues[vc_index].is_empty()
-            && self.credits[vc_index] >= room.saturating_add(self.slot)
+            && self.credits[vc_index] >= needed.saturating_add(self.slot)
         {
             self.send_waiting(now, vc_index, queue, out);
         }
@@ -634,9 +634,9 @@ impl Router {
         [wait, serialization]
     }
 
-    fn undo_arrival(&mut self, output: u16, room: u32) {
+    fn undo_arrival(&mut self, output: u16, needed: u32) {
         let load = &mut self.outputs[usize::from(output)].load;
-        *load = load.wrapping_sub(u64::from(room));
+        *load = load.wrapping_sub(u64::from(needed));
     }
 
     fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
@@ -805,8 +805,8 @@ impl RouterModel for Router {
         if output.waiting == 0 {
             return;
         }
-        while let Some(room) = self.first_room(vc_index)
-            && self.credits[vc_index] >= room
+        while let Some(needed) = self.first_needed(vc_index)
+            && self.credits[vc_index] >= needed
         {
             self.send_waiting(now, vc_index, vc_index, out);
         }
@@ -839,10 +839,12 @@ impl RouterModel for Router {
 
     fn undo(&mut self, step: PacketUndo) {
         match step {
-            PacketUndo::Arrived { output, room } => self.undo_arrival(output, room),
-            PacketUndo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
-            PacketUndo::ReservationUsed { output, vc, room } => {
-                self.take_credits(self.vc_index(output, vc), room);
+            PacketUndo::Arrived { output, needed } => self.undo_arrival(output, needed),
+            PacketUndo::Reserved { output, vc, needed } => {
+                self.add_credits(self.vc_index(output, vc), needed)
+            }
+            PacketUndo::ReservationUsed { output, vc, needed } => {
+                self.take_credits(self.vc_index(output, vc), needed);
             }
             PacketUndo::Credited { output, vc, bytes } => {
                 let load = &mut self.outputs[usize::from(output)].load;

@@ -148,22 +148,22 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
 #[test]
 fn room_is_what_nobody_has_or_waits_for() {
     let mut bench = Bench::new(250);
-    let room = |bench: &Bench, bytes| seen(&bench.router, bytes).room(Port(2), 1);
-    assert_eq!(room(&bench, 250), 250);
-    assert_eq!(room(&bench, 251), 0, "too little for the packet that asks");
+    let free_space = |bench: &Bench, bytes| seen(&bench.router, bytes).free_space(Port(2), 1);
+    assert_eq!(free_space(&bench, 250), 250);
+    assert_eq!(free_space(&bench, 251), 0, "too little for the packet that asks");
     bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 1, 100);
-    assert_eq!(room(&bench, 150), 150);
+    assert_eq!(free_space(&bench, 150), 150);
     bench.arrive(0, 0, 2, 1, 200);
-    assert_eq!(room(&bench, 50), 0, "somebody waits");
+    assert_eq!(free_space(&bench, 50), 0, "a packet waits");
     bench.credit(1_000_000, 2, 1, 100);
-    assert_eq!(room(&bench, 50), 50);
+    assert_eq!(free_space(&bench, 50), 50);
 
     let mut bench = Bench::with_slots(300);
     bench.arrive(0, 0, 2, 1, 1);
-    assert_eq!(room(&bench, 1), 200, "a packet takes a slot");
+    assert_eq!(free_space(&bench, 1), 200, "a packet takes a slot");
     bench.arrive(0, 0, 2, 1, 100);
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 1, 100);
-    assert_eq!(room(&bench, 1), 0, "a packet waits for a bubble");
+    assert_eq!(free_space(&bench, 1), 0, "a packet waits for a bubble");
 }
 
 #[test]
