@@ -1,7 +1,9 @@
 use super::super::definitions::tests::{REGIONS, archive};
+use super::collectives::{ROOT_NONE, ROOT_SELF};
 use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
+use ::otf2::RmaRecord;
 
 /// An event source from memory.
 #[derive(Clone)]
