@@ -317,7 +317,7 @@ pub fn main(
     };
     match done {
         Ok(()) => 0,
-        Err(failure) => failure.told().status,
+        Err(failure) => failure.reported().status,
     }
 }
 
@@ -344,7 +344,7 @@ impl CommandFailure {
     }
 
     /// Says why, once.
-    fn told(self) -> CommandFailure {
+    fn reported(self) -> CommandFailure {
         if !self.is_silent() {
             eprintln!("fabricsim: {}", self.message);
         }

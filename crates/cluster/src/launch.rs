@@ -27,9 +27,9 @@ impl Launch {
     /// Asks for the values of environment variables.
     pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Launch {
         let size = |name| variable(name)?.trim().parse().ok();
-        let said = size("OMPI_COMM_WORLD_SIZE").or_else(|| size("PMI_SIZE"));
+        let reported = size("OMPI_COMM_WORLD_SIZE").or_else(|| size("PMI_SIZE"));
         let by_pmix = variable("PMIX_RANK").is_some();
-        match said.or_else(|| size("SLURM_STEP_NUM_TASKS").filter(|_| by_pmix)) {
+        match reported.or_else(|| size("SLURM_STEP_NUM_TASKS").filter(|_| by_pmix)) {
             Some(0 | 1) => Launch::SingleProcess,
             Some(size) => Launch::Several(size),
             None if by_pmix => Launch::Unknown,

@@ -1,17 +1,17 @@
 //! The processes of one run, on one machine or several, over MPI.
 //!
 //! [`join`] makes this process a member of what an MPI launcher (`mpirun`, `srun`) has started, and
-//! [`Membership`] is the kernel's interface to it, [`des::Processes`]. Knows nothing of what the processes
+//! [`ProcessGroup`] is the kernel's interface to it, [`des::Processes`]. Knows nothing of what the processes
 //! compute. Without the feature `mpi` the interface is the same, and a process is always alone.
 //!
 //! **What blocks.** [`Processes::least`] and [`Processes::exchange`] return when all processes have called
-//! them, and dropping a [`Membership`] when all have got there.
+//! them, and dropping a [`ProcessGroup`] when all have got there.
 //!
 //! **Threads.** MPI is initialised with `MPI_THREAD_FUNNELED`: only the thread that joined may communicate,
 //! or drop the membership; a call from another one panics.
 //!
 //! **Failures.** A process that ends without dropping its membership would leave the others waiting, so one
-//! that fails by itself calls [`Membership::abort`]. A panic that unwinds through the owner of the
+//! that fails by itself calls [`ProcessGroup::abort`]. A panic that unwinds through the owner of the
 //! membership does so by itself, with status 101, if it comes from the thread that joined; whoever catches
 //! panics of other threads must abort. A process that is killed is noticed by the launcher, which ends the
 //! others. Errors of MPI itself end all processes as well (MPI's default, `MPI_ERRORS_ARE_FATAL`).
@@ -29,7 +29,7 @@ use std::sync::MutexGuard;
 pub use des::Processes;
 
 use launch::Launch;
-use world::World;
+use world::MpiWorld;
 
 /// Why a process could not join the others.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,12 +45,12 @@ pub enum JoinError {
     },
     /// The launcher belongs to another MPI library.
     #[error(
-        "the launcher has started {said} processes, but MPI knows of one only: use the launcher of the MPI \
+        "the launcher has started {launched} processes, but MPI knows of one only: use the launcher of the MPI \
          library that fabricsim was built with"
     )]
     AnotherMpi {
-        /// Number of processes that the launcher says.
-        said: usize,
+        /// Number of processes that the launcher reports.
+        launched: usize,
     },
     /// MPI can be initialised once in the life of a process.
     #[error("this process has initialised MPI before, which it can do only once")]
@@ -70,18 +70,18 @@ pub enum JoinError {
 /// # Errors
 /// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised
 /// before; an MPI library without threads.
-pub fn join() -> Result<Membership, JoinError> {
+pub fn join() -> Result<ProcessGroup, JoinError> {
     // Not by `var`: a value that is no text is no number either.
     enter(&Launch::of(|name| std::env::var(name).ok()))
 }
 
-fn enter(launch: &Launch) -> Result<Membership, JoinError> {
+fn enter(launch: &Launch) -> Result<ProcessGroup, JoinError> {
     let world = match launch {
         Launch::SingleProcess => None,
-        Launch::Several(size) => Some(World::join(Some(*size))?),
-        Launch::Unknown => Some(World::join(None)?),
+        Launch::Several(size) => Some(MpiWorld::join(Some(*size))?),
+        Launch::Unknown => Some(MpiWorld::join(None)?),
     };
-    Ok(Membership {
+    Ok(ProcessGroup {
         world,
         stays_in_thread: PhantomData,
     })
@@ -89,13 +89,13 @@ fn enter(launch: &Launch) -> Result<Membership, JoinError> {
 
 /// This process among those of a run. Dropping it takes leave of the others: it waits for them, and
 /// finalises MPI; or, while the thread panics, ends them.
-pub struct Membership {
-    world: Option<World>,
+pub struct ProcessGroup {
+    world: Option<MpiWorld>,
     /// Shared with other threads, but not moved to one: it would be dropped there, and MPI finalised.
     stays_in_thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
-impl Membership {
+impl ProcessGroup {
     /// Ends all processes with this exit status, for one that has failed and cannot tell them.
     pub fn abort(&self, status: i32) -> ! {
         match &self.world {
@@ -106,19 +106,19 @@ impl Membership {
 
     /// For tests: sends no more than this many bytes in one go, instead of 1 GiB.
     #[doc(hidden)]
-    pub fn in_pieces_of(mut self, bytes: usize) -> Membership {
+    pub fn in_pieces_of(mut self, bytes: usize) -> ProcessGroup {
         self.world = self.world.take().map(|world| world.in_pieces_of(bytes));
         self
     }
 }
 
-impl Processes for Membership {
+impl Processes for ProcessGroup {
     fn index(&self) -> usize {
-        self.world.as_ref().map_or(0, World::rank)
+        self.world.as_ref().map_or(0, MpiWorld::rank)
     }
 
     fn count(&self) -> usize {
-        self.world.as_ref().map_or(1, World::count)
+        self.world.as_ref().map_or(1, MpiWorld::count)
     }
 
     fn least(&self, values: &mut [u64]) {
@@ -167,6 +167,6 @@ mod tests {
     #[test]
     fn a_membership_is_shared_between_threads() {
         fn shared<T: Sync>() {}
-        shared::<Membership>();
+        shared::<ProcessGroup>();
     }
 }

@@ -3,14 +3,14 @@
 use crate::JoinError;
 
 /// Never made.
-pub(crate) enum World {}
+pub(crate) enum MpiWorld {}
 
-impl World {
-    pub(crate) fn join(size: Option<usize>) -> Result<World, JoinError> {
+impl MpiWorld {
+    pub(crate) fn join(size: Option<usize>) -> Result<MpiWorld, JoinError> {
         Err(JoinError::WithoutMpi { size })
     }
 
-    pub(crate) fn in_pieces_of(self, _: usize) -> World {
+    pub(crate) fn in_pieces_of(self, _: usize) -> MpiWorld {
         self
     }
 

@@ -18,7 +18,7 @@ const PIECE: usize = 1 << 30;
 /// Exit status of a process that panics.
 const PANICKED: i32 = 101;
 
-pub(crate) struct World {
+pub(crate) struct MpiWorld {
     /// Finalises MPI when it is dropped.
     universe: Universe,
     rank: usize,
@@ -27,10 +27,10 @@ pub(crate) struct World {
     piece: usize,
 }
 
-impl World {
-    /// Initialises MPI. `said` is the number of processes that the launcher has said; MPI is believed, unless
+impl MpiWorld {
+    /// Initialises MPI. `launched` is the number of processes that the launcher reports; MPI is believed, unless
     /// it knows of nobody else.
-    pub(crate) fn join(said: Option<usize>) -> Result<World, JoinError> {
+    pub(crate) fn join(launched: Option<usize>) -> Result<MpiWorld, JoinError> {
         let (universe, provided) =
             rsmpi::initialize_with_threading(Threading::Funneled).ok_or(JoinError::JoinedBefore)?;
         if provided < Threading::Funneled {
@@ -39,10 +39,10 @@ impl World {
         let all = universe.world();
         let number = |n: i32| usize::try_from(n).expect("MPI counts from 0");
         let (rank, count) = (number(all.rank()), number(all.size()));
-        if let Some(said) = said.filter(|said| *said > 1 && count == 1) {
-            return Err(JoinError::AnotherMpi { said });
+        if let Some(launched) = launched.filter(|launched| *launched > 1 && count == 1) {
+            return Err(JoinError::AnotherMpi { launched });
         }
-        Ok(World {
+        Ok(MpiWorld {
             universe,
             rank,
             count,
@@ -51,7 +51,7 @@ impl World {
         })
     }
 
-    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> World {
+    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> MpiWorld {
         self.piece = bytes.min(PIECE);
         self
     }
@@ -86,9 +86,9 @@ impl World {
         let mut received: Vec<Vec<u8>> = lengths.iter().map(|&l| Vec::with_capacity(l)).collect();
         // Every process sends and receives at most a piece per round, and as all know the longest parcel,
         // they agree on the number of rounds: none if there is nothing to send.
-        let share = (self.piece / self.count).max(1);
-        for start in (0..longest).step_by(share) {
-            let part = start..start + share;
+        let step = (self.piece / self.count).max(1);
+        for start in (0..longest).step_by(step) {
+            let part = start..start + step;
             self.round(&parcels, part, &lengths, &mut received);
         }
         received[self.rank] = own;
@@ -100,15 +100,15 @@ impl World {
     /// did not tell all others its own longest along with the length.
     fn announce(&self, parcels: &[Vec<u8>]) -> (Vec<usize>, usize) {
         let own_longest = parcels.iter().map(Vec::len).max().unwrap_or(0);
-        let said: Vec<u64> = parcels
+        let announced: Vec<u64> = parcels
             .iter()
             .flat_map(|parcel| [parcel.len() as u64, own_longest as u64])
             .collect();
-        let mut heard = vec![0u64; said.len()];
-        self.all().all_to_all_into(&said[..], &mut heard[..]);
+        let mut gathered = vec![0u64; announced.len()];
+        self.all().all_to_all_into(&announced[..], &mut gathered[..]);
         let number = |n: u64| usize::try_from(n).expect("a length that fits into memory");
-        let lengths = heard.iter().step_by(2).map(|&n| number(n)).collect();
-        let longest = heard.iter().skip(1).step_by(2).copied().max();
+        let lengths = gathered.iter().step_by(2).map(|&n| number(n)).collect();
+        let longest = gathered.iter().skip(1).step_by(2).copied().max();
         (lengths, number(longest.unwrap_or(0)))
     }
 
@@ -149,7 +149,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for MpiWorld {
     fn drop(&mut self) {
         // Finalising waits for the others, who may be waiting for this process.
         if thread::panicking() {

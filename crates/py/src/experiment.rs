@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use pyo3::prelude::*;
 use sim::Control;
 
-use crate::program::{Given, Interpreter};
+use crate::program::{FunctionArguments, PythonInterpreter};
 use crate::{error, json};
 
 /// How often a waiting Python thread looks for signals and reports progress.
@@ -24,7 +24,7 @@ pub(crate) struct Experiment {
 }
 
 /// Why a run gave no result.
-enum Failure {
+enum RunFailure {
     Simulation(sim::Error),
     Write(results::WriteError),
     /// A bug of the simulator; the panic's message.
@@ -39,7 +39,7 @@ impl Experiment {
     /// value in TOML.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
-        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&Interpreter::new()]));
+        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&PythonInterpreter::new()]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
         })
@@ -54,9 +54,9 @@ impl Experiment {
         text: String,
         name: String,
         set: Vec<(String, String)>,
-        programs: BTreeMap<String, Given>,
+        programs: BTreeMap<String, FunctionArguments>,
     ) -> PyResult<Experiment> {
-        let interpreter = Interpreter::with(programs);
+        let interpreter = PythonInterpreter::with(programs);
         let inner = py.detach(|| sim::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
@@ -95,13 +95,13 @@ impl Experiment {
             None => Ok(()),
         };
         run(py, &self.inner, &out, interference, report).map_err(|failure| match failure {
-            Failure::Simulation(e) => error::of_sim(py, &e),
-            Failure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
-            Failure::Panic(message) => {
+            RunFailure::Simulation(e) => error::of_sim(py, &e),
+            RunFailure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
+            RunFailure::Panic(message) => {
                 let message = format!("the simulator failed, please report this: {message}");
                 error::of_class(py, "FabricSimError", &message)
             }
-            Failure::Python(e) => e,
+            RunFailure::Python(e) => e,
         })
     }
 }
@@ -113,8 +113,8 @@ fn run(
     out: &Path,
     interference: bool,
     report: impl Fn(&Control) -> PyResult<()>,
-) -> Result<String, Failure> {
-    results::may_write(out).map_err(Failure::Write)?;
+) -> Result<String, RunFailure> {
+    results::may_write(out).map_err(RunFailure::Write)?;
     let control = Control::new();
     let (sender, receiver) = mpsc::channel::<()>();
     let receiver = Mutex::new(receiver);
@@ -128,20 +128,20 @@ fn run(
             let _running = sender;
             let settings = experiment.settings.clone();
             let tables = sim::running_tables();
-            let running =
-                results::RunningFolder::begin(out, settings, now(), tables, false).map_err(Failure::Write)?;
+            let running = results::RunningFolder::begin(out, settings, now(), tables, false)
+                .map_err(RunFailure::Write)?;
             let parts = running.parts();
-            let way = sim::RunContext {
+            let context = sim::RunContext {
                 parts: Some(&parts),
                 ..sim::RunContext::default()
             };
             let result = match interference {
-                true => sim::run_with_interference(experiment, &control, &way),
-                false => sim::run_in(experiment, &control, &way),
+                true => sim::run_with_interference(experiment, &control, &context),
+                false => sim::run_in(experiment, &control, &context),
             };
-            let result = result.map_err(Failure::Simulation)?;
+            let result = result.map_err(RunFailure::Simulation)?;
             let result = result.expect("a process that is alone has the result");
-            result.write(out, true).map_err(Failure::Write)?;
+            result.write(out, true).map_err(RunFailure::Write)?;
             running.end();
             Ok(json(&result.summary))
         });
@@ -150,12 +150,12 @@ fn run(
                 control.stop();
                 // Whether it was stopped in time does not matter: the exception is what is raised.
                 let _ = py.detach(|| worker.join());
-                return Err(Failure::Python(e));
+                return Err(RunFailure::Python(e));
             }
         }
         match py.detach(|| worker.join()) {
             Ok(result) => result,
-            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
+            Err(panic) => Err(RunFailure::Panic(message(panic.as_ref()))),
         }
     })
 }

@@ -10,7 +10,7 @@ mod program;
 
 use pyo3::prelude::*;
 
-use program::Interpreter;
+use program::PythonInterpreter;
 
 /// The allocator of the command line.
 #[global_allocator]
@@ -41,7 +41,7 @@ mod _core {
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
-    py.detach(|| cli::main(arguments, &[&Interpreter::new()]))
+    py.detach(|| cli::main(arguments, &[&PythonInterpreter::new()]))
 }
 
 /// All parts that an experiment can name, as JSON: {kind: [{name, summary, parameters}]}.

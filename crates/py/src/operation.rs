@@ -36,33 +36,33 @@ enum OperationKind {
         ps: u64,
         region: Option<String>,
     },
-    Send(Envelope),
-    Receive(Envelope),
+    Send(MessageArguments),
+    Receive(MessageArguments),
     SendReceive {
-        send: Envelope,
-        receive: Envelope,
+        send: MessageArguments,
+        receive: MessageArguments,
     },
     Wait(Vec<Py<Request>>),
-    Probe(Envelope),
+    Probe(MessageArguments),
     Collective {
         collective: Collective,
         root: u32,
-        share: Share,
+        contribution: CollectiveBytes,
     },
-    Put(Envelope),
-    Get(Envelope),
+    Put(MessageArguments),
+    Get(MessageArguments),
     Fence,
 }
 
 /// The other side of a message; what is left out is any.
-struct Envelope {
+struct MessageArguments {
     peer: Option<u32>,
     tag: Option<u32>,
     bytes: u64,
 }
 
 /// How much the ranks give in a collective.
-enum Share {
+enum CollectiveBytes {
     /// What the MPI layer calls the bytes of the operation.
     Bytes(u64),
     /// So much for each rank of the communicator, of a vector that all have.
@@ -133,8 +133,12 @@ fn span(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     )))
 }
 
-fn sent(dest: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>, of: &Bound<'_, PyAny>) -> PyResult<Envelope> {
-    Ok(Envelope {
+fn sent(
+    dest: &Bound<'_, PyAny>,
+    bytes: &Bound<'_, PyAny>,
+    of: &Bound<'_, PyAny>,
+) -> PyResult<MessageArguments> {
+    Ok(MessageArguments {
         peer: Some(rank(dest, "dest")?),
         tag: Some(tag(of)?),
         bytes: size(bytes)?,
@@ -145,8 +149,8 @@ fn received(
     source: Option<&Bound<'_, PyAny>>,
     bytes: &Bound<'_, PyAny>,
     of: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Envelope> {
-    Ok(Envelope {
+) -> PyResult<MessageArguments> {
+    Ok(MessageArguments {
         peer: source.map(|source| rank(source, "source")).transpose()?,
         tag: of.map(tag).transpose()?,
         bytes: size(bytes)?,
@@ -214,11 +218,13 @@ impl Operation {
                     .collect::<PyResult<Vec<_>>>()?;
                 say("requests", &format!("[{}]", several.join(", ")));
             }
-            OperationKind::Collective { root, share, .. } => {
-                match share {
-                    Share::Bytes(bytes) | Share::Block(bytes) => say("bytes", bytes),
-                    Share::Parts(parts) => say("counts", &format!("{parts:?}")),
-                    Share::Exchange { sends, receives } => {
+            OperationKind::Collective {
+                root, contribution, ..
+            } => {
+                match contribution {
+                    CollectiveBytes::Bytes(bytes) | CollectiveBytes::Block(bytes) => say("bytes", bytes),
+                    CollectiveBytes::Parts(parts) => say("counts", &format!("{parts:?}")),
+                    CollectiveBytes::Exchange { sends, receives } => {
                         say("sends", &format!("{sends:?}"));
                         say("receives", &format!("{receives:?}"));
                     }
@@ -363,7 +369,7 @@ pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operati
 fn collective_with(
     call: Call,
     root: u32,
-    share: Share,
+    contribution: CollectiveBytes,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     use Call::*;
@@ -390,7 +396,7 @@ fn collective_with(
         what: OperationKind::Collective {
             collective,
             root,
-            share,
+            contribution,
         },
         call,
         communicator,
@@ -406,11 +412,11 @@ pub(crate) fn collective(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     let (call, bytes) = (call_of(call)?, size(bytes)?);
-    let share = match call {
-        Call::ReduceScatterBlock | Call::IreduceScatterBlock => Share::Block(bytes),
-        _ => Share::Bytes(bytes),
+    let contribution = match call {
+        Call::ReduceScatterBlock | Call::IreduceScatterBlock => CollectiveBytes::Block(bytes),
+        _ => CollectiveBytes::Bytes(bytes),
     };
-    collective_with(call, rank(root, "root")?, share, communicator)
+    collective_with(call, rank(root, "root")?, contribution, communicator)
 }
 
 #[pyfunction]
@@ -432,8 +438,8 @@ pub(crate) fn collective_of_parts(
     root: &Bound<'_, PyAny>,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
-    let share = Share::Parts(sizes(counts)?);
-    collective_with(call_of(call)?, rank(root, "root")?, share, communicator)
+    let contribution = CollectiveBytes::Parts(sizes(counts)?);
+    collective_with(call_of(call)?, rank(root, "root")?, contribution, communicator)
 }
 
 #[pyfunction]
@@ -455,11 +461,11 @@ pub(crate) fn exchange(
     receives: &Bound<'_, PyAny>,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
-    let share = Share::Exchange {
+    let contribution = CollectiveBytes::Exchange {
         sends: sizes(sends)?,
         receives: sizes(receives)?,
     };
-    collective_with(call_of(call)?, 0, share, communicator)
+    collective_with(call_of(call)?, 0, contribution, communicator)
 }
 
 #[pyfunction]
@@ -482,16 +488,16 @@ pub(crate) fn one_sided(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     let call = call_of(call)?;
-    let envelope = |name: &str| -> PyResult<Envelope> {
-        Ok(Envelope {
+    let message = |name: &str| -> PyResult<MessageArguments> {
+        Ok(MessageArguments {
             peer: Some(rank(peer, name)?),
             tag: None,
             bytes: size(bytes)?,
         })
     };
     let what = match call {
-        Call::Put => OperationKind::Put(envelope("dest")?),
-        Call::Get => OperationKind::Get(envelope("source")?),
+        Call::Put => OperationKind::Put(message("dest")?),
+        Call::Get => OperationKind::Get(message("source")?),
         _ => OperationKind::Fence,
     };
     Ok(Operation {
@@ -502,7 +508,7 @@ pub(crate) fn one_sided(
 }
 
 /// What a program declares before it runs.
-pub(crate) struct DeclaredArguments {
+pub(crate) struct Declarations {
     /// Members of each communicator, by index.
     pub(crate) members: Arc<[Vec<u32>]>,
     /// Indices of communicators, by name.
@@ -536,7 +542,7 @@ impl Translation {
     pub(crate) fn translate(
         &mut self,
         yielded: &Bound<'_, PyAny>,
-        declared: &DeclaredArguments,
+        declared: &Declarations,
         out: &mut VecDeque<workload::Operation>,
     ) -> Result<(), String> {
         let Ok(operation) = yielded.cast::<Operation>() else {
@@ -612,11 +618,11 @@ impl Translation {
             OperationKind::Collective {
                 collective,
                 root,
-                share,
+                contribution,
             } => {
                 let root = peer("root", *root)?;
                 let mine = self.positions.get(&communicator).copied().unwrap_or(self.rank);
-                let (bytes, counts) = share
+                let (bytes, counts) = contribution
                     .of(*collective, mine, root, members)
                     .map_err(|message| format!("{}: {message}", call.name()))?;
                 out.push_back(workload::Operation::Collective {
@@ -651,7 +657,7 @@ impl Translation {
         &mut self,
         py: Python<'_>,
         operation: &Operation,
-        declared: &DeclaredArguments,
+        declared: &Declarations,
     ) -> Result<u32, String> {
         let Some(name) = &operation.communicator else {
             return Ok(WORLD);
@@ -712,7 +718,7 @@ impl Translation {
     }
 }
 
-impl Envelope {
+impl MessageArguments {
     fn send(&self, to: u32, communicator: u32, request: Option<u64>, call: Call) -> workload::Operation {
         workload::Operation::Send {
             to,
@@ -742,7 +748,7 @@ impl Envelope {
     }
 }
 
-impl Share {
+impl CollectiveBytes {
     /// Bytes and counts of the operation, for rank `mine` of a communicator of `ranks`.
     fn of(
         &self,
@@ -760,12 +766,12 @@ impl Share {
             sum.ok_or("these are more than 2^64 bytes")
         };
         Ok(match self {
-            Share::Bytes(bytes) => (*bytes, None),
-            Share::Block(bytes) => {
+            CollectiveBytes::Bytes(bytes) => (*bytes, None),
+            CollectiveBytes::Block(bytes) => {
                 let whole = bytes.checked_mul(ranks);
                 (whole.ok_or("these are more than 2^64 bytes")?, None)
             }
-            Share::Parts(parts) => {
+            CollectiveBytes::Parts(parts) => {
                 check("counts", parts)?;
                 let own = parts[mine as usize];
                 let at_root = |list: &[u64]| if mine == root { list.to_vec() } else { Vec::new() };
@@ -779,7 +785,7 @@ impl Share {
                     _ => (mean, counts(vec![own], parts.clone())),
                 }
             }
-            Share::Exchange { sends, receives } => {
+            CollectiveBytes::Exchange { sends, receives } => {
                 check("sends", sends)?;
                 check("receives", receives)?;
                 total(receives)?;
