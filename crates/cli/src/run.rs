@@ -67,7 +67,7 @@ pub(crate) fn resume(
         let time = config::Duration {
             ps: checkpoint.time_ps(),
         };
-        print(format!("goes on from {time} of simulated time"));
+        print(format!("continues from {time} of simulated time"));
     }
     execute(
         &processes,
@@ -78,14 +78,14 @@ pub(crate) fn resume(
     )
 }
 
-/// What is run of an experiment.
+/// The part of an experiment that runs.
 #[derive(Clone, Copy)]
 enum RunKind<'a> {
-    /// All of it.
+    /// The whole experiment.
     Whole,
-    /// What comes after a checkpoint.
+    /// Everything after a checkpoint.
     Rest(&'a Checkpoint),
-    /// All of it, and each job alone.
+    /// The whole experiment, and each job alone.
     Interference,
 }
 
@@ -99,7 +99,7 @@ fn execute(
 ) -> Result<(), CommandFailure> {
     let control = Arc::new(Control::new());
     let interrupt = control.clone();
-    // Fails only if a handler is installed already, as in a second run within one Python process.
+    // Fails only if a handler exists already, as in a second run within one Python process.
     let _ = ctrlc::set_handler(move || interrupt.stop());
     let checkpoints = machine.every().map(|every| Checkpoints {
         file: out.join(results::CHECKPOINT),
@@ -173,7 +173,7 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The processes of a run, of which one speaks.
+/// The processes of a run; the first one prints.
 struct RunProcesses(cluster::ProcessGroup);
 
 impl RunProcesses {
@@ -187,12 +187,12 @@ impl RunProcesses {
         self.0.index() == 0
     }
 
-    /// Does something in all processes. If it fails in any, it fails in all with the same status, and the first
-    /// of them says why: at once, as the launcher ends them all when one of them has ended with an error.
+    /// Runs `work` in all processes. If it fails in any, it fails in all with the same status. The first failed
+    /// process prints the message at once, because the launcher ends all processes as soon as one ends with an error.
     fn agree<T>(&self, work: impl FnOnce() -> Result<T, CommandFailure>) -> Result<T, CommandFailure> {
         let done = work();
         let mine = self.0.index() as u64;
-        // What failed elsewhere is told there.
+        // The process that failed reports its own failure.
         let reporter = match &done {
             Err(failure) if !failure.is_silent() => mine << 8 | u64::from(failure.status),
             _ => u64::MAX,

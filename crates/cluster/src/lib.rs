@@ -1,20 +1,19 @@
 //! The processes of one run, on one machine or several, over MPI.
 //!
-//! [`join`] makes this process a member of what an MPI launcher (`mpirun`, `srun`) has started, and
-//! [`ProcessGroup`] is the kernel's interface to it, [`des::Processes`]. Knows nothing of what the processes
-//! compute. Without the feature `mpi` the interface is the same, and a process is always alone.
+//! [`join`] makes one run of the processes that an MPI launcher (`mpirun`, `srun`) started. [`ProcessGroup`]
+//! implements the kernel's interface to them, [`des::Processes`]. The crate does not know what the processes compute.
+//! Without the feature `mpi` the interface is the same, and every process is a group of one.
 //!
-//! **What blocks.** [`Processes::least`] and [`Processes::exchange`] return when all processes have called
-//! them, and dropping a [`ProcessGroup`] when all have got there.
+//! **Blocking.** [`Processes::least`] and [`Processes::exchange`] return when all processes have called them.
+//! Dropping a [`ProcessGroup`] returns when all processes drop theirs.
 //!
-//! **Threads.** MPI is initialised with `MPI_THREAD_FUNNELED`: only the thread that joined may communicate,
-//! or drop the membership; a call from another one panics.
+//! **Threads.** MPI is initialised with `MPI_THREAD_FUNNELED`: only the thread that joined may communicate or drop the
+//! group; a call from another thread panics.
 //!
-//! **Failures.** A process that ends without dropping its membership would leave the others waiting, so one
-//! that fails by itself calls [`ProcessGroup::abort`]. A panic that unwinds through the owner of the
-//! membership does so by itself, with status 101, if it comes from the thread that joined; whoever catches
-//! panics of other threads must abort. A process that is killed is noticed by the launcher, which ends the
-//! others. Errors of MPI itself end all processes as well (MPI's default, `MPI_ERRORS_ARE_FATAL`).
+//! **Failures.** A process that ends without dropping its group would leave the others waiting, so a process that
+//! fails alone calls [`ProcessGroup::abort`]. A panic of the thread that joined aborts with status 101 when it unwinds
+//! through the owner of the group; code that catches panics of other threads must abort. The launcher notices a killed
+//! process and ends the others. Errors of MPI itself end all processes too (MPI's default, `MPI_ERRORS_ARE_FATAL`).
 
 mod launch;
 #[cfg(feature = "mpi")]
@@ -40,7 +39,7 @@ pub enum JoinError {
         size.map_or(String::new(), |size| format!("as one of {size} processes "))
     )]
     WithoutMpi {
-        /// Number of processes, if the launcher says it.
+        /// Number of processes, if the launcher reports it.
         size: Option<usize>,
     },
     /// The launcher belongs to another MPI library.
@@ -52,7 +51,7 @@ pub enum JoinError {
         /// Number of processes that the launcher reports.
         launched: usize,
     },
-    /// MPI can be initialised once in the life of a process.
+    /// A process can initialise MPI only once.
     #[error("this process has initialised MPI before, which it can do only once")]
     JoinedBefore,
     /// The MPI library does not support threads.
@@ -60,18 +59,17 @@ pub enum JoinError {
     WithoutThreads,
 }
 
-/// Joins the other processes, if an MPI launcher has started several; call it first in `main`, once.
+/// Joins the other processes, if an MPI launcher started several. Call it first in `main`, once.
 ///
-/// A process that was started without a launcher, or as the only one, is alone and does not initialise
-/// MPI: that takes time, and can fail where nobody meant to use MPI. Before it is initialised only the
-/// environment tells, then MPI is believed. So a command that a process of an MPI program starts is taken
-/// for that process, by its environment.
+/// A process without a launcher, or the only one, does not initialise MPI: that takes time, and can fail on machines
+/// where nobody wants MPI. Before initialisation the environment decides; afterwards MPI does. A command that a
+/// process of an MPI program starts therefore counts as that process.
 ///
 /// # Errors
-/// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised
-/// before; an MPI library without threads.
+/// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised before;
+/// an MPI library without threads.
 pub fn join() -> Result<ProcessGroup, JoinError> {
-    // Not by `var`: a value that is no text is no number either.
+    // Not `var`: a value that is not Unicode is not a number either.
     enter(&Launch::of(|name| std::env::var(name).ok()))
 }
 
@@ -87,16 +85,16 @@ fn enter(launch: &Launch) -> Result<ProcessGroup, JoinError> {
     })
 }
 
-/// This process among those of a run. Dropping it takes leave of the others: it waits for them, and
-/// finalises MPI; or, while the thread panics, ends them.
+/// This process among those of a run. Dropping it waits for the others and finalises MPI; while the thread panics,
+/// dropping it ends all processes.
 pub struct ProcessGroup {
     world: Option<MpiWorld>,
-    /// Shared with other threads, but not moved to one: it would be dropped there, and MPI finalised.
+    /// Shared with other threads, but never moved to one, which would drop it there and finalise MPI.
     stays_in_thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
 impl ProcessGroup {
-    /// Ends all processes with this exit status, for one that has failed and cannot tell them.
+    /// Ends all processes with this exit status, after a failure that the others cannot know of.
     pub fn abort(&self, status: i32) -> ! {
         match &self.world {
             Some(world) => world.abort(status),
@@ -104,7 +102,7 @@ impl ProcessGroup {
         }
     }
 
-    /// For tests: sends no more than this many bytes in one go, instead of 1 GiB.
+    /// For tests: limits one MPI call to this many bytes, instead of 1 GiB.
     #[doc(hidden)]
     pub fn in_pieces_of(mut self, bytes: usize) -> ProcessGroup {
         self.world = self.world.take().map(|world| world.in_pieces_of(bytes));

@@ -1,8 +1,8 @@
-//! What stands for the world of MPI in a build without it: there is none.
+//! The MPI world of a build without MPI: a type without values.
 
 use crate::JoinError;
 
-/// Never made.
+/// Has no values.
 pub(crate) enum MpiWorld {}
 
 impl MpiWorld {

@@ -1,5 +1,4 @@
-//! Running an experiment while Python stays alive: the interpreter's lock is released, Ctrl-C is
-//! noticed, progress is reported.
+//! Experiments and their runs: releases the interpreter's lock, handles Ctrl-C, reports progress.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,10 @@ use sim::Control;
 use crate::program::{FunctionArguments, PythonInterpreter};
 use crate::{error, json};
 
-/// How often a waiting Python thread looks for signals and reports progress.
+/// Interval of a waiting Python thread between two checks of signals and progress reports.
 const STEP: Duration = Duration::from_millis(50);
 
-/// A checked experiment: the network is built, the jobs have their places.
+/// A checked experiment with its network and the hosts of its jobs.
 #[pyclass(frozen, module = "fabricsim._core")]
 pub(crate) struct Experiment {
     inner: sim::Experiment,
@@ -27,16 +26,16 @@ pub(crate) struct Experiment {
 enum RunFailure {
     Simulation(sim::Error),
     Write(results::WriteError),
-    /// A bug of the simulator; the panic's message.
+    /// A bug of the simulator, with the panic's message.
     Panic(String),
-    /// A signal, or the progress callback raised.
+    /// A signal, or an exception of the progress callback.
     Python(PyErr),
 }
 
 #[pymethods]
 impl Experiment {
-    /// Reads an experiment file; paths in it are relative to its folder. `set` are pairs of a key and a
-    /// value in TOML.
+    /// Reads an experiment file; paths in it are relative to its folder. `set` has pairs of a key and a value in
+    /// TOML.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
         let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&PythonInterpreter::new()]));
@@ -45,9 +44,8 @@ impl Experiment {
         })
     }
 
-    /// Reads an experiment in TOML; `name` stands for the file in messages, and paths are relative to the
-    /// current folder. `programs` are functions that take the place of those that a job's workload names, by
-    /// the path of its table.
+    /// Reads an experiment in TOML. `name` replaces the file name in messages; paths are relative to the current
+    /// folder. `programs` maps the path of a workload's table to the function that replaces the named one.
     #[staticmethod]
     fn from_toml(
         py: Python<'_>,
@@ -68,7 +66,7 @@ impl Experiment {
         json(&self.inner.settings)
     }
 
-    /// What the experiment amounts to, as JSON, and the same for people.
+    /// The report of `check`, as JSON and as text.
     fn check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let report = py
             .detach(|| sim::check(&self.inner))
@@ -76,9 +74,9 @@ impl Experiment {
         Ok((json(&report), report.to_string()))
     }
 
-    /// Runs the experiment, writes the result folder `out`, returns its summary as JSON. `progress` is
-    /// called with the simulated time and the end, if it is known, in nanoseconds. `interference`: each job of
-    /// ranks is also run alone.
+    /// Runs the experiment, writes the result folder `out`, and returns its summary as JSON. `progress` is called
+    /// with the simulated time and the end in nanoseconds; the end is `None` if unknown. With `interference`, each
+    /// job of ranks also runs alone.
     #[pyo3(signature = (out, progress=None, interference=false))]
     fn run(
         &self,
@@ -106,7 +104,7 @@ impl Experiment {
     }
 }
 
-/// Runs in a thread of its own; this one waits without the interpreter's lock, in short steps.
+/// Runs in a separate thread. This thread waits in short steps without the interpreter's lock.
 fn run(
     py: Python<'_>,
     experiment: &sim::Experiment,
@@ -124,7 +122,7 @@ fn run(
     };
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            // Dropped at the end, also of a panic: that is what the waiting thread notices.
+            // Dropped at the end and on a panic, which wakes the waiting thread.
             let _running = sender;
             let settings = experiment.settings.clone();
             let tables = sim::running_tables();
@@ -148,7 +146,7 @@ fn run(
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
             if let Err(e) = py.check_signals().and_then(|()| report(&control)) {
                 control.stop();
-                // Whether it was stopped in time does not matter: the exception is what is raised.
+                // The exception is raised, whether or not the run stopped in time.
                 let _ = py.detach(|| worker.join());
                 return Err(RunFailure::Python(e));
             }

@@ -1,8 +1,8 @@
-//! Programs in Python: a generator function that is called once per rank, as a [`Workload`].
+//! Programs in Python as a [`Workload`]: a generator function that is called once per rank.
 //!
-//! Executors ask for operations from any thread and without the interpreter's lock. A program takes it for
-//! several operations at a time: nothing that happens in the simulation comes back to a generator, so that it
-//! may run ahead. What is read of files, and of tracebacks, is in `python/fabricsim/program.py`.
+//! Executors request operations from any thread, without the interpreter's lock. A program takes the lock for several
+//! operations at a time. It may run ahead, because nothing in the simulation returns to a generator.
+//! `python/fabricsim/program.py` reads files and describes exceptions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -18,19 +18,19 @@ use workload::{Operation, Program, TraceError, Workload};
 use crate::operation::{Declarations, Request, Translation};
 use crate::{error, json};
 
-/// Operations that a program gives before it lets go of the interpreter's lock.
+/// Operations that a program generates per acquisition of the interpreter's lock.
 const AHEAD: usize = 32;
 
-/// Most ranks of a program: the lists of their communicators fit memory.
+/// Maximum ranks of a program; the lists of its communicators fit into memory.
 const MAX_RANKS: u32 = 1 << 24;
 
 /// Reads the key `python` of a job's workload.
 pub(crate) struct PythonInterpreter {
-    /// Functions that are given as they are, by the path of their table.
+    /// Function objects by the path of their table.
     given: BTreeMap<String, FunctionArguments>,
 }
 
-/// A function that is given as it is: it, its communicators', its regions, and what the table says of its file.
+/// A function object, its `communicators` function, its regions, and the file name in its table.
 #[derive(FromPyObject)]
 pub(crate) struct FunctionArguments(Py<PyAny>, Option<Py<PyAny>>, Vec<String>, String);
 
@@ -114,7 +114,7 @@ impl workload::Interpreter for PythonInterpreter {
     }
 }
 
-/// Calls a function of the Python package.
+/// Calls a function of `fabricsim.program`.
 fn support<'py>(
     py: Python<'py>,
     function: &str,
@@ -125,14 +125,14 @@ fn support<'py>(
         .call1(arguments)
 }
 
-/// What an exception says, and where in the user's program.
+/// An exception in one line, with its location in the user's program.
 fn described(py: Python<'_>, exception: &PyErr) -> String {
     let described = support(py, "described", (exception.value(py), exception.traceback(py)))
         .and_then(|text| text.extract());
     described.unwrap_or_else(|_| exception.to_string())
 }
 
-/// Where a program comes from.
+/// A program before it is called.
 struct ProgramSource {
     function: Py<PyAny>,
     communicators: Option<Py<PyAny>>,
@@ -141,7 +141,7 @@ struct ProgramSource {
     reopens: bool,
 }
 
-/// What the programs of all ranks share.
+/// The data that the programs of all ranks share.
 struct SharedProgram {
     function: Py<PyAny>,
     arguments: Py<PyDict>,
@@ -157,8 +157,7 @@ struct PythonWorkload {
 }
 
 impl PythonWorkload {
-    /// Asks for the communicators, and begins the program of rank 0 in vain: arguments that it does not take
-    /// are found at once.
+    /// Calls `communicators`, and starts the program of rank 0 once to report wrong arguments at once.
     fn new(source: &ProgramSource, ranks: u32, arguments: &Bound<'_, PyDict>) -> PyResult<PythonWorkload> {
         let py = arguments.py();
         let asked = support(
@@ -215,19 +214,19 @@ struct RankProgram {
     rank: u32,
     state: ProgramState,
     translation: Translation,
-    /// What was yielded and is not yet asked for.
+    /// Operations that were yielded and not requested yet.
     ready: VecDeque<Operation>,
 }
 
 enum ProgramState {
     /// Not yet called.
     NotStarted,
-    /// The generator, and what its next step is given.
+    /// The generator, and the value that its next step receives.
     Running(Py<PyIterator>, Py<PyAny>),
     Ended(Result<(), TraceError>),
 }
 
-/// Why a program cannot go on, and the exception, if it is one.
+/// Why a program cannot continue, and the exception behind it.
 struct ProgramFailure {
     message: String,
     exception: Option<PyErr>,
@@ -244,7 +243,7 @@ impl RankProgram {
         }
     }
 
-    /// Goes on until there are some operations, or to the end.
+    /// Runs the program until some operations are ready, or to its end.
     fn fill(&mut self, py: Python<'_>) -> Result<(), ProgramFailure> {
         let raised = |e: PyErr| ProgramFailure {
             message: described(py, &e),
@@ -320,7 +319,7 @@ impl Program for RankProgram {
     }
 }
 
-/// Whether a generator can be given anything: not while it yields from a list, say.
+/// Whether the generator accepts values; it does not while it yields from a list, for example.
 fn accepts_values(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
     let py = generator.py();
     let mut innermost = generator.as_any().clone();
@@ -333,7 +332,7 @@ fn accepts_values(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
     innermost.hasattr(intern!(py, "send"))
 }
 
-/// The operations of one rank as JSON: a list of tables. At most `limit`, if it is given.
+/// The operations of one rank as JSON, a list of tables; at most `limit`, if given.
 #[pyfunction]
 #[pyo3(signature = (given, rank, ranks, arguments, limit))]
 pub(crate) fn program_operations(
@@ -372,7 +371,7 @@ pub(crate) fn program_operations(
     Ok(json(&all))
 }
 
-/// An operation as one flat table, with the names that MPI has for calls.
+/// An operation as one flat table, with MPI's names of calls.
 fn table(operation: &Operation) -> serde_json::Value {
     let call = match operation {
         Operation::Compute { .. } => None,
