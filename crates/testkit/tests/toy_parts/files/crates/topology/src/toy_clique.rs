@@ -35,7 +35,12 @@ impl ToyClique {
         Ok(ToyClique {
             routers,
             host_ports,
-            hosts: count(section, "hosts_per_router", "hosts", &[routers, host_ports.count()])?,
+            hosts: count(
+                section,
+                "hosts_per_router",
+                "hosts",
+                &[routers, host_ports.count()],
+            )?,
             ports: ports(section, "routers", &[host_ports.count(), routers - 1])?,
         })
     }

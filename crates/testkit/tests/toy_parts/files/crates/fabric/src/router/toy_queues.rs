@@ -225,13 +225,7 @@ impl RouterModel for Router {
         self.serve(now, port, out);
     }
 
-    fn timer<O: RouterOutputs<Self>>(
-        &mut self,
-        now: Time,
-        port: u16,
-        _: &RoutingContext<'_>,
-        out: &mut O,
-    ) {
+    fn timer<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, _: &RoutingContext<'_>, out: &mut O) {
         self.note(port, out);
         self.serve(now, port, out);
     }
@@ -259,7 +253,10 @@ impl RouterModel for Router {
         let vcs = usize::from(self.vcs);
         let fits = |output: &Output| output.queues.len() == vcs && output.credits.len() == vcs;
         if state.len() != self.outputs.len() || !state.iter().all(fits) {
-            return Err(format!("router {}: the saved state has other ports or VCs", self.id.0));
+            return Err(format!(
+                "router {}: the saved state has other ports or VCs",
+                self.id.0
+            ));
         }
         self.outputs = state;
         Ok(())
