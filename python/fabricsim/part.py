@@ -1,9 +1,9 @@
 """Parts of an experiment as classes: how a registered part becomes a table of the file, and back.
 
-One module for each kind of parts (:mod:`fabricsim.topology`, :mod:`fabricsim.routing`, ...), one class for
-each part, one field for each parameter. The class has the part's name in capitals: ``slim-fly`` is
-``SlimFly``. Tests compare all of them with the registries of the simulation core. What values are right, the
-core knows, not the classes: there is one definition of it, and one message for what is wrong.
+Each kind of parts has a module (:mod:`fabricsim.topology`, :mod:`fabricsim.routing`, ...), each part a class,
+and each parameter a field. The class has the part's name in capitals: ``slim-fly`` is ``SlimFly``.
+:mod:`fabricsim.registered` makes the classes from the registry of the simulation core. The core alone checks
+values, so that there is one definition and one message.
 """
 
 from __future__ import annotations

@@ -159,8 +159,9 @@ def list_parts(kind: str | None = None) -> Record | list[Record]:
     Returns
     -------
     list of Record, or Record of kind to list
-        Each part has ``name``, ``summary``, and ``parameters``, each with ``name``, ``type``, ``summary``, and
-        where it has them, ``choices`` and ``default``, or ``computed``, which says how the default is found.
+        Each part has ``name``, ``summary`` and ``parameters``. Each parameter has ``name``, ``type``,
+        ``summary``, and where it has them ``choices`` and ``default``, or ``computed``, which says how the
+        default is found.
 
     Raises
     ------

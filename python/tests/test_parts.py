@@ -7,17 +7,31 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import re
 import sys
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import pytest
+from part_stubs import stub, stub_path
 
 import fabricsim
-from fabricsim import arrival, experiment, mapping, message, motif, placement, routing, topology, traffic
+from fabricsim import (
+    arrival,
+    experiment,
+    kinds,
+    mapping,
+    message,
+    motif,
+    placement,
+    routing,
+    topology,
+    traffic,
+)
 from fabricsim import workload as workloads
 from fabricsim.part import Part, _alternatives, field_hints
 
@@ -30,17 +44,18 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/formats/experiment.md"
 FILES = sorted([*(ROOT / "tests/corpus").glob("*.toml"), *(ROOT / "examples").glob("*.toml")])
 
-BASES: dict[str, type[Part]] = {
-    "topologies": topology.Topology,
-    "routings": routing.Routing,
-    "patterns": traffic.Pattern,
-    "arrivals": arrival.Arrival,
-    "message-sizes": message.MessageSize,
-    "motifs": motif.Motif,
-    "placements": placement.Placement,
-    "mappings": mapping.RankMapping,
-    "trace-formats": workloads.Source,
+# Modules whose classes the registry makes, with the kind of their parts.
+MADE = {
+    topology: kinds.Topology,
+    routing: kinds.Routing,
+    traffic: kinds.Pattern,
+    arrival: kinds.Arrival,
+    message: kinds.MessageSize,
+    motif: kinds.Motif,
+    placement: kinds.Placement,
+    mapping: kinds.RankMapping,
 }
+BASES: dict[str, type[Part]] = {base.part_kind: base for base in (*MADE.values(), workloads.Source)}
 # Fields that are no parameters of a part, because all parts of the kind have them.
 COMMON = {"patterns": {"load", "arrival", "message"}, "trace-formats": {"path", "clock"}}
 CLASSES: list[type] = [
@@ -65,13 +80,21 @@ def values(hint: Any) -> set[Any]:
 def test_every_kind_of_parts_is_tested_here() -> None:
     others = {"collectives", "executors", "mpi-presets", "router-models"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
-    for kind, base in BASES.items():
-        assert base.part_kind == kind
+
+
+@pytest.mark.parametrize("module", MADE, ids=lambda module: module.__name__)
+def test_stubs_are_those_of_the_registry(module: ModuleType) -> None:
+    pytest.importorskip("ruff", reason="ruff comes with the extra dev")
+    file, text = stub_path(module.__name__), stub(module.__name__, MADE[module])
+    if os.environ.get("UPDATE_EXPECTED"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text, f"{file.name}: UPDATE_EXPECTED=1 makes it anew"
 
 
 @pytest.mark.parametrize("kind", BASES)
 def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> None:
-    registered = {part.name: {parameter.name for parameter in part.parameters} for part in fabricsim.list_parts(kind)}
+    parts = fabricsim.list_parts(kind)
+    registered = {part.name: {parameter.name for parameter in part.parameters} for part in parts}
     typed = {
         name: set(part.parameters()) - COMMON.get(kind, set()) for name, part in BASES[kind].parts.items()
     }
@@ -128,8 +151,8 @@ def test_the_defaults_of_the_page_are_those_of_the_registry(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", BASES)
 def test_a_class_is_named_after_its_part(kind: str) -> None:
-    module = sys.modules[BASES[kind].__module__]
     for name, part in BASES[kind].parts.items():
+        module = sys.modules[part.__module__]
         assert part.__name__ == "".join(word.capitalize() for word in name.split("-"))
         assert part.__name__ in module.__all__
         assert getattr(module, part.__name__) is part
@@ -145,9 +168,7 @@ def test_names_without_a_class_are_those_of_the_registries() -> None:
         simple = {part.name for part in fabricsim.list_parts(kind) if not part.parameters}
         assert simple <= values(field_hints(experiment.Job)[hint]) <= names(kind)
     parameters = {
-        parameter.name
-        for part in fabricsim.list_parts("router-models")
-        for parameter in part.parameters
+        parameter.name for part in fabricsim.list_parts("router-models") for parameter in part.parameters
     }
     assert parameters <= set(field_hints(experiment.Router))
     for executor in fabricsim.list_parts("executors"):
@@ -182,7 +203,9 @@ def test_every_field_is_documented_and_quantities_have_an_example(cls: type) -> 
     assert set(described) == set(fields)
     source = inspect.get_annotations(cls)
     for name, hint in source.items():
-        if name in described and re.search(r"\b(Time|Size|Rate)\b", hint) and "Mapping" not in hint:
+        # The classes that the registry makes have types in place of texts, and always an example.
+        written = isinstance(hint, str) and name in described and "Mapping" not in hint
+        if written and re.search(r"\b(Time|Size|Rate)\b", hint):
             assert "such as" in described[name], f"{cls.__name__}.{name} shows no unit"
 
 

@@ -1,0 +1,586 @@
+# Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_parts.py
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fabricsim.kinds import Motif
+from fabricsim.part import Size, Time
+
+__all__ = [
+    "AllToAll",
+    "Allreduce",
+    "Amg",
+    "CrystalRouter",
+    "Fft3d",
+    "Halo3d",
+    "Halo3d26",
+    "Incast",
+    "Motif",
+    "Multigrid",
+    "PingPong",
+    "RandomPairs",
+    "Stencil4d",
+    "Subcom3dA2a",
+    "Sweep3d",
+]
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AllToAll(Motif):
+    """MPI_Alltoall of all ranks, again and again (SST, Ember motif Alltoall).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    bytes : Size, such as "4 KiB"
+        From each rank to each (default: 1 KiB).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation before each (default: 0 ps).
+    """
+
+    ranks: int
+    bytes: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Allreduce(Motif):
+    """MPI_Allreduce of all ranks, again and again (SST, Ember motif Allreduce).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    bytes : Size, such as "4 KiB"
+        Of each rank's contribution (default: 8 B).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation before each (default: 0 ps).
+    """
+
+    ranks: int
+    bytes: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Amg(Motif):
+    """Stand-in for Design Forward's AMG: V-cycles with six neighbours on ever fewer ranks (Design Forward,
+    AMG (LLNL)).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, or 13824).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    nx : int
+        Cells of a rank along x on the finest level (default: 32).
+    ny : int
+        Cells of a rank along y on the finest level (default: 32).
+    nz : int
+        Cells of a rank along z on the finest level (default: 32).
+    levels : int
+        From the finest to the coarsest (default: until one rank is left).
+    neighbours : int
+        6 or 26 (default: 6).
+    volume : Size, such as "4 KiB"
+        Bytes of all messages together (default: 10 GiB for each 13,824 ranks).
+    iterations : int
+        How many V-cycles (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation on the finest level; others: by their cells (default: 0 ps).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each cell (default: 0 ps).
+    periodic : bool
+        Whether the ends of the grid are neighbours (default: false).
+    reduce : bool
+        Whether each cycle ends with an allreduce of 8 bytes (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    levels: int | None = ...
+    neighbours: int | None = ...
+    volume: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    periodic: bool | None = ...
+    reduce: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CrystalRouter(Motif):
+    """Stand-in for Design Forward's Crystal Router: exchange in the dimensions of a hypercube (Design
+    Forward, Crystal Router (Nek5000)).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: 10000).
+    volume : Size, such as "4 KiB"
+        Bytes of all messages together (default: 2 TiB for each 10,000 ranks).
+    iterations : int
+        How many times through all dimensions (default: 100).
+    compute : Time, such as "1 us"
+        Time of the computation before each (default: 0 ps).
+    """
+
+    ranks: int | None = ...
+    volume: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fft3d(Motif):
+    """FFT of three dimensions in pencils, there and back: all-to-alls of uneven parts (SST, Ember motif
+    FFT3D).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    rows : int
+        Ranks that divide x, a divisor of ranks (default: as square as can be, the smaller side).
+    nx : int
+        Points along x, of all ranks together (default: 100).
+    ny : int
+        Points along y, of all ranks together (default: 100).
+    nz : int
+        Points along z, of all ranks together (default: 100).
+    item_bytes : int
+        Bytes of a real number; a complex one has twice as many (default: 8).
+    iterations : int
+        How many transforms there and back (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation along one dimension (default: 0 ps).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each point of a rank (default: 1 ns).
+    barriers : bool
+        The barriers after each transform (default: true).
+    """
+
+    ranks: int
+    rows: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    item_bytes: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Halo3d(Motif):
+    """Exchange with six neighbours in a grid, one dimension after the other (Ember, mpi/halo3d).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, which must then all be given).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    nx : int
+        Cells of a rank along x (default: 10).
+    ny : int
+        Cells of a rank along y (default: 10).
+    nz : int
+        Cells of a rank along z (default: 10).
+    vars : int
+        Numbers per cell (default: 1).
+    item_bytes : int
+        Bytes of a number (default: 8).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of an iteration (default: 1 us).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each number of each cell (default: 0 ps).
+    periodic : bool
+        Whether the ends of the grid are neighbours (default: false).
+    reduce : bool
+        Whether each iteration ends with an allreduce of 8 bytes (default: false).
+    barriers : bool
+        The two barriers before and the one after (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    vars: int | None = ...
+    item_bytes: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    periodic: bool | None = ...
+    reduce: bool | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Halo3d26(Motif):
+    """Exchange with all 26 neighbours in a grid at once: faces, edges, corners (Ember, mpi/halo3d-26).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, which must then all be given).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    nx : int
+        Cells of a rank along x (default: 10).
+    ny : int
+        Cells of a rank along y (default: 10).
+    nz : int
+        Cells of a rank along z (default: 10).
+    vars : int
+        Numbers per cell (default: 1).
+    item_bytes : int
+        Bytes of a number (default: 8).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of an iteration (default: 1 us).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each number of each cell (default: 0 ps).
+    periodic : bool
+        Whether the ends of the grid are neighbours (default: false).
+    corners : bool
+        Whether the eight corners take part; not so in Ember's own MPI code (default: true).
+    reduce : bool
+        Whether each iteration ends with an allreduce of 8 bytes (default: false).
+    barriers : bool
+        The two barriers before and the one after (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    vars: int | None = ...
+    item_bytes: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    periodic: bool | None = ...
+    corners: bool | None = ...
+    reduce: bool | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Incast(Motif):
+    """All ranks send to one at the same time (Ember, mpi/incast).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks; at least 2.
+    bytes : Size, such as "4 KiB"
+        From each rank (default: 8 KiB).
+    target : int
+        The rank that they send to (default: the last).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation before each (default: 0 ps).
+    barriers : bool
+        Those before, after, and between receives and sends of an iteration (default: true).
+    """
+
+    ranks: int
+    bytes: Size | None = ...
+    target: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Multigrid(Motif):
+    """Stand-in for Design Forward's MultiGrid: V-cycles with 26 neighbours, all ranks on all levels (Design
+    Forward, MultiGrid (BoxLib)).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, or 110592).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    nx : int
+        Cells of a rank along x on the finest level (default: 32).
+    ny : int
+        Cells of a rank along y on the finest level (default: 32).
+    nz : int
+        Cells of a rank along z on the finest level (default: 32).
+    levels : int
+        From the finest to the coarsest (default: until the shortest side has two cells).
+    neighbours : int
+        6 or 26 (default: 26).
+    volume : Size, such as "4 KiB"
+        Bytes of all messages together (default: 326 GiB for each 110,592 ranks).
+    iterations : int
+        How many V-cycles (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation on the finest level; others: by their cells (default: 0 ps).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each cell (default: 0 ps).
+    periodic : bool
+        Whether the ends of the grid are neighbours (default: false).
+    reduce : bool
+        Whether each cycle ends with an allreduce of 8 bytes (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    levels: int | None = ...
+    neighbours: int | None = ...
+    volume: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    periodic: bool | None = ...
+    reduce: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PingPong(Motif):
+    """Pairs of ranks send messages there and back, for one size or several (Ember, mpi/pingpong).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks, at least 2; of an odd number, one stays alone (default: 2).
+    pairs : {"neighbours", "halves", "first"}
+        Who with whom: "neighbours" (0 and 1, 2 and 3), "halves" (0 and ranks / 2), or "first" (0 and
+        partner only) (default: neighbours).
+    partner : int
+        With pairs = "first": the other rank (default: 1).
+    bytes : Size, such as "4 KiB" or Sequence[Size, such as "4 KiB"]
+        Size of a message, or a list of them, one after the other (default: 1 KiB).
+    up_to : Size, such as "4 KiB"
+        Sweep: sizes double from bytes up to this (default: no sweep).
+    iterations : int
+        How many times there and back with each size (default: 1).
+    compute : Time, such as "1 us"
+        Time of the first rank's computation before each (default: 0 ps).
+    barriers : bool
+        The barriers before and after (default: true).
+    """
+
+    ranks: int | None = ...
+    pairs: Literal["neighbours", "halves", "first"] | None = ...
+    partner: int | None = ...
+    bytes: Size | Sequence[Size] | None = ...
+    up_to: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RandomPairs(Motif):
+    """Each rank exchanges with one of the other half, found by lot or opposite (Chatterbug, pairs).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks; even.
+    bytes : Size, such as "4 KiB"
+        Of each message (default: 64 KiB).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation before each (default: 0 ps).
+    random : bool
+        Whether partners are found by lot; else rank r and r + ranks / 2 are (default: true).
+    seed : int
+        Of the lot (default: 1331).
+    barriers : bool
+        The barriers before and after (default: true).
+    """
+
+    ranks: int
+    bytes: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    random: bool | None = ...
+    seed: int | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Stencil4d(Motif):
+    """Exchange with eight neighbours in a grid of four dimensions at once (Chatterbug, stencil4d).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, which must then all be given).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    pet : int
+        Ranks along t (default: as cubic as can be).
+    nx : int
+        Cells of a rank along x (default: 8).
+    ny : int
+        Cells of a rank along y (default: 8).
+    nz : int
+        Cells of a rank along z (default: 8).
+    nt : int
+        Cells of a rank along t (default: 8).
+    vars : int
+        Numbers per cell (default: 1).
+    item_bytes : int
+        Bytes of a number (default: 8).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of an iteration (default: 0 ps).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each number of each cell (default: 0 ps).
+    periodic : bool
+        Whether the ends of the grid are neighbours (default: true).
+    barriers : bool
+        The barriers before and after (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    pet: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    nt: int | None = ...
+    vars: int | None = ...
+    item_bytes: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    periodic: bool | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Subcom3dA2a(Motif):
+    """All-to-all in the rows of a grid along x, then y, then z (Chatterbug, subcom3d-a2a).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, which must then all be given).
+    pex : int
+        Ranks along x (default: as cubic as can be).
+    pey : int
+        Ranks along y (default: as cubic as can be).
+    pez : int
+        Ranks along z (default: as cubic as can be).
+    bytes_x : Size, such as "4 KiB"
+        From each rank to each of its row along x; 0: none of these all-to-alls (default: 4 KiB).
+    bytes_y : Size, such as "4 KiB"
+        The same along y (default: 4 KiB).
+    bytes_z : Size, such as "4 KiB"
+        The same along z (default: 4 KiB).
+    iterations : int
+        How many (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation before each all-to-all (default: 0 ps).
+    barriers : bool
+        The barriers before and after (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    pez: int | None = ...
+    bytes_x: Size | None = ...
+    bytes_y: Size | None = ...
+    bytes_z: Size | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sweep3d(Motif):
+    """Blocking wavefronts through a grid of two dimensions, two from each corner, in blocks (Ember,
+    mpi/sweep3d).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (default: the product of the sides, which must then all be given).
+    pex : int
+        Ranks along x (default: as square as can be).
+    pey : int
+        Ranks along y (default: as square as can be).
+    nx : int
+        Cells of a rank along x (default: 50).
+    ny : int
+        Cells of a rank along y (default: 50).
+    nz : int
+        Cells along z, which is not divided (default: 100).
+    kba : int
+        Cells along z in a block, a divisor of nz (default: 10).
+    vars : int
+        Numbers per cell (default: 1).
+    item_bytes : int
+        Bytes of a number (default: 8).
+    iterations : int
+        How many times all eight sweeps (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a block (default: 1 us).
+    compute_per_cell : Time, such as "1 us"
+        More of it for each number of each cell of a block (default: 0 ps).
+    barriers : bool
+        The barrier at the end (default: true).
+    """
+
+    ranks: int | None = ...
+    pex: int | None = ...
+    pey: int | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    kba: int | None = ...
+    vars: int | None = ...
+    item_bytes: int | None = ...
+    iterations: int | None = ...
+    compute: Time | None = ...
+    compute_per_cell: Time | None = ...
+    barriers: bool | None = ...

@@ -1,0 +1,227 @@
+# Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_parts.py
+from dataclasses import dataclass
+from typing import Literal
+
+from fabricsim.kinds import Routing
+from fabricsim.part import Size, Time
+
+__all__ = [
+    "Adaptive",
+    "Dal",
+    "DestinationModK",
+    "DimensionOrder",
+    "Doal",
+    "Minimal",
+    "MinimalAdaptive",
+    "Par",
+    "Piggyback",
+    "Routing",
+    "Scatter",
+    "SourceDestinationHashed",
+    "Ugal",
+    "Valiant",
+]
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Adaptive(Routing):
+    """Upwards through the least loaded port, downwards on the only way (on fat-tree)."""
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dal(Routing):
+    """Dimensions in any order, in each straight or by one detour, by load, with an escape (Ahn et al. 2009)
+    (on hyperx).
+
+    Parameters
+    ----------
+    adaptive_vcs : int
+        VCs on which any dimension and detour may be taken (default: 1).
+    bias : Size, such as "4 KiB"
+        Bytes by which the way without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+    """
+
+    adaptive_vcs: int | None = ...
+    bias: Size | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DestinationModK(Routing):
+    """Static: the destination's number picks the upward ports (D-mod-k, Zahavi 2010) (on fat-tree)."""
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DimensionOrder(Routing):
+    """Dimension after dimension, the shorter way round (Dally and Seitz 1987) (on torus, mesh, hyperx,
+    express-mesh).
+
+    Parameters
+    ----------
+    deadlock : {"dateline", "bubble"}
+        What keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline).
+    """
+
+    deadlock: Literal["dateline", "bubble"] | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Doal(Routing):
+    """Dimension after dimension, in each straight or by one detour, by load (Ahn et al. 2009; DimWAR) (on
+    hyperx).
+
+    Parameters
+    ----------
+    bias : Size, such as "4 KiB"
+        Bytes by which the way without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+    """
+
+    bias: Size | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Minimal(Routing):
+    """a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008) (on dragonfly,
+    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
+
+    Parameters
+    ----------
+    paths : {"hashed", "adaptive"}
+        Which of several shortest paths: hashed, by source and destination, or, where there are no groups,
+        adaptive, by load (default: hashed).
+    """
+
+    paths: Literal["hashed", "adaptive"] | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MinimalAdaptive(Routing):
+    """Any shortest path by load, with an escape in dimension order (Duato 1996; Blue Gene/L) (on torus,
+    mesh, hyperx).
+
+    Parameters
+    ----------
+    adaptive_vcs : int
+        VCs on which any shortest path may be taken (default: 1).
+    escape : {"dateline", "bubble"}
+        What keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default:
+        dateline).
+    """
+
+    adaptive_vcs: int | None = ...
+    escape: Literal["dateline", "bubble"] | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Par(Routing):
+    """As ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009) (on dragonfly,
+    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
+
+    Parameters
+    ----------
+    bias : Size, such as "4 KiB"
+        Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
+        B, in networks of groups; elsewhere 0 B).
+    weight : int
+        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
+        groups; elsewhere 1).
+    cost : {"load", "load-hops"}
+        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        networks of groups; elsewhere load-hops).
+    candidates : int
+        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        groups nor dimensions).
+    intermediate : {"router", "group"}
+        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    """
+
+    bias: Size | None = ...
+    weight: int | None = ...
+    cost: Literal["load", "load-hops"] | None = ...
+    candidates: int | None = ...
+    intermediate: Literal["router", "group"] | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Piggyback(Routing):
+    """As ugal, but away from links to other groups that are told to be congested (PB, Jiang et al. 2009) (on
+    dragonfly, dragonfly-2d, dragonfly-plus).
+
+    Parameters
+    ----------
+    bias : Size, such as "4 KiB"
+        Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
+        B, in networks of groups; elsewhere 0 B).
+    weight : int
+        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
+        groups; elsewhere 1).
+    cost : {"load", "load-hops"}
+        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        networks of groups; elsewhere load-hops).
+    candidates : int
+        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        groups nor dimensions).
+    intermediate : {"router", "group"}
+        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    threshold : Size, such as "4 KiB"
+        Bytes above twice the mean of its router's links from which on a link is congested (five packets
+        of 256 B) (default: 1280 B).
+    period : Time, such as "1 us"
+        Time between two reports of a router to its group, where loads are told (default: 100 ns).
+    """
+
+    bias: Size | None = ...
+    weight: int | None = ...
+    cost: Literal["load", "load-hops"] | None = ...
+    candidates: int | None = ...
+    intermediate: Literal["router", "group"] | None = ...
+    threshold: Size | None = ...
+    period: Time | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Scatter(Routing):
+    """Upwards through a random port, each packet for itself (packet spraying) (on fat-tree)."""
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SourceDestinationHashed(Routing):
+    """Static: a hash of source and destination picks the upward ports (ECMP, RFC 2992) (on fat-tree)."""
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Ugal(Routing):
+    """Minimal, or through a random router or group if that is less congested (UGAL-L) (on dragonfly,
+    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
+
+    Parameters
+    ----------
+    bias : Size, such as "4 KiB"
+        Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
+        B, in networks of groups; elsewhere 0 B).
+    weight : int
+        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
+        groups; elsewhere 1).
+    cost : {"load", "load-hops"}
+        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        networks of groups; elsewhere load-hops).
+    candidates : int
+        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        groups nor dimensions).
+    intermediate : {"router", "group"}
+        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    information : {"router", "group"}
+        Whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all
+        links that leave it, too (UGAL-G) (default: router).
+    period : Time, such as "1 us"
+        Time between two reports of a router to its group, where loads are told (default: 100 ns).
+    """
+
+    bias: Size | None = ...
+    weight: int | None = ...
+    cost: Literal["load", "load-hops"] | None = ...
+    candidates: int | None = ...
+    intermediate: Literal["router", "group"] | None = ...
+    information: Literal["router", "group"] | None = ...
+    period: Time | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Valiant(Routing):
+    """Every packet through a random router or group (Valiant 1982) (on dragonfly, dragonfly-2d, dragonfly-
+    plus, express-mesh, graph, hyperx, slim-fly).
+
+    Parameters
+    ----------
+    intermediate : {"router", "any-router", "group"}
+        What a path goes through: router or, in networks of groups, group; there router is one in a group
+        that is neither the source's nor the destination's, and any-router any one (default: router).
+    """
+
+    intermediate: Literal["router", "any-router", "group"] | None = ...
