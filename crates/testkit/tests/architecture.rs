@@ -142,3 +142,41 @@ fn the_map_names_what_exists() {
         );
     }
 }
+
+/// All pages below a folder.
+fn pages(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            pages(&path, out);
+        } else if path.extension().is_some_and(|e| e == "md") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_documentation_names_files_that_exist() {
+    let mut all = Vec::new();
+    ["docs", "studies", "benches", "examples"].map(|folder| pages(&root().join(folder), &mut all));
+    let mut paths = 0;
+    for page in all {
+        let text = std::fs::read_to_string(&page).expect("the page is there");
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let folders = ["crates/", "python/", "scripts/", "studies/", "tests/"];
+            let is_path = !quoted.contains([' ', '*', '<', '$', ':', '=', '\n']);
+            // The page on motifs tells readers to create this file.
+            let is_created = quoted == "crates/workload/src/motif/ring.rs";
+            if is_path && !is_created && folders.iter().any(|folder| quoted.starts_with(folder)) {
+                let exists = root().join(quoted).exists();
+                assert!(
+                    exists,
+                    "{} names `{quoted}`, which does not exist",
+                    page.display()
+                );
+                paths += 1;
+            }
+        }
+    }
+    assert!(paths > 50, "only {paths} paths in the documentation");
+}
