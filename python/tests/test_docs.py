@@ -157,11 +157,12 @@ def test_every_part_and_parameter_is_documented() -> None:
     parts = fabricsim.list_parts()
     for kind, listed in parts.items():
         for part in listed:
-            for word in part.name.split("/"):
+            for word in part.name.split("/") if kind != "keys" else ():
                 if f"`{word}`" not in page and f'`"{word}"`' not in page and f".{word}`" not in page:
                     missing.append(f"{kind}: {part.name}")
             for parameter in (parameter.name for parameter in part.parameters):
-                if f"`{sections[kind]}.{parameter}`" not in page:
+                section = part.name if kind == "keys" else sections[kind]
+                if f"`{section}.{parameter}`" not in page:
                     missing.append(f"{part.name}: {parameter}")
     assert not missing
 

@@ -78,7 +78,7 @@ def values(hint: Any) -> set[Any]:
 
 
 def test_every_kind_of_parts_is_tested_here() -> None:
-    others = {"collectives", "executors", "mpi-presets", "router-models"}
+    others = {"collectives", "executors", "keys", "mpi-presets", "router-models"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
 
 
@@ -128,25 +128,6 @@ def test_types_and_defaults_of_fields_are_those_of_the_registry(kind: str) -> No
             if (default := shown(parameter)) is not None:
                 described = " ".join(written[1].split())
                 assert re.search(rf'default:? "?{re.escape(default)}\b', described), name
-
-
-@pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not here")
-@pytest.mark.parametrize("kind", BASES)
-def test_the_defaults_of_the_page_are_those_of_the_registry(kind: str) -> None:
-    parts = {part.name: {p.name: p for p in part.parameters} for part in fabricsim.list_parts(kind)}
-    here: list[str] = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if line.startswith("| **"):
-            here = [name for name in re.findall(r"`([\w-]+)`", cells[0]) if name in parts]
-        elif not line.startswith("| `"):
-            here = []
-        elif len(cells) > 2:
-            key = cells[0].strip("`").rpartition(".")[2]
-            # A row with the defaults of several parts has them in words.
-            for name in here if "(" not in cells[2] else []:
-                if key in parts[name] and shown(parts[name][key]) is not None:
-                    assert cells[2].strip('`"') == shown(parts[name][key]), f"{name}: {key}"
 
 
 @pytest.mark.parametrize("kind", BASES)
