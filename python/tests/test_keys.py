@@ -1,4 +1,4 @@
-"""The tables of docs/formats/experiment.md and the classes of tables against the registry: types and defaults."""
+"""Types and defaults of the experiment page and of the classes of tables against the registry."""
 
 from __future__ import annotations
 

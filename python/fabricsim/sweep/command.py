@@ -21,12 +21,12 @@ from fabricsim.sweep.plan import Plan, load
 __all__ = ["main"]
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-# Failures that are printed; all of them are in failed.csv.
+# Printed failures; failed.csv has all of them.
 MOST_FAILURES = 10
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command with the arguments behind ``fabricsim sweep``; returns the exit status."""
+    """Runs the command with the arguments after ``fabricsim sweep``; returns the exit status."""
     given = _parser().parse_args(arguments)
     try:
         plan = _with_options(load(given.sweep), given)
