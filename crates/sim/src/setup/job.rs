@@ -11,7 +11,9 @@ use config::{DefaultValue, Parameter, Section, Type};
 use des::{RandomStream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
-use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext, Random, SizeDistribution};
+use workload::traffic::{
+    ArrivalProcess, Geometry, OfferedLoad, Pattern, PatternContext, SizeDistribution, TrafficRandom,
+};
 use workload::{Interpreters, Workload};
 
 use crate::Error;
@@ -64,7 +66,7 @@ pub struct TrafficJob {
     /// Who sends to whom.
     pattern: Box<dyn Pattern>,
     /// When.
-    arrival: Box<dyn Arrival>,
+    arrival: Box<dyn ArrivalProcess>,
     /// How large messages are.
     size: Box<dyn SizeDistribution>,
     /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
@@ -146,12 +148,12 @@ impl TrafficJob {
 
     /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
     /// be zero.
-    pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
+    pub fn gap(&self, index: u64, random: &mut dyn TrafficRandom) -> Time {
         Time(self.arrival.gap_ps(index, random))
     }
 
     /// Where message number `index` of the job's host number `source` goes; none: this host never sends.
-    pub fn destination(&self, source: u32, index: u64, random: &mut dyn Random) -> Option<HostId> {
+    pub fn destination(&self, source: u32, index: u64, random: &mut dyn TrafficRandom) -> Option<HostId> {
         let to = self.pattern.destination(source, self.host_count, index, random)?;
         Some(self.host(to))
     }
@@ -162,7 +164,7 @@ impl TrafficJob {
     }
 
     /// Bytes of the next message.
-    pub fn bytes(&self, random: &mut dyn Random) -> u64 {
+    pub fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.size.bytes(random)
     }
 
@@ -450,7 +452,7 @@ const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
 /// A stream, as patterns draw from it when they are built.
 struct Drawn(RandomStream);
 
-impl Random for Drawn {
+impl TrafficRandom for Drawn {
     fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
