@@ -43,8 +43,8 @@ def headings(page: str) -> list[str]:
 
 
 def check_offline(page: str) -> None:
-    """No element refers to anything outside the page. plotly.js itself is not inspected: it loads maps only on
-    demand."""
+    """No element refers to anything outside the page. plotly.js itself is not inspected: it loads maps
+    only on demand."""
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     targets = re.findall(r"""<[a-z]+[^>]*\s(?:src|href)\s*=\s*["']?([^"'>]*)""", own)
     assert targets == ["data:,"]
