@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error, WRONG_INPUT)
     except KeyboardInterrupt:
         print(
-            "fabricsim: interrupted; what has been run is in the cache, the same command goes on",
+            "fabricsim: interrupted; completed runs are in the cache, and the same command continues",
             file=sys.stderr,
         )
         sys.stderr.flush()
@@ -55,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fabricsim sweep",
         description="Run many experiments that differ in some keys, and compare them. "
-        "Results are kept by what they depend on: no experiment is run twice, and a sweep that was broken "
-        "off goes on when it is started again.",
+        "Results are cached by their inputs: no experiment runs twice, and an interrupted sweep continues "
+        "when it is started again.",
     )
     parser.add_argument("sweep", type=Path, metavar="SWEEP.toml", help="sweep file")
     parser.add_argument(
@@ -125,7 +125,7 @@ def _tell(sweep: Sweep, as_json: bool) -> None:
         print(json.dumps(about, indent=2))
         return
     failed = f", {len(sweep.failed)} failed" if sweep.failed else ""
-    print(f"{runs} runs: {sweep.executed} carried out, {sweep.cached} from the cache{failed}")
+    print(f"{runs} runs: {sweep.executed} executed, {sweep.cached} from the cache{failed}")
     print(f"tables  {sweep.folder}{os.sep}")
     print(f"page    {sweep.folder / 'sweep.html'}")
 

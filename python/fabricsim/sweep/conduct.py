@@ -59,7 +59,7 @@ class Sweep:
     failed : list of (str, Failure)
         Runs without a result: which, and why.
     cached, executed : int
-        Runs whose result was in the cache, and those that were carried out now; the rest failed, or is the
+        Runs whose result was in the cache, and those that were executed now; the rest failed, or is the
         same experiment as another.
     problems : list of str
         What else could not be done: costs that the cost table does not have.
@@ -114,7 +114,7 @@ def run(
     SweepError
         The sweep file or the cost table is wrong, or Dask is missing.
     KeyboardInterrupt
-        Ctrl-C. What has been run is in the cache; the same call goes on from there.
+        Ctrl-C. Completed runs are in the cache; the same call continues from there.
     """
     plan = sweep if isinstance(sweep, Plan) else load(Path(sweep))
     if cluster is not None:
