@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that FabricSim needs and this machine lacks; does nothing if it lacks none.
 #
-#   scripts/install-packages.sh            what the simulator needs
-#   scripts/install-packages.sh --python   and what its Python package needs
-#   scripts/install-packages.sh --mpi      and what runs on several processes need; with --python or without
+#   scripts/install-packages.sh            the needs of the simulator
+#   scripts/install-packages.sh --python   also the needs of its Python package
+#   scripts/install-packages.sh --mpi      also the needs of runs on several processes; with or without --python
 #
-# Needs root or sudo, but only if something is missing. Without the OTF2 library FabricSim builds all the
-# same, but can neither read nor write OTF2 traces; without Chromium, otf2-print and valgrind (of --python) tests
-# of `fabricsim view`, some of OTF2 archives and the count of instructions are skipped.
-# Their absence is a warning, all others are errors.
+# Needs root or sudo only if something is missing. A missing package is an error, with these exceptions, which are
+# warnings. Without the OTF2 library FabricSim builds, but neither reads nor writes OTF2 traces. Without Chromium,
+# otf2-print and valgrind (of --python), the tests of `fabricsim view`, some of OTF2 archives, and the count of
+# instructions are skipped.
 set -euo pipefail
 
 with_python=false
@@ -71,7 +71,7 @@ if "$with_python"; then
     command -v valgrind >/dev/null || optional+=(valgrind)
 fi
 if "$with_mpi"; then
-    # Any MPI will do, as long as it can compile and start programs.
+    # Any MPI that compiles and starts programs.
     { command -v "${MPICC:-mpicc}" && command -v mpirun; } >/dev/null || required+=(openmpi-bin libopenmpi-dev)
     has_libclang || required+=(clang)
 fi
@@ -81,7 +81,7 @@ if [ ${#missing[@]} -eq 0 ]; then
     exit 0
 fi
 
-# Says why nothing can be installed, and whether that is the end.
+# Prints why nothing can be installed, and exits if that is an error.
 give_up() {
     echo "$1; missing: ${missing[*]}" >&2
     if [ ${#required[@]} -gt 0 ]; then

@@ -1,6 +1,6 @@
 """The command line: ``python -m fabricsim`` is the same command as ``fabricsim``.
 
-What stands on Python's ecosystem is defined in this package, everything else in the simulation core.
+This package defines the subcommands that need Python's ecosystem; the simulation core defines the others.
 """
 
 from __future__ import annotations

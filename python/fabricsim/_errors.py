@@ -1,4 +1,4 @@
-"""Exceptions of FabricSim. All messages but those of sweeps are those of the simulation core."""
+"""Exceptions of FabricSim. The simulation core writes all messages except those of sweeps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = [
 
 
 class FabricSimError(Exception):
-    """Base of all exceptions of this package; by itself, a failed internal check: please report it."""
+    """Base of all exceptions of this package. Raised itself for a failed internal check: please report it."""
 
 
 class ExperimentError(FabricSimError, ValueError):
-    """The experiment asks for something that does not exist or cannot be built.
+    """The experiment names something unknown, or cannot be built.
 
     Attributes
     ----------
@@ -40,11 +40,13 @@ class ExperimentError(FabricSimError, ValueError):
 
 
 class TraceError(FabricSimError):
-    """A trace is missing, damaged, of another kind, or needs a library that this build lacks."""
+    """A trace is missing, damaged, in another format, or needs a library that this build lacks."""
 
 
 class ApplicationError(FabricSimError):
-    """The application cannot go on: its ranks wait for ever, break MPI's rules, or their program raises."""
+    """The application cannot continue: a deadlock, a violation of MPI's rules, or an exception of its
+    program.
+    """
 
 
 class ResultError(FabricSimError):
@@ -52,7 +54,7 @@ class ResultError(FabricSimError):
 
 
 class SweepError(FabricSimError, ValueError):
-    """A sweep file or a cost table is wrong, or the sweep cannot be carried out.
+    """A sweep file or a cost table is wrong, or the sweep cannot run.
 
     Attributes
     ----------

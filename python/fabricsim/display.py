@@ -1,7 +1,7 @@
-"""How experiments, checks and results show themselves in notebooks: HTML.
+"""HTML of experiments, checks and results for notebooks.
 
-All text that comes from outside goes through :func:`html.escape`. Styles are left to the notebook, which
-knows whether it is light or dark.
+:func:`html.escape` processes all text from outside. The notebook chooses the styles, because it knows whether
+it is light or dark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SIZE = ("topology", "hosts", "rails", "planes", "routers", "router_links", "vir
 
 
 def experiment(tables: Mapping[str, Any], toml: str) -> str:
-    """An experiment: network, jobs, how it runs; the file, folded."""
+    """An experiment: network, jobs and execution, with the folded file."""
     network = _table(tables.get("network"))
     link = _table(network.get("link"))
     said = {
@@ -36,7 +36,7 @@ def experiment(tables: Mapping[str, Any], toml: str) -> str:
 
 
 def check(found: Mapping[str, Any], text: str) -> str:
-    """What a check found: sizes, memory, deadlocks, the job's hosts; all of it in words, folded."""
+    """A check: sizes, memory, deadlocks and hosts of the jobs, with the folded text."""
     free = found.get("deadlock_free")
     verdict = {True: "free of deadlocks", False: "can deadlock", None: "too large to prove"}
     memory = found.get("memory_bytes")
@@ -48,7 +48,7 @@ def check(found: Mapping[str, Any], text: str) -> str:
 
 
 def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterable[str]) -> str:
-    """A result: the network in one line, a row for each job, where the rest is."""
+    """A result: the network in one line, a row for each job, and the folder."""
     network = summary["network"]
     latency = network["latency_ns"]
     rows = [

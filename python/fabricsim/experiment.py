@@ -1,9 +1,8 @@
 """Experiments as typed objects, with the keys of the TOML file.
 
-Every field that is ``None`` is left to the simulator's default, which the result's summary shows. Values
-are checked by the simulation core, not here: there is one definition of what is right, and one message
-for what is wrong. Quantities are texts with their unit, as in the file: ``"100 Gbps"``, ``"50 ns"``. Wherever
-a class stands, a dict with the same keys can stand as well.
+A field that is ``None`` takes the simulator's default, which the result's summary shows. The simulation core
+alone checks values, so that there is one definition and one message. Quantities are texts with their unit, as
+in the file: ``"100 Gbps"``, ``"50 ns"``. A dict with the same keys can replace any class.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class Link(Given):
     bandwidth : Rate, such as "100 Gbps" or "25 GB/s"
         Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: 100 Gbps; of memory: 80 Gbps).
     latency : Time, such as "50 ns"
-        Time that a bit takes through a cable, 1 ps to 1 s (default: 50 ns; of memory: 200 ns).
+        Propagation delay of a cable, 1 ps to 1 s (default: 50 ns; of memory: 200 ns).
     """
 
     bandwidth: Rate | None = None
@@ -92,13 +91,13 @@ class Router(Given):
     Parameters
     ----------
     model : {"packet", "input-queued"}
-        Name of the model; ``fabricsim.list_parts("router-models")`` says what they do (default: packet).
+        Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
     arbiter : {"round-robin", "random"}
-        Model input-queued only: how an output chooses among inputs (default: round-robin).
+        Model input-queued only: how an output selects an input (default: round-robin).
     delay : Time, such as "100 ns"
-        Pipeline: from a packet's head coming in until it can leave again, at most 1 s (default: 100 ns).
+        Time from the arrival of a packet's head to its earliest departure, at most 1 s (default: 100 ns).
     buffer : Size, such as "100 KB"
-        Buffer of an input port, shared out evenly among its virtual channels, at most 1 GiB
+        Buffer of an input port, divided evenly among its virtual channels, at most 1 GiB
         (default: 100 KB).
     """
 
@@ -110,35 +109,35 @@ class Router(Given):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Network(Given):
-    """A network: what is wired to what, how fast, and how packets find their way.
+    """A network: topology, routing, links, routers and NICs.
 
     Parameters
     ----------
     topology : Topology
-        What is wired to what: one of the classes of :mod:`fabricsim.topology`.
+        One of the classes of :mod:`fabricsim.topology`.
     routing : Routing
-        How packets find their way: one of the classes of :mod:`fabricsim.routing`.
+        One of the classes of :mod:`fabricsim.routing`.
     link : Link
         All links.
     links : Mapping[str, Link]
-        Links of one class, where they differ, for example ``{"global": Link(latency="500 ns")}``. The classes
+        Links of one class, if they differ, for example ``{"global": Link(latency="500 ns")}``. The classes
         of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.
     packet : Size, such as "256 B"
-        Largest packet; a longer message is cut. 1 B to 16 MiB (default: 256 B).
+        Largest packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
     memory : Link
         Messages between ranks of one host.
     rails : int
-        NIC ports of each host, 1 to 64; what the topology calls hosts are ports (default: 1).
+        NIC ports of each host, 1 to 64; hosts of the topology are then ports (default: 1).
     planes : int
-        Disjoint copies of the topology, among which the rails are shared out evenly (default: 1).
+        Disjoint copies of the topology; each has the same number of rails (default: 1).
     rail_arrangement : {"adjacent", "spread"}
-        Where the ports of a host are: side by side, or at different routers (default: adjacent).
+        Position of a host's ports: side by side, or at different routers (default: adjacent).
     rail_choice : {"round-robin", "least-loaded", "by-destination"}
-        How the NIC chooses a rail (default: round-robin).
+        How the NIC selects a rail (default: round-robin).
     rail_per : {"message", "packet"}
-        What it is chosen for (default: message).
+        What it selects a rail for (default: message).
     """
 
     topology: Topology | Table
@@ -157,7 +156,7 @@ class Network(Given):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Compute(Given):
-    """How long the computations of a job's ranks take.
+    """Duration of the computations of a job's ranks.
 
     Parameters
     ----------
@@ -167,7 +166,7 @@ class Compute(Given):
     each : Time, such as "10 us"
         Time of every computation, instead of `scale`.
     regions : Mapping[str, float or Time]
-        Factor, or time, of the computations in a part of the code, by its name in the workload, for example
+        Factor or time of the computations in a code region, by its name in the workload, for example
         ``{"PairLJCut::compute": 0.25}``.
     """
 
@@ -185,27 +184,27 @@ class Job(Given):
     name : str
         Name in results (default: job0, job1, ...).
     workload : Source, Motif or Program
-        What its ranks do: a recorded application, a schedule, or a program's file
-        (:mod:`fabricsim.workload`); a made-up application (:mod:`fabricsim.motif`); or a
+        Operations of its ranks: a recorded application, a schedule, or a program's file
+        (:mod:`fabricsim.workload`); a generated application (:mod:`fabricsim.motif`); or a
         :class:`fabricsim.Program`.
     traffic : Pattern
         Synthetic traffic: one of the classes of :mod:`fabricsim.traffic`.
     hosts : {"all", "free"} or int
-        Hosts of the traffic: all, those without ranks, or how many (default: all).
+        Hosts of the traffic: all, those without ranks, or this many (default: all).
     placement : Placement or name
-        In which order the job takes hosts: one of the classes of :mod:`fabricsim.placement`
+        Order in which the job takes hosts: one of the classes of :mod:`fabricsim.placement`
         (default: linear).
     mapping : RankMapping or name
-        Which rank sits on which of its hosts: one of the classes of :mod:`fabricsim.mapping`
+        Assignment of ranks to its hosts: one of the classes of :mod:`fabricsim.mapping`
         (default: linear).
     ranks_per_host : int
         Ranks that share a host, 1 to 4096 (default: 1, or as many as the mapping says).
     compute : Compute or "off"
-        How long computations take; off: no time at all (default: as the workload says).
+        Duration of computations; off: none (default: as in the workload).
     repetitions : int
-        How often the ranks do what the workload holds, 1 to 1000000000 (default: 1).
+        Repetitions of the workload, 1 to 1000000000 (default: 1).
     start : Time, such as "10 us"
-        When its ranks begin, or its traffic sets in (default: 0 ps).
+        Start of its ranks or traffic (default: 0 ps).
     """
 
     name: str | None = None
@@ -221,15 +220,15 @@ class Job(Given):
 
 
 PlacementName: TypeAlias = Literal["linear", "random", "random-routers", "random-groups", "round-robin"]
-"""Placements without a parameter that has to be given."""
+"""Placements without a required parameter."""
 
 MappingName: TypeAlias = Literal["linear", "round-robin", "random"]
-"""Mappings without a parameter that has to be given."""
+"""Mappings without a required parameter."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rule(Given):
-    """When an algorithm of a collective is taken: if all that is given holds.
+    """A rule that selects an algorithm of a collective if all given conditions hold.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ class Rule(Given):
     ranks_below : int
         Communicators with fewer ranks (default: any).
     power_of_two : bool
-        Communicators whose number of ranks is a power of two, or is none (default: any).
+        Communicators whose number of ranks is, or is not, a power of two (default: any).
     """
 
     algorithm: str
@@ -251,15 +250,15 @@ class Rule(Given):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Collectives(Given):
-    """Algorithms of collectives: a name, or rules of which the first that holds is taken.
+    """Algorithms of collectives: a name, or a list of rules of which the first matching one applies.
 
-    What the algorithms do, and the default rules: ``docs/methods/collectives.md``. All but `table` have the
-    name of a collective.
+    Algorithms and default rules: ``docs/methods/collectives.md``. All keys but `table` are names of
+    collectives.
 
     Parameters
     ----------
     table : {"thakur-2005"}
-        Rules that hold for those that are not given (default: thakur-2005).
+        Rules for collectives below without a value (default: thakur-2005).
     barrier : Barrier or Sequence[Rule]
         MPI_Barrier (default: dissemination).
     bcast : Bcast or Sequence[Rule]
@@ -315,37 +314,37 @@ class Collectives(Given):
 
     @classmethod
     def fields_of(cls, table: Table) -> dict[str, Any]:
-        """The fields for such a table."""
+        """The fields for the table ``[mpi.collectives]``."""
         return {name.replace("-", "_"): value for name, value in table.items()}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Mpi(Given):
-    """The MPI library of all jobs. What the times mean: ``docs/methods/mpi.md``.
+    """The MPI library of all jobs. Meaning of the times: ``docs/methods/mpi.md``.
 
     Parameters
     ----------
     preset : name
-        Defaults of the two thresholds as an MPI library has them; ``fabricsim.list_parts("mpi-presets")``
+        Defaults of the two thresholds, as in an MPI library; ``fabricsim.list_parts("mpi-presets")``
         lists them (default: none).
     eager_threshold : Size, such as "8 KiB"
-        Largest payload that is sent without asking first (default: 8 KiB).
+        Largest payload sent without handshake (default: 8 KiB).
     copy_threshold : Size, such as "64 KiB"
-        Largest payload beyond that whose sender copies it and goes on, while it is sent as a rendezvous
-        (default: 0 B).
+        Largest payload beyond that which the sender copies; it continues while the copy is sent as a
+        rendezvous (default: 0 B).
     send_overhead : Time, such as "300 ns"
         CPU time of the sender per message (default: 300 ns).
     receive_overhead : Time, such as "300 ns"
         CPU time of the receiver per message (default: 300 ns).
     matching_overhead : Time, such as "20 ns"
-        CPU time of the receiver per entry of a matching queue that is looked at (default: 0 ps).
+        CPU time of the receiver per inspected entry of a matching queue (default: 0 ps).
     nic_gap : Time, such as "100 ns"
-        Least time between two messages that a host's ranks hand to its NIC: LogP's g (default: 0 ps).
+        Minimum interval of messages handed to a host's NIC: LogP's g (default: 0 ps).
     control_size : Size, such as "64 B"
         Size on the wire of a request to send, a clear to send, the acknowledgement of a put and the request
         of a get (default: 64 B).
     header_size : Size, such as "32 B"
-        Bytes on the wire on top of a payload (default: 32 B).
+        Bytes on the wire in addition to a payload (default: 32 B).
     collectives : Collectives
         Algorithms of collectives.
     """
@@ -382,13 +381,13 @@ class Optimistic(Given):
     Parameters
     ----------
     batch : int
-        Events that a thread carries out between two looks at its mail (default: 16).
+        Events that a thread executes between two checks of its mailbox (default: 16).
     gvt_interval : int
         Batches between two computations of global virtual time (default: 64).
     ahead : Time, such as "1 us"
-        How far beyond global virtual time events are carried out (default: found as it runs).
+        Maximum time beyond global virtual time at which events execute (default: found as it runs).
     memory : Size, such as "128 MiB"
-        Memory that a thread may spend on events that are not certain yet (default: 128 MiB).
+        Memory of a thread for uncommitted events (default: 128 MiB).
     """
 
     batch: int | None = None
@@ -404,25 +403,24 @@ class Run(Given):
     Parameters
     ----------
     until : Time, such as "100 us"
-        End of the simulation, at most 100 days; needed where nothing ends by itself.
+        End of the run, unless all ranks finish earlier; at most 100 days. Required without a job of ranks.
     warmup : Time, such as "10 us"
-        Loads, latencies and link statistics are measured from here on (default: 0 ps).
+        Start of latencies, loads and link counters (default: 0 ps).
     seed : int
-        Seed of everything that is random: traffic, routing, placement, mapping (default: 1).
+        Seed of all random choices: traffic, routing, placement, mapping (default: 1).
     executor : {"sequential", "conservative", "optimistic", "reverse-check"}
-        How events are carried out; the result is the same. The last one is for developers.
-        ``fabricsim.list_parts("executors")`` says what they do (default: conservative).
+        How events are executed; the result is the same. The last one is for developers.
+        ``fabricsim.list_parts("executors")`` describes them (default: conservative).
     threads : int
         Threads of the conservative and the optimistic executor, 1 to 1024; the result is the same
         (default: 1).
     optimistic : Optimistic
         Settings of the optimistic executor.
     watchdog : Time, such as "1 ms"
-        Simulated time between two looks whether the ranks wait for each other for ever, where synthetic
-        traffic keeps the simulation going (default: 1 ms).
+        Simulated time between two deadlock checks of the ranks, where synthetic traffic keeps the run going
+        (default: 1 ms).
     credits : {"auto", "each"}
-        How credits go back: in batches where nobody can tell, or each by itself; the result is the same
-        (default: auto).
+        How credits return: in batches where results are identical, or each by itself (default: auto).
     """
 
     until: Time | None = None
@@ -437,21 +435,21 @@ class Run(Given):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Collect(Given):
-    """What is recorded over time, beside the totals: the tables ``*_series``, ``timeline`` and ``waits``.
+    """Data collected during the run, beside the totals: the tables ``*_series``, ``timeline`` and ``waits``.
 
     Parameters
     ----------
     series : {"auto", "off", "classes", "links", "vcs"}
-        How much: per class of links; also per link, host and router; also per virtual channel
+        Samples per class of links; also per link, host and router; also per virtual channel
         (default: auto: links up to 4,096 links, otherwise classes).
     bin : Time, such as "1 us", or "auto"
-        Width of a bin of time (default: auto: bins grow with time, so that there are never very many).
+        Width of a time bin (default: auto: 1/128 of `until`; without it, bins grow with time).
     routers : "all" or Sequence[int]
-        Routers whose links and virtual channels are sampled (default: all).
+        Routers whose links, virtual channels and hosts are sampled singly (default: all).
     timeline : bool
-        What each rank does when, and its messages (default: false).
+        Timelines of ranks, and all messages (default: false).
     waits : bool
-        Where each packet waits, which finding the critical path needs (default: false).
+        Waits of packets and their causes; the critical path needs them (default: false).
     """
 
     series: Literal["auto", "off", "classes", "links", "vcs"] | None = None
@@ -463,20 +461,20 @@ class Collect(Given):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Experiment(Given):
-    """One experiment: a network, what runs on it, and how.
+    """One experiment: network, jobs and execution.
 
     Parameters
     ----------
     network : Network
         The network.
     jobs : Sequence[Job]
-        What runs on it; ``[[job]]`` in the file.
+        Its jobs; ``[[job]]`` in the file.
     run : Run
         How to run.
     mpi : Mpi
         The MPI library.
     collect : Collect
-        What is recorded over time.
+        Data collected during the run.
 
     Examples
     --------
@@ -500,8 +498,7 @@ class Experiment(Given):
     def from_dict(cls, tables: Table) -> Experiment:
         """The typed form of nested dicts with the keys of the file.
 
-        A table with a key that is not known stays a dict; running or checking the experiment says what is
-        wrong with it.
+        A table with an unknown key stays a dict; running or checking the experiment reports the error.
 
         Raises
         ------
@@ -523,9 +520,9 @@ class Experiment(Given):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Experiment:
-        """Read an experiment file, to look at it and to change it with :func:`dataclasses.replace`.
+        """Read an experiment file, to inspect it and to change it with :func:`dataclasses.replace`.
 
-        Paths in it are made absolute, so that they lead where they did.
+        Relative paths become absolute.
 
         Raises
         ------
@@ -558,7 +555,7 @@ class Experiment(Given):
         return dumps(self.to_dict())
 
     def _repr_html_(self) -> str:
-        """For notebooks: the network and the jobs in words, the file folded."""
+        """For notebooks: network and jobs in words, with the folded file."""
         return display.experiment(self.to_dict(), self.to_toml())
 
 
@@ -580,7 +577,7 @@ def dumps(experiment: Mapping[str, Any]) -> str:
 
 
 def build(experiment: ExperimentLike, overrides: Mapping[str, Any]) -> _core.Experiment:
-    """The experiment as the simulation core holds it: the network built, the jobs in their places.
+    """The experiment in the simulation core, with its network and the hosts of its jobs.
 
     Raises
     ------
@@ -602,7 +599,7 @@ def build(experiment: ExperimentLike, overrides: Mapping[str, Any]) -> _core.Exp
 
 
 def _programs(jobs: Any) -> dict[str, tuple[Any, Any, list[str], str]]:
-    """The functions of programs, by the path of the table that they stand in."""
+    """The functions of programs, by the path of their table."""
     found = {}
     for number, job in enumerate(jobs if isinstance(jobs, (list, tuple)) else ()):
         workload = job.get("workload") if isinstance(job, Mapping) else getattr(job, "workload", None)
@@ -612,7 +609,7 @@ def _programs(jobs: Any) -> dict[str, tuple[Any, Any, list[str], str]]:
 
 
 def _absolute(value: Any, folder: Path) -> Any:
-    """A typed object with its relative paths below a folder."""
+    """A typed object whose relative paths start from a folder."""
     if isinstance(value, list):
         return [_absolute(item, folder) for item in value]
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
@@ -641,7 +638,7 @@ def override_pairs(overrides: Mapping[str, Any], prefix: str = "") -> list[tuple
 
 
 def _literal(key: str, value: Any) -> str:
-    """A value as TOML writes it behind the equals sign."""
+    """A value as TOML writes it after the equals sign."""
     text = dumps({"v": value})
     if not text.startswith("v = "):
         raise ExperimentError(f"{key}: None and lists of tables cannot override a key", "set", key=key)

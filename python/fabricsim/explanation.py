@@ -1,4 +1,4 @@
-"""Why a job takes its time: its critical path."""
+"""The critical path of a job: why it takes its time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["explain"]
 
 
 def explain(result: Result, job: str | None = None) -> Record:
-    """What the time of each job of MPI ranks consists of, and what it waits for.
+    """Explain the time of each job of MPI ranks: its parts, and what it waits for.
 
     The critical path is the chain of computation, overheads and messages that leads from the start of a job
     to the end of its last rank; ``docs/methods/critical-path.md`` says how it is found. Its steps become the
@@ -41,6 +41,6 @@ def explain(result: Result, job: str | None = None) -> Record:
     >>> print(path.text)  # doctest: +SKIP
     """
     found: Record = parse(_core.explain(result.folder, job))
-    # There is one more than before.
+    # The result has a new table.
     result.tables = Tables(result.folder)
     return found

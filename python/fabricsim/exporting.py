@@ -21,10 +21,10 @@ def export(
     table: str | None = None,
     links: int | None = None,
 ) -> Path:
-    """Write a result in the format of another tool: a trace viewer, a spreadsheet, a graph program.
+    """Export a result to the format of another tool: a trace viewer, a spreadsheet, a graph program.
 
-    ``docs/exports.md`` says what each format holds, and with what it opens. What is not in the export
-    because the run has not collected it is a warning.
+    ``docs/exports.md`` describes the contents of each format and the programs that open it. A warning names
+    data that the export lacks because the run did not collect them.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@
 ...     sent = yield isend((rank + 1) % ranks, "64 KiB")
 ...     yield waitall([received, sent])
 
-An operation does nothing by itself: it has to be yielded. The ``yield`` of a request gives back the request,
-as above; other than that, nothing comes back: no times, no contents of messages.
+An operation takes effect when it is yielded. The ``yield`` of a request returns the request, as above; every
+other ``yield`` returns None, neither times nor contents of messages.
 
 These parameters mean the same in all functions:
 
@@ -21,9 +21,9 @@ These parameters mean the same in all functions:
 ``communicator``
     The name of one that the program's function ``communicators`` gives; None: all ranks of the job.
 
-All functions raise ``TypeError`` or ``ValueError`` for what is no number, negative, too large, or has an
-unknown unit. A rank that the communicator does not have, a communicator that does not exist, and a wait for
-a request that is not active end the run with an ``ApplicationError`` that names the line.
+All functions raise ``TypeError`` or ``ValueError`` for a value that is not a number, is negative or too
+large, or has an unknown unit. A rank that the communicator does not have, a communicator that does not exist,
+and a wait for a request that is not active end the run with an ``ApplicationError`` that names the line.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ __all__ = [
     "waitall",
 ]
 
-#: What the generator function of a program returns.
+#: Return type of the generator function of a program.
 Operations: TypeAlias = Generator[Operation, Request, None]
 #: Bytes, or a text with a unit.
 Size: TypeAlias = "int | str"
@@ -153,7 +153,7 @@ _IEXSCAN = _number("MPI_Iexscan")
 
 
 def compute(time: Time, *, region: str | None = None) -> Operation:
-    """Compute for so long.
+    """Compute for this time.
 
     Parameters
     ----------
@@ -167,12 +167,12 @@ def compute(time: Time, *, region: str | None = None) -> Operation:
 
 
 def send(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator = None) -> Operation:
-    """Send: small messages leave at once, large ones when the receiver is ready."""
+    """Send: eager for small messages; large ones wait for the receiver."""
     return _core.send(_SEND, dest, bytes, tag, communicator)
 
 
 def ssend(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator = None) -> Operation:
-    """Send, and go on when the receive has begun."""
+    """Send, and continue when the receive has begun."""
     return _core.send(_SSEND, dest, bytes, tag, communicator)
 
 
@@ -182,7 +182,7 @@ def bsend(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator = 
 
 
 def rsend(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator = None) -> Operation:
-    """Send to a receive that is known to be there."""
+    """Send to a receive that is known to be posted."""
     return _core.send(_RSEND, dest, bytes, tag, communicator)
 
 
@@ -209,7 +209,7 @@ def irsend(dest: int, bytes: Size, *, tag: int = 0, communicator: Communicator =
 def recv(
     source: int | None, bytes: Size, *, tag: int | None = None, communicator: Communicator = None
 ) -> Operation:
-    """Receive a message of at most so many bytes."""
+    """Receive a message of at most this many bytes."""
     return _core.receive(_RECV, source, bytes, tag, communicator)
 
 
@@ -246,24 +246,24 @@ def sendrecv(
 
 
 def wait(request: Request) -> Operation:
-    """Wait until a request that was yielded before is complete; then it may be yielded anew."""
+    """Wait until a request is complete; it may be yielded again afterwards."""
     return _core.wait(_WAIT, (request,))
 
 
 def waitall(requests: Iterable[Request]) -> Operation:
-    """Wait until all of these requests are complete."""
+    """Wait until all requests are complete."""
     return _core.wait(_WAITALL, requests)
 
 
 def probe(
     source: int | None = None, *, tag: int | None = None, communicator: Communicator = None
 ) -> Operation:
-    """Wait until a message is there that :func:`recv` would receive, and leave it there."""
+    """Wait until a message that :func:`recv` would receive has arrived, without receiving it."""
     return _core.probe(source, tag, communicator)
 
 
 def put(dest: int, bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """Write into the memory of another rank; complete, there too, at the next :func:`fence`."""
+    """Write into the memory of another rank; complete on both sides at the next :func:`fence`."""
     return _core.one_sided(_PUT, dest, bytes, communicator)
 
 
@@ -273,7 +273,7 @@ def get(source: int, bytes: Size, *, communicator: Communicator = None) -> Opera
 
 
 def fence(*, communicator: Communicator = None) -> Operation:
-    """End what all ranks of the communicator have put and got since the last fence."""
+    """Complete all puts and gets of all ranks of the communicator since the last fence."""
     return _core.one_sided(_WIN_FENCE, 0, 0, communicator)
 
 
@@ -288,7 +288,7 @@ def ibarrier(*, communicator: Communicator = None) -> Request:
 
 
 def bcast(bytes: Size, root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """The root gives so many bytes to all."""
+    """The root sends this many bytes to all ranks."""
     return _core.collective(_BCAST, bytes, root, communicator)
 
 
@@ -298,7 +298,7 @@ def ibcast(bytes: Size, root: int = 0, *, communicator: Communicator = None) -> 
 
 
 def reduce(bytes: Size, root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """The root gets the sum of vectors of so many bytes."""
+    """The root receives the sum of vectors of this many bytes."""
     return _core.collective(_REDUCE, bytes, root, communicator)
 
 
@@ -308,7 +308,7 @@ def ireduce(bytes: Size, root: int = 0, *, communicator: Communicator = None) ->
 
 
 def allreduce(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """All get the sum of vectors of so many bytes."""
+    """All ranks receive the sum of vectors of this many bytes."""
     return _core.collective(_ALLREDUCE, bytes, 0, communicator)
 
 
@@ -318,7 +318,7 @@ def iallreduce(bytes: Size, *, communicator: Communicator = None) -> Request:
 
 
 def allgather(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """All get what all give: so many bytes each."""
+    """All ranks receive the contributions of all ranks, of this many bytes each."""
     return _core.collective(_ALLGATHER, bytes, 0, communicator)
 
 
@@ -328,7 +328,7 @@ def iallgather(bytes: Size, *, communicator: Communicator = None) -> Request:
 
 
 def allgatherv(counts: Iterable[Size], *, communicator: Communicator = None) -> Operation:
-    """All get what all give.
+    """All ranks receive the contributions of all ranks.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def iallgatherv(counts: Iterable[Size], *, communicator: Communicator = None) ->
 
 
 def alltoall(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """Each gives so many bytes to each, itself included."""
+    """Each rank sends this many bytes to each rank, itself included."""
     return _core.collective(_ALLTOALL, bytes, 0, communicator)
 
 
@@ -358,7 +358,7 @@ def ialltoall(bytes: Size, *, communicator: Communicator = None) -> Request:
 def alltoallv(
     sends: Iterable[Size], receives: Iterable[Size], *, communicator: Communicator = None
 ) -> Operation:
-    """Each gives each a part of its own size.
+    """Each rank sends each rank a part of a different size.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def ialltoallv(
 
 
 def gather(bytes: Size, root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """The root gets so many bytes from each."""
+    """The root receives this many bytes from each rank."""
     return _core.collective(_GATHER, bytes, root, communicator)
 
 
@@ -390,7 +390,7 @@ def igather(bytes: Size, root: int = 0, *, communicator: Communicator = None) ->
 
 
 def gatherv(counts: Iterable[Size], root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """The root gets from each rank its part of `counts`; the same list in all ranks."""
+    """The root receives from each rank its part of `counts`; the same list in all ranks."""
     return _core.collective_of_parts(_GATHERV, counts, root, communicator)
 
 
@@ -400,7 +400,7 @@ def igatherv(counts: Iterable[Size], root: int = 0, *, communicator: Communicato
 
 
 def scatter(bytes: Size, root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """Each gets so many bytes from the root."""
+    """Each rank receives this many bytes from the root."""
     return _core.collective(_SCATTER, bytes, root, communicator)
 
 
@@ -410,7 +410,7 @@ def iscatter(bytes: Size, root: int = 0, *, communicator: Communicator = None) -
 
 
 def scatterv(counts: Iterable[Size], root: int = 0, *, communicator: Communicator = None) -> Operation:
-    """Each rank gets from the root its part of `counts`; the same list in all ranks."""
+    """Each rank receives from the root its part of `counts`; the same list in all ranks."""
     return _core.collective_of_parts(_SCATTERV, counts, root, communicator)
 
 
@@ -420,7 +420,7 @@ def iscatterv(counts: Iterable[Size], root: int = 0, *, communicator: Communicat
 
 
 def reduce_scatter(counts: Iterable[Size], *, communicator: Communicator = None) -> Operation:
-    """Each rank gets its part of `counts` of the sum of vectors; the same list in all ranks."""
+    """Each rank receives its part of `counts` of the sum of vectors; the same list in all ranks."""
     return _core.collective_of_parts(_REDUCE_SCATTER, counts, 0, communicator)
 
 
@@ -430,7 +430,7 @@ def ireduce_scatter(counts: Iterable[Size], *, communicator: Communicator = None
 
 
 def reduce_scatter_block(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """Each gets so many bytes of the sum of vectors."""
+    """Each rank receives this many bytes of the sum of vectors."""
     return _core.collective(_REDUCE_SCATTER_BLOCK, bytes, 0, communicator)
 
 
@@ -440,7 +440,7 @@ def ireduce_scatter_block(bytes: Size, *, communicator: Communicator = None) -> 
 
 
 def scan(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """Each gets the sum of the vectors of all ranks up to itself."""
+    """Each rank receives the sum of the vectors of all ranks up to itself."""
     return _core.collective(_SCAN, bytes, 0, communicator)
 
 
@@ -450,7 +450,7 @@ def iscan(bytes: Size, *, communicator: Communicator = None) -> Request:
 
 
 def exscan(bytes: Size, *, communicator: Communicator = None) -> Operation:
-    """Each gets the sum of the vectors of all ranks before itself."""
+    """Each rank receives the sum of the vectors of all ranks before itself."""
     return _core.collective(_EXSCAN, bytes, 0, communicator)
 
 

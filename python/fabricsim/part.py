@@ -43,11 +43,11 @@ Path: TypeAlias = str | PathLike[str]
 """A path, relative to the current folder."""
 
 Table: TypeAlias = Mapping[str, Any]
-"""A table as the file has it; what a class can say, a table can, too."""
+"""A table of the file. It can replace any class."""
 
 
 class Given:
-    """A dataclass that shows itself by what was given: ``Torus(sizes=[4, 4])``."""
+    """A dataclass whose text shows the given fields only: ``Torus(sizes=[4, 4])``."""
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in given(self).items())
@@ -67,7 +67,9 @@ class Part(Given):
     """All classes of this kind by the names of their parts."""
 
     part_implied: ClassVar[bool] = False
-    """Whether a part need not be named that is named like a parameter of its own: ``{ file = "a.txt" }``."""
+    """Whether a part can be given without its name by a parameter of the same name: ``{ file =
+    "a.txt" }``.
+    """
 
     def __init_subclass__(
         cls, *, name: str | None = None, key: str | None = None, kind: str = "", implied: bool = False
@@ -85,7 +87,7 @@ class Part(Given):
         return [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
 
     def table(self) -> dict[str, Any]:
-        """The table of an experiment file that this stands for; fields without a value are left out."""
+        """The part's table in an experiment file; fields without a value are left out."""
         values = given(self)
         if self.part_implied and self.part_name in values:
             return values
@@ -93,7 +95,7 @@ class Part(Given):
 
     @classmethod
     def of_table(cls, table: Table) -> tuple[type[Part], dict[str, Any]] | None:
-        """The class that a table asks for and the values of its fields; None if there is no such class."""
+        """The class for a table and the values of its fields; None if there is no such class."""
         name = str(table.get(cls.part_key))
         if cls.part_implied and cls.part_key not in table:
             name = next((name for name in cls.parts if name in table), name)
@@ -112,7 +114,7 @@ def given(value: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Typed objects as dicts, without what is None; paths as texts."""
+    """Typed objects as dicts without None; paths as texts."""
     if isinstance(value, Part):
         return plain(value.table())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -124,15 +126,15 @@ def plain(value: Any) -> Any:
         return str(fspath(value))
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    # NumPy's numbers, which come from loops over arrays.
+    # NumPy's numbers, from loops over arrays.
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
 
 
 def typed(hint: Any, value: Any) -> Any:
     """A value of an experiment file as the typed object that `hint` allows.
 
-    What has no class, or a key that its class does not have, stays as it is: the simulation core says what is
-    wrong with it.
+    A table without a class, or with a key that its class lacks, stays a dict; the simulation core reports the
+    error.
     """
     hints = _alternatives(hint)
     if isinstance(value, Mapping):
@@ -148,7 +150,7 @@ def typed(hint: Any, value: Any) -> Any:
 
 
 def _typed_table(hint: Any, table: Table) -> Any:
-    """A table as an object of the class that `hint` is; None if it cannot be one."""
+    """A table as an object of the class `hint`; None if that is impossible."""
     if _origin(hint) is Mapping:
         _, item = typing.get_args(hint)
         return {key: typed(item, inner) for key, inner in table.items()}

@@ -1,4 +1,4 @@
-"""Programs in Python: a generator function that is called for each rank and yields its operations."""
+"""Programs in Python: a generator function per job, called for each rank, yields its operations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Program:
         ``communicators(ranks, **arguments)``: world ranks of the members of each communicator, by name, for
         example ``{"even": [0, 2], ("row", 0): [0, 1]}``. Operations refer to them by these names.
     regions : sequence of str
-        Names that computations may be told apart by, for rules on how long they take.
+        Names of code regions, for rules on the duration of their computations.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Program:
         )
 
     def operations(self, rank: int, limit: int | None = None) -> list[Record]:
-        """What one rank does, as the MPI layer is told; to look at, and for tests of programs.
+        """The operations of one rank for the MPI layer, for inspection and for tests of programs.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Program:
         return listed
 
     def to_dict(self) -> dict[str, Any]:
-        """The table ``workload`` of an experiment file, as far as a file can say it."""
+        """The table ``workload`` of an experiment file, as far as a file can express it."""
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return {
             "python": self._file(),
@@ -145,7 +145,7 @@ class Program:
         }
 
     def given(self) -> tuple[Any, Any, list[str], str]:
-        """For the simulation core: what a file would have, and what stands for the file."""
+        """The function, its communicators and regions, and its file, for the simulation core."""
         return self.function, self.communicators, list(self.regions), self._file()
 
     def _file(self) -> str:
@@ -155,15 +155,15 @@ class Program:
             return "<string>"
 
 
-# What follows is called by the simulation core.
+# The simulation core calls the following functions.
 
 
 def _load(path: str) -> ModuleType:
-    """Runs a file, which may import what is beside it. It is read anew each time."""
+    """Runs a file, which may import modules beside it. Reads it again on each call."""
     code = compile(Path(path).read_bytes(), path, "exec")
     module = ModuleType(f"_fabricsim_program_{Path(path).stem}")
     module.__file__ = path
-    # Dataclasses look for their module there.
+    # Dataclasses look up their module there.
     sys.modules[module.__name__] = module
     folder = str(Path(path).parent.resolve())
     sys.path.insert(0, folder)
@@ -204,7 +204,7 @@ def _communicators(
     ranks: int,
     arguments: Mapping[str, Any],
 ) -> tuple[dict[Hashable, int], list[list[int]]]:
-    """Numbers of communicators by name, from 1; and their members."""
+    """Numbers of communicators by name, from 1, and their members."""
     if function is None:
         return {}, []
     found = function(ranks, **arguments)
@@ -226,7 +226,7 @@ def _communicators(
 
 
 def _described(error: BaseException, passed: TracebackType | None) -> str:
-    """An exception in one line, with the last line of the user's that it passed."""
+    """An exception in one line, with the last line of user code that it passed."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error}"
     frames = [
@@ -244,7 +244,7 @@ def _described(error: BaseException, passed: TracebackType | None) -> str:
 
 
 def _line(generator: Any) -> str:
-    """Where a generator has yielded, through all that it yields from: ``"ring.py:7: "``."""
+    """The location of the innermost generator's yield: ``"ring.py:7: "``."""
     while inspect.isgenerator(generator.gi_yieldfrom):
         generator = generator.gi_yieldfrom
     frame = generator.gi_frame

@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 __all__ = ["Bar", "Progress"]
 
 Progress: TypeAlias = Callable[[float, "float | None"], object]
-"""Called with the simulated time and the end of the simulation (None: not known), in nanoseconds."""
+"""Called with the simulated time and the end of the simulation in nanoseconds; the end is None if unknown."""
 
 _KNOWN = "{desc}: {percentage:3.0f} % |{bar}| {n:.1f} of {total:.1f} us [{elapsed} < {remaining}, {rate_fmt}]"
 _OPEN = "{desc}: {n:.1f} us [{elapsed}, {rate_fmt}]"
 
 
 class Bar:
-    """A progress bar by tqdm, which knows whether it is in a terminal or in a notebook.
+    """A progress bar by tqdm, for terminals and notebooks.
 
     It is a callback for ``fabricsim.run(progress=...)`` and a context; ``progress=True`` makes one.
 
@@ -40,17 +40,17 @@ class Bar:
         if self._bar is None:
             self._bar = _tqdm(self.name, end_ns and end_ns / 1000)
         if now_us < self._bar.n:
-            # The next one of several runs, such as those of `interference`.
+            # The next of several runs, such as those of `interference`.
             self._bar.reset(total=end_ns and end_ns / 1000)
         self._bar.update(now_us - self._bar.n)
 
     def finish(self, now_ns: float) -> None:
-        """Show where the run ended, which for a short one is all that is shown, and close."""
+        """Show where the run ended, and close; a short run shows nothing else."""
         self(now_ns, None if self._bar is None or self._bar.total is None else self._bar.total * 1000)
         self.close()
 
     def close(self) -> None:
-        """Leave the bar as it is; it moves no more."""
+        """Stop updating the bar, and leave it visible."""
         if self._bar is not None:
             self._bar.close()
 
@@ -63,7 +63,7 @@ class Bar:
 
 def _tqdm(name: str, end_us: float | None) -> Any:
     with warnings.catch_warnings():
-        # A notebook without ipywidgets gets the bar of terminals, which works as well.
+        # A notebook without ipywidgets gets the bar of terminals.
         warnings.filterwarnings("ignore", message="IProgress not found")
         from tqdm.auto import tqdm
 

@@ -22,7 +22,7 @@ from fabricsim.record import Record, parse
 __all__ = ["Result", "Tables", "compare", "load"]
 
 
-# What has to be asked for to have a table that not every run has.
+# The setting or command that makes a table that not every run has.
 _ASKED_BY = {
     "class_series": 'collect = { series = "classes" }',
     "job_series": 'collect = { series = "classes" }',
@@ -38,7 +38,7 @@ _ASKED_BY = {
 
 
 class Tables(Mapping[str, pyarrow.Table]):
-    """The tables of a result by name, each read from its Parquet file when it is first asked for.
+    """The tables of a result by name. Each Parquet file is read on first access.
 
     ``docs/formats/tables.md`` describes all columns; every name carries its unit.
     """
@@ -78,10 +78,9 @@ class Tables(Mapping[str, pyarrow.Table]):
         return self._paths[name]
 
     def dataset(self, name: str) -> pyarrow.dataset.Dataset:
-        """A table that is too large to be read whole: columns, filters and batches of it are.
+        """A table as a dataset, for tables larger than memory.
 
-        Only the columns and row groups that are needed are read from the file, and never more than a few
-        batches are in memory.
+        Reads only the needed columns and row groups, and keeps a few batches in memory at most.
 
         Raises
         ------
@@ -98,10 +97,10 @@ class Tables(Mapping[str, pyarrow.Table]):
         return pyarrow.dataset.dataset(self.path(name), format="parquet")
 
     def mapped(self, name: str) -> pyarrow.Table:
-        """A table that stays on the disk: its buffers are pages of a file, read as they are touched.
+        """A table that stays on disk, as memory-mapped Arrow buffers.
 
-        The Parquet file is decoded once, batch by batch, into a temporary Arrow file that goes with this
-        object. What is made of the table without a copy, in pandas or polars, stays on the disk as well.
+        Decodes the Parquet file once, batch by batch, into a temporary Arrow file that is removed with this
+        object. Zero-copy conversions to pandas or polars stay on disk as well.
 
         Raises
         ------
@@ -121,13 +120,12 @@ class Tables(Mapping[str, pyarrow.Table]):
 
 
 class Result:
-    """What one run gave. Made by :func:`fabricsim.run` and :func:`fabricsim.load`.
+    """The result of one run. Made by :func:`fabricsim.run` and :func:`fabricsim.load`.
 
     Attributes
     ----------
     folder : pathlib.Path
-        The result folder. If the run was not told where to write, it is a temporary one, which is removed
-        with this object.
+        The result folder. Without `out`, it is a temporary folder that is removed with this object.
     summary : Record
         ``summary.json``: ``summary.network.latency_ns.p99``, ``summary.jobs[0].time_ns``;
         ``docs/formats/summary.md`` describes all keys.
@@ -148,12 +146,12 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """Hash over all results: the same for every executor, thread count and machine."""
+        """Hash of all results: the same for every executor, thread count and machine."""
         return str(self.summary["digest"])
 
     @property
     def experiment(self) -> Experiment:
-        """What was run, with every default. Paths are as they were given."""
+        """The experiment with every default. Paths are as they were given."""
         return Experiment.from_dict(self.summary["experiment"])
 
     @property
@@ -202,7 +200,7 @@ class Result:
         return self._table("hops_histogram")
 
     def report(self, *, open: bool = False) -> Path:
-        """The report page, one self-contained HTML file; made anew if it was deleted.
+        """The report page, one self-contained HTML file; regenerated if it was deleted.
 
         Parameters
         ----------
@@ -271,7 +269,7 @@ def load(folder: str | PathLike[str]) -> Result:
 
 
 def compare(results: Mapping[str, Result]) -> str:
-    """A table of text that compares results by name; ratios are to the first.
+    """Compare results in a text table by name; ratios are relative to the first.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def run(
 ) -> Result:
     """Run one experiment.
 
-    Other Python threads go on while it runs, and Ctrl-C stops it.
+    Other Python threads continue during the run, and Ctrl-C stops it.
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ def run(
         Values that override keys, for example ``{"run.seed": 7}`` or ``{"network": {"packet": "1 KiB"}}``.
         Jobs are numbered: ``"job.0.traffic.load"``.
     out : path
-        Result folder; an earlier result there is replaced, anything else is left alone. Without it, a
-        temporary folder that lives as long as the result.
+        Result folder; replaces an earlier result there, and nothing else. Without it, a temporary folder
+        that lives as long as the result.
     executor : str
         ``"sequential"``, ``"conservative"``, ``"optimistic"`` or ``"reverse-check"``; overrides
         ``run.executor``. The results are the same.
     threads : int
         Threads; overrides ``run.threads``. The results are the same.
     interference : bool
-        Also run each job of ranks alone, on the same hosts: ``summary.interference.jobs`` then says how much
-        slower each is in company.
+        Also run each job of ranks alone, on the same hosts: ``summary.interference.jobs`` then has the
+        slowdown of each by the other jobs.
     progress : bool or callable
-        True: show a progress bar, in terminals and notebooks. Or a function, which is called about twenty
-        times a second with the simulated time and the end of the simulation (None if it is not known), both
-        in nanoseconds. An exception stops the run.
+        True: show a progress bar, in terminals and notebooks. A function: it is called about twenty times a
+        second with the simulated time and the end of the simulation (None if unknown), both in nanoseconds.
+        An exception stops the run.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def run(
         out = Path(temporary.name) / "result"
     folder = Path(out)
     bar = Bar() if progress is True else None
-    told: Progress | None = bar if isinstance(progress, bool) else progress
+    callback: Progress | None = bar if isinstance(progress, bool) else progress
     try:
-        summary = parse(built.run(folder, told, interference))
+        summary = parse(built.run(folder, callback, interference))
         if bar is not None:
             bar.finish(summary.run.simulated_ns)
     except BaseException:
@@ -106,7 +106,7 @@ def run(
 
 
 class Check(Record):
-    """What an experiment amounts to: sizes, memory in bytes, deadlocks, bounds of traffic, all defaults.
+    """The report of a check: sizes, memory in bytes, deadlocks, bounds of traffic, all defaults.
 
     Prints as the command line's ``fabricsim check`` does.
     """
@@ -122,7 +122,7 @@ class Check(Record):
 
 
 def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -> Check:
-    """Do everything but the run: build the network, place the jobs, look for deadlocks, compute bounds.
+    """Check an experiment without running it: network, hosts of jobs, deadlocks, bounds of traffic.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -
 
 
 def list_parts(kind: str | None = None) -> Record | list[Record]:
-    """What an experiment can name.
+    """List what an experiment can name, and its keys.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def list_parts(kind: str | None = None) -> Record | list[Record]:
 
 
 def trace_info(path: str | PathLike[str]) -> Record:
-    """What a trace holds.
+    """Summarise a trace.
 
     Parameters
     ----------

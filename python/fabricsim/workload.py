@@ -1,7 +1,7 @@
-"""Where the operations of a job's ranks come from. The `workload` of a :class:`fabricsim.Job`.
+"""Sources of the operations of a job's ranks. The `workload` of a :class:`fabricsim.Job`.
 
-Recorded applications, schedules and programs in a file; motifs are in :mod:`fabricsim.motif`, and
-:class:`fabricsim.Program` is a program that is no file.
+Recorded applications, schedules and programs in a file. Motifs are in :mod:`fabricsim.motif`;
+:class:`fabricsim.Program` is a program without a file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Python", "Source"]
 
 @dataclass(frozen=True, repr=False)
 class Source(Part, key="", kind="trace-formats"):
-    """A file that says what ranks do; the key of its path in experiment files is the name of its format.
+    """A file with the operations of ranks. The key of its path in experiment files is the name of its format.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Source(Part, key="", kind="trace-formats"):
 
 @dataclass(frozen=True, repr=False)
 class Dumpi(Source, name="dumpi"):
-    """A recorded trace in the format DUMPI. What of it is replayed: ``docs/formats/dumpi.md``.
+    """A recorded trace in the format DUMPI. Replayed calls: ``docs/formats/dumpi.md``.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Dumpi(Source, name="dumpi"):
 
 @dataclass(frozen=True, repr=False)
 class Goal(Source, name="goal"):
-    """A GOAL schedule, text or binary. How it is run: ``docs/formats/goal.md``.
+    """A GOAL schedule, text or binary. Its execution: ``docs/formats/goal.md``.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Goal(Source, name="goal"):
 
 @dataclass(frozen=True, repr=False)
 class Liballprof(Source, name="liballprof"):
-    """A recorded trace of liballprof. What of it is replayed: ``docs/formats/liballprof.md``.
+    """A recorded trace of liballprof. Replayed calls: ``docs/formats/liballprof.md``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Liballprof(Source, name="liballprof"):
 
 @dataclass(frozen=True, repr=False)
 class Otf2(Source, name="otf2"):
-    """A recorded trace in the Open Trace Format 2. What of it is replayed: ``docs/formats/otf2.md``.
+    """A recorded trace in the Open Trace Format 2. Replayed calls: ``docs/formats/otf2.md``.
 
     Parameters
     ----------

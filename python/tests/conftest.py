@@ -32,7 +32,7 @@ def traffic() -> dict[str, Any]:
 
 @pytest.fixture
 def endless(traffic: dict[str, Any]) -> dict[str, Any]:
-    """The same for an hour of simulated time, which nobody waits for."""
+    """The same for an hour of simulated time; tests never wait for its end."""
     traffic["run"]["until"] = "3600 s"
     return traffic
 
@@ -45,7 +45,7 @@ def result() -> fabricsim.Result:
 
 @pytest.fixture(scope="session")
 def replay() -> fabricsim.Result:
-    """The recorded LAMMPS run, which has ranks and calls."""
+    """The recorded LAMMPS run, with ranks and calls."""
     if not (EXAMPLES / "lammps-fat-tree.toml").is_file():
         pytest.skip("the examples are not here")
     try:
@@ -58,7 +58,7 @@ def replay() -> fabricsim.Result:
 
 @pytest.fixture
 def bench(tmp_path: Path, traffic: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a small experiment, which is the current one."""
+    """A folder with a small experiment, as the current folder."""
     (tmp_path / "small.toml").write_text(fabricsim.experiment.dumps(traffic))
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,6 +1,6 @@
-"""Tables over time that no run has made: small, with known sums, in the schema of docs/formats/tables.md.
+"""Synthetic tables over time: small, with known sums, in the schema of docs/formats/tables.md.
 
-So tests of figures do not depend on what a simulation happens to do.
+Tests of figures therefore do not depend on a simulation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMED = pyarrow.dictionary(pyarrow.int32(), TEXT)
 
 
 def write(folder: Path, job: str, links: int = 6, vcs: int = 2, ranks: int = 8) -> None:
-    """All tables over time for a job, beside what the folder has."""
+    """All tables over time for a job, in addition to those of the folder."""
     _class_series(folder)
     _link_and_vc_series(folder, links, vcs)
     _host_router_and_job_series(folder, job)
@@ -45,10 +45,10 @@ def _class_series(folder: Path) -> None:
     for number, (begin, end) in enumerate(BINS_PS):
         width = end - begin
         for kind, links in (("injection", 72), ("local", 108), ("global", 72), ("ejection", 72)):
-            # Nothing happens on global links in the third bin; then there is no row.
+            # Global links are idle in the third bin, so that there is no row.
             if kind == "global" and number == 2:
                 continue
-            # Of a bin that was written early, the rest is another row.
+            # A bin that was written early has its rest in another row.
             if kind == "injection" and number == 0:
                 rows.append((begin, end, kind, links, 0, 0, links * width // 10, 0))
             percent = {"injection": 40, "local": 20, "global": 10 + 10 * number, "ejection": 35}[kind]
@@ -101,12 +101,12 @@ def _host_router_and_job_series(folder: Path, job: str) -> None:
 
 
 def _timeline(folder: Path, job: str, ranks: int) -> None:
-    """Each rank computes and calls in turn, without gaps; each sends to the next."""
+    """Each rank alternates computation and calls without gaps, and sends to the next rank."""
     end = BINS_PS[-1][1]
     rows = []
     for rank in range(ranks):
         at, turn = 0, 0
-        # A call that takes no time is a row, too.
+        # A call without duration is a row, too.
         rows.append((job, rank, 0, 0, "MPI_Irecv", None))
         while at < end:
             width = 700_000 + 50_000 * ((rank + turn) % 5)

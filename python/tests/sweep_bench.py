@@ -1,4 +1,4 @@
-"""What tests of sweeps share: an engine without processes, sweep files in the current folder."""
+"""Helpers of sweep tests: an engine without processes, and sweep files in the current folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Here:
-    """An engine: in this process, one after the other. It counts what it is given, by function."""
+    """An engine in this process, one task after the other. It counts its tasks by function."""
 
     def __init__(self, change: Callable[[Any, Any], Any] | None = None) -> None:
         self.calls: list[str] = []

@@ -1,4 +1,4 @@
-"""What can be asked, in all three forms; wrong input first."""
+"""Inputs in all three forms; wrong input first."""
 
 from __future__ import annotations
 

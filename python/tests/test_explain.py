@@ -1,4 +1,4 @@
-"""Why jobs take their time."""
+"""Critical paths of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``fabricsim export`` writes, read by the libraries that its formats come from."""
+"""Output of ``fabricsim export``, read by the libraries of its formats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import fabricsim
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An exchange beside traffic on a torus with cables side by side, and all that can be collected of it."""
+    """An exchange beside traffic on a torus with parallel cables, with all collected data."""
     folder = tmp_path_factory.mktemp("export") / "result"
     result = fabricsim.run(
         {
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def export(folder: Path, *arguments: str) -> Path:
-    """Runs the command; gives what it has written."""
+    """Runs the command; returns the written file."""
     line = [sys.executable, "-m", "fabricsim", "export", str(folder), *arguments]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -61,7 +61,7 @@ def rows(folder: Path, table: str) -> list[dict[str, Any]]:
 
 
 class Perfetto:
-    """A trace as Perfetto's own messages have it, read as its viewer reads it."""
+    """A trace in Perfetto's own messages, read as its viewer reads it."""
 
     def __init__(self, file: Path) -> None:
         trace = perfetto_trace_pb2.Trace.FromString(file.read_bytes())
@@ -76,7 +76,7 @@ class Perfetto:
                     text = entry.str.decode() if hasattr(entry, "str") else entry.name
                     self.names[field.name][entry.iid] = text
         events = [packet for packet in trace.packet if packet.HasField("track_event")]
-        # Stable: what is at one time stays in the order of the file.
+        # Stable: simultaneous events keep the order of the file.
         events.sort(key=lambda packet: packet.timestamp)
         self.slices: list[tuple[str, str, int, int, dict[str, Any]]] = []
         self.flows: dict[int, list[tuple[str, int, dict[str, Any]]]] = defaultdict(list)
@@ -100,7 +100,7 @@ class Perfetto:
         assert not any(open_slices.values())
 
     def name(self, uuid: int) -> str:
-        """A track with those that it is in."""
+        """A track with its parent tracks."""
         track = self.tracks[uuid]
         if track.HasField("process"):
             return track.process.process_name

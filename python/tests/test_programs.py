@@ -1,4 +1,4 @@
-"""Programs in Python: wrong ones first, then what each operation becomes, then runs."""
+"""Programs in Python: wrong ones first, then the translation of each operation, then runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NETWORK = {
 
 
 def ring(rank: int, ranks: int, rounds: int = 3, block: str = "20 KB") -> Operations:
-    """Blocks go round, eager and rendezvous."""
+    """Blocks travel around a ring, eager and rendezvous."""
     for number in range(rounds):
         received = yield mpi.irecv((rank - 1) % ranks, block)
         sent = yield mpi.isend((rank + 1) % ranks, block if number % 2 else 100)
@@ -201,7 +201,7 @@ def test_what_came_before_an_error_is_done(tmp_path: Path) -> None:
 
     with pytest.raises(ApplicationError, match="rank 2: test_programs.py:.*: in late: RuntimeError: late"):
         fabricsim.run(given(late))
-    # It is told of when it happens, not when the program is asked ahead.
+    # The error appears at its simulated time, not when the program runs ahead.
     fabricsim.run(given(late), set={"run.until": "1500 ns"})
 
 
@@ -225,11 +225,11 @@ def test_arguments_must_have_a_form_in_toml() -> None:
         fabricsim.check(given(ring, arguments={"rounds": object()}))
 
 
-# What operations become.
+# Translation of operations.
 
 
 def seen(*operations: Operation, **how: Any) -> list[dict[str, Any]]:
-    """What rank 1 of 4 does, without what is None."""
+    """The operations of rank 1 of 4, without None."""
 
     def program(rank: int, ranks: int) -> Operations:
         yield from operations
@@ -374,7 +374,7 @@ def test_one_sided() -> None:
 
 
 def test_all_functions_are_tried_here() -> None:
-    """Those of the tests above; a new one comes with a test."""
+    """The calls of the tests above; a new call needs a test."""
     tried = {"compute", "wait", "waitall", "recv", "irecv", "probe", "sendrecv", "put", "get", "fence"}
     tried |= {"send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"}
     tried |= {name for name, *_ in COLLECTIVES} | {f"i{name}" for name, *_ in COLLECTIVES}
@@ -421,7 +421,7 @@ IN_PARTS = ("allgatherv", "alltoallv", "gatherv", "scatterv", "reduce_scatter")
 
 
 def everything(rank: int, ranks: int) -> Operations:
-    """All ways to send, all collectives, blocking or begun, and all one-sided calls."""
+    """All ways to send, all collectives, blocking and nonblocking, and all one-sided calls."""
     for size in SIZES:
         yield from between_two(rank, ranks, size)
         yield mpi.compute("3 us")
@@ -532,7 +532,7 @@ def test_rules_on_computations_reach_the_regions_of_programs(tmp_path: Path) -> 
         yield compute("2 us", region="solve")
     """
     assert computed(file(tmp_path, text), {"regions": {"solve": 3}}) == 7_000
-    # Repetitions have the regions of what they repeat.
+    # Repetitions keep the regions of the workload.
     twice = file(tmp_path, text)
     twice["job"][0]["repetitions"] = 2
     assert computed(twice, {"regions": {"solve": 3}}) == 14_000
@@ -577,7 +577,7 @@ def test_file_function_and_typed_experiment_agree(tmp_path: Path) -> None:
     changed = {"job.0.workload.arguments.rounds": 1}
     assert fabricsim.run(typed, set=changed).digest == fabricsim.run(toml, set=changed).digest
     assert fabricsim.run(typed, set=changed).digest != of_file.digest
-    # A typed experiment with a function of a file is a whole experiment file.
+    # A typed experiment with a function of a file is a complete experiment file.
     asked = fabricsim.run(typed).summary.experiment.job[0].workload
     assert asked == {"python": __file__, "function": "ring", "ranks": 8, "arguments": arguments}
     toml.write_text(typed.to_toml())

@@ -1,4 +1,4 @@
-"""What a run gives: folder, summary, tables, report."""
+"""The result of a run: folder, summary, tables, report."""
 
 from __future__ import annotations
 

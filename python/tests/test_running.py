@@ -1,4 +1,4 @@
-"""A run beside the rest of a Python program: threads, Ctrl-C, progress, the command line."""
+"""A run within a Python program: threads, Ctrl-C, progress, the command line."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_other_threads_go_on_while_a_run_runs(endless: dict[str, Any]) -> None:
     finally:
         over.set()
         thread.join()
-    # A run that kept the lock would let the other thread turn about once per progress report: 20 times.
+    # A run that kept the lock would let the other thread run about once per progress report: 20 times.
     assert turns > 100
 
 

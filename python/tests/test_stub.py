@@ -1,4 +1,4 @@
-"""The stub of the extension module names what the module has."""
+"""The stub of the extension module is complete."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def network(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Any:
-    """A function that makes a cost table of a text."""
+    """A function that makes a cost table from a text."""
 
     def make(text: str) -> Any:
         (tmp_path / "costs.toml").write_text(text)

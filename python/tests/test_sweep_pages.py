@@ -1,4 +1,4 @@
-"""Pages of sweeps and comparisons: they load nothing, show what is there, and texts stay texts."""
+"""Pages of sweeps and comparisons: they load nothing, show their data, and escape texts."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def headings(page: str) -> list[str]:
 
 
 def check_offline(page: str) -> None:
-    """Nothing is loaded: no element refers to anything outside the page. plotly.js itself is not looked into:
-    it loads maps only when asked for them."""
+    """No element refers to anything outside the page. plotly.js itself is not inspected: it loads maps
+    only on demand."""
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     targets = re.findall(r"""<[a-z]+[^>]*\s(?:src|href)\s*=\s*["']?([^"'>]*)""", own)
     assert targets == ["data:,"]
@@ -181,7 +181,7 @@ def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     assert bars["data"][0]["y"] == [1, 1, 1, 1]
     ratio = high.summary.network.latency_ns.mean / low.summary.network.latency_ns.mean
     assert bars["data"][1]["y"][1] == pytest.approx(ratio)
-    # Distributions rise to all packets, and the median is where the summary says.
+    # Distributions rise to all packets, and the median agrees with the summary.
     ends, shares = latency["data"][1]["x"], latency["data"][1]["y"]
     assert shares == sorted(shares) and shares[-1] == 100
     median = next(end for end, share in zip(ends, shares, strict=True) if share >= 50)

@@ -1,4 +1,4 @@
-"""Sweep files: what they multiply out to, and one error with file, line and key for what is wrong."""
+"""Sweep files: their points, and one error with file, line and key for each mistake."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ values = [0.1, 0.2]
 
 @pytest.fixture
 def given(tmp_path: Path) -> Any:
-    """A function that makes a plan of the text of a sweep file."""
+    """A function that makes a plan from the text of a sweep file."""
 
     def plan(text: str) -> sweep.Plan:
         file = tmp_path / "sweep.toml"
@@ -42,7 +42,7 @@ def values(given: Any, text: str) -> list[Any]:
         ("{ from = 1, to = 4, step = 1 }", [1, 2, 3, 4]),
         ("{ from = 9, to = 3, step = -3 }", [9, 6, 3]),
         ("{ from = 1, to = 2, step = 0.5 }", [1.0, 1.5, 2.0]),
-        # A tenth is no binary number; its multiples are what people write.
+        # A tenth is not a binary number; users write its multiples.
         ("{ from = 0.1, to = 0.9, step = 0.1 }", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]),
         ("{ from = 1, to = 100, factor = 3 }", [1, 3, 9, 27, 81]),
         ("{ from = 0.5, to = 0.1, factor = 0.5 }", [0.5, 0.25, 0.125]),
@@ -53,12 +53,12 @@ def values(given: Any, text: str) -> list[Any]:
             '{ from = "50 Gbps", to = "200 Gbps", step = "50 Gbps" }',
             ["50 Gbps", "100 Gbps", "150 Gbps", "200 Gbps"],
         ),
-        # Of one kind, not one unit: shown in the first.
+        # Values of one kind in different units appear in the first unit.
         ('{ from = "500 Mbps", to = "1 Gbps", step = "250 Mbps" }', ["500 Mbps", "750 Mbps", "1000 Mbps"]),
         ('{ from = "1 KiB", to = "4 KiB", factor = 2 }', ["1 KiB", "2 KiB", "4 KiB"]),
         ('{ from = "0.5 us", to = "2 us", factor = 2 }', ["0.5 us", "1 us", "2 us"]),
         ('{ from = "10 ns", to = "1 us", count = 3, scale = "geometric" }', ["10 ns", "100 ns", "1000 ns"]),
-        # Between 1 and 2 bytes there is nothing.
+        # Nothing exists between 1 and 2 bytes.
         ('{ from = "1 B", to = "4 B", count = 7 }', ["1 B", "2 B", "3 B", "4 B"]),
         ('{ from = "1 GB/s", to = "3 GB/s", step = "8 Gbps" }', ["1 GB/s", "2 GB/s", "3 GB/s"]),
     ],
@@ -113,7 +113,7 @@ def test_axes_are_multiplied_in_their_order(given: Any) -> None:
     assert [case.seed for case in cases[:3]] == [1, 2, 1]
     assert cases[0].point.experiment == plan.file.parent / "e.toml"
     assert cases[-1].point.experiment == plan.file.parent / "other.toml"
-    # Tables come first: what is in them changes them afterwards.
+    # Tables come first: keys within them change them afterwards.
     assert cases[1].overrides == [
         ("run.until", '"5 us"'),
         ("network.topology", '{ kind = "torus", sizes = [2, 2] }'),

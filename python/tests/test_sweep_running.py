@@ -1,4 +1,4 @@
-"""Sweeps that run: what is kept and found again, what fails, what is left of one that is broken off."""
+"""Running sweeps: cached results, failures, interrupted sweeps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_tables_have_overrides_and_results(bench: Path, traffic: dict[str, Any])
     assert [(row["point"], row["seed"], row["job.0.traffic.load"]) for row in runs] == [
         (point, seed, load) for point, load in enumerate([0.1, 0.3]) for seed in (1, 2, 3)
     ]
-    # Each row is what the same experiment gives by itself.
+    # Each row agrees with a single run of the same experiment.
     alone = fabricsim.run(traffic, set={"run.seed": 2, "job.0.traffic.load": 0.3})
     row = runs[4]
     assert row["digest"] == alone.digest
@@ -72,7 +72,7 @@ def test_nothing_is_run_twice(bench: Path) -> None:
     again = Here()
     done = sweep.run(write(LOADS), engine=again)
     assert (again.calls, done.cached, done.executed) == ([], 6, 0)
-    # Another sweep that has some of it in it, said in other words.
+    # Another sweep with some of the same experiments, written differently.
     other = """
     [set]
     "run.warmup" = "2000 ns"
@@ -84,7 +84,7 @@ def test_nothing_is_run_twice(bench: Path) -> None:
     done = sweep.run(write(other, "other.toml"), engine=more)
     assert more.calls == ["resolve"] * 3 + ["simulate"]
     assert (done.cached, done.executed) == (2, 1)
-    # The same experiment in two points is run once.
+    # The same experiment in two points runs once.
     same = """
     [[axis]]
     [axis.variants]
@@ -109,17 +109,17 @@ def test_what_changes_the_result_changes_the_key(bench: Path, traffic: dict[str,
         return engine.calls.count("simulate")
 
     assert runs() == 0
-    # The file that the experiment reads.
+    # The input file of the experiment.
     Path("hosts.txt").write_text("\n".join(str(host) for host in reversed(range(16))))
     assert runs() == 1
     assert runs() == 0
-    # The experiment itself; a comment is no change.
+    # The experiment itself; a comment does not change it.
     text = Path("small.toml").read_text()
     Path("small.toml").write_text(text.replace("0.2", "0.25"))
     assert runs() == 1
     Path("small.toml").write_text("# as before\n" + text.replace("0.2", "0.25"))
     assert runs() == 0
-    # A default, written out.
+    # An explicit default.
     Path("small.toml").write_text(text.replace("0.2", "0.25") + 'watchdog = "1 ms"\n')
     assert runs() == 0
 
@@ -186,7 +186,7 @@ def test_points_that_fail_leave_the_others(bench: Path) -> None:
     assert "job.0.traffic.load=7.5" in failed and "run.seed=1" in failed and "ExperimentError" in failed
     page = (bench / "results/load/sweep.html").read_text()
     assert "Runs that failed" in page and "7.5, seed 2" in page
-    # They are tried again; the others are not.
+    # Failed runs are tried again; the others are not.
     engine = Here()
     sweep.run(write(FAILING), engine=engine)
     assert engine.calls == ["resolve"] * 2
@@ -252,11 +252,11 @@ def test_jobs_of_ranks_have_their_times(bench: Path, traffic: dict[str, Any]) ->
     assert row["job.ping.finished"] is True
     assert row["job.ping.time_ns"] > row["job.ping.mpi_ns"] > 0
     assert row["job.ping.slowdown"] >= 1
-    # Traffic has no time of its own, and what is cut off has none either.
+    # Traffic has no time, and a job that is cut off has none either.
     assert "job.noise.time_ns" not in row
     cut = sweep.run(write('[set]\n"run.until" = "3 us"'), engine=Here()).runs.to_pylist()[0]
     assert cut["job.ping.finished"] is False and cut["job.ping.time_ns"] is None
-    # With and without the runs alone are two different things to keep.
+    # Results with and without the runs alone are separate entries.
     assert sweep.run(write(""), engine=Here()).executed == 1
 
 
@@ -270,7 +270,7 @@ def test_progress_says_what_is_left() -> None:
     assert progress.line(3600) == "runs: 4 of 12 done, 2 from the cache, 1 failed, 4:00:00 left"
 
 
-# What follows runs on Dask, in processes of their own.
+# The following tests run on Dask, in separate processes.
 
 SLOW = """
 [set]
@@ -291,9 +291,9 @@ def entries(bench: Path) -> int:
 
 
 def begin_and_stop(bench: Path, with_signal: int) -> tuple[int, str]:
-    """Starts the slow sweep and stops it after two runs; returns its exit status and what it said."""
+    """Starts the slow sweep and stops it after two runs; returns its exit status and its output."""
     line = command(str(write(SLOW)), "--workers", "1")
-    # Whoever runs the tests in the background of a script may ignore Ctrl-C, which processes inherit.
+    # A script that runs the tests in the background may ignore Ctrl-C, and processes inherit this.
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -308,7 +308,7 @@ def begin_and_stop(bench: Path, with_signal: int) -> tuple[int, str]:
             if with_signal == signal.SIGKILL:
                 process.kill()
             else:
-                # As from a terminal: to all of its processes.
+                # As a terminal does: to all of its processes.
                 os.killpg(process.pid, with_signal)
             _, said = process.communicate(timeout=120)
         finally:
@@ -327,7 +327,7 @@ def test_a_sweep_that_was_broken_off_goes_on(bench: Path, how: signal.Signals) -
         assert "Traceback" not in said
     else:
         assert status == -signal.SIGKILL
-    # Workers end with the process that they work for: nothing is added any more.
+    # Workers end with their parent process: no further entry appears.
     deadline = time.monotonic() + 60
     kept = entries(bench)
     while time.monotonic() < deadline:
@@ -343,7 +343,7 @@ def test_a_sweep_that_was_broken_off_goes_on(bench: Path, how: signal.Signals) -
     assert engine.calls.count("simulate") == done.executed == 8 - kept
     assert done.cached == kept
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    # What the killed process had begun is gone, and the result is that of a sweep that nobody disturbed.
+    # Incomplete entries of the killed process are gone, and the result is that of an uninterrupted sweep.
     assert not list((bench / "results/cache/under-way").iterdir())
     whole = sweep.run("load.toml", cache="other-cache", out="other", engine=Here())
     assert whole.runs.column("digest") == done.runs.column("digest")
@@ -401,7 +401,7 @@ def test_a_scheduler_that_runs_already(bench: Path) -> None:
 
 
 def test_batch_jobs(bench: Path) -> None:
-    """dask-jobqueue's own stand-in for a batch system: jobs are processes of this machine."""
+    """dask-jobqueue's own replacement of a batch system: jobs are processes of this machine."""
     pytest.importorskip("dask_jobqueue", reason="fabricsim[sweep] is not installed")
     queue = '[cluster]\njobqueue = { kind = "local", cores = 1, processes = 1, memory = "2 GB", CORES }\n'
     with pytest.raises(SweepError, match=r"cluster\.jobqueue: dask-jobqueue says: .*'corse'"):
@@ -427,7 +427,7 @@ def _dies_of_three(number: int) -> int:
 
 
 def test_an_outcome_is_plain_data(bench: Path) -> None:
-    """It goes from worker to scheduler, and into JSON."""
+    """The value travels from worker to scheduler, and into JSON."""
     kept: list[Outcome] = []
 
     def change(function: Any, item: Any) -> Any:

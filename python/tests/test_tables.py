@@ -1,4 +1,4 @@
-"""What of a table is copied, and what is read: addresses, allocations, row groups."""
+"""Copies and reads of tables: addresses, allocations, row groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import fabricsim
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> fabricsim.Result:
-    """A small run beside a table of a million rows in ten row groups, as those that are streamed are."""
+    """A small run with an additional table of a million rows in ten row groups, like streamed tables."""
     folder = tmp_path_factory.mktemp("large") / "result"
     fabricsim.run(
         {
@@ -42,7 +42,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> fabricsim.Result:
 
 
 def addresses(column: pyarrow.ChunkedArray) -> list[int]:
-    """Where the values of a column begin in memory."""
+    """The address of a column's values in memory."""
     return [chunk.buffers()[1].address for chunk in column.chunks]
 
 

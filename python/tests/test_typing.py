@@ -1,4 +1,4 @@
-"""What type checkers say: strict about the package, right about what is right, and about what is wrong."""
+"""Type checkers: strict checks of the package, no error for right code, an error for wrong code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ follow_imports = silent
 ignore_missing_imports = true
 """
 
-# Each line that is wrong says behind # E: what has to be said of it.
+# Each wrong line has the expected error after # E:.
 CHECKED = """
 from __future__ import annotations
 

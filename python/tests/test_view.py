@@ -1,4 +1,4 @@
-"""`fabricsim view` in a real browser: what is drawn, what a click opens, who is answered."""
+"""`fabricsim view` in a real browser: drawing, clicks, answered requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is in
 image = pytest.importorskip("PIL.Image", reason="pillow is in the extra 'test'")
 
 REFERENCES = Path(__file__).parent / "view"
-#: Written anew instead of compared, if this is set; then look at them.
+#: If set, pictures are written instead of compared; inspect them afterwards.
 RECORD = "FABRICSIM_RECORD_SCREENSHOTS"
 
 
@@ -42,14 +42,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 class Served:
-    """A view that is being served."""
+    """A running view."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.port = int(url.rsplit(":", 1)[1].strip("/"))
 
     def ask(self, path: str, method: str = "GET", host: str | None = None) -> tuple[int, bytes]:
-        """Status and body of a request that is sent as it is."""
+        """Status and body of a raw request."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.putrequest(method, path, skip_host=True)
         if host != "":
@@ -82,7 +82,7 @@ def served(folders: dict[str, Path]) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless Chromium that draws without a graphics processor, so that it draws the same everywhere."""
+    """A headless Chromium with software rendering, so that pictures agree on all machines."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not found:
@@ -96,7 +96,7 @@ def browser() -> Iterator[Any]:
 
 @contextmanager
 def page_of(browser: Any, url: str, before: str = "") -> Iterator[Any]:
-    """A page that has loaded without a word on the console and without asking for anything elsewhere."""
+    """A loaded page without console messages and without requests to other hosts."""
     page = browser.new_page(viewport={"width": 1200, "height": 760})
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
@@ -131,13 +131,13 @@ def move(page: Any, number: int) -> None:
 
 
 def settle(page: Any) -> None:
-    """Waits until what was asked for is drawn."""
+    """Waits until the requested data are drawn."""
     page.wait_for_function("() => fabricsim.state.panels.every(panel => !panel.view?.moving)")
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def picture(page: Any, selector: str) -> Any:
-    """What is seen of an element, without words on it."""
+    """The picture of an element without its text."""
     import io
 
     page.evaluate("() => document.querySelectorAll('.status').forEach(e => { e.style.display = 'none'; })")
@@ -152,7 +152,7 @@ def difference(a: Any, b: Any) -> float:
 
 
 def compare(found: Any, name: str) -> None:
-    """Compares with the picture on record, both made small, so that fonts and edges weigh little."""
+    """Compares with the recorded picture; both are reduced, so that fonts and edges matter little."""
     small = found.resize((300, 300 * found.height // found.width), image.Resampling.BOX)
     file = REFERENCES / f"{name}.png"
     if os.environ.get(RECORD):
@@ -213,7 +213,7 @@ def test_play_goes_on(page: Any) -> None:
 
 
 def click_link(page: Any, link: int) -> None:
-    """Clicks the middle of a link, where it is drawn."""
+    """Clicks the middle of a link in the drawing."""
     at = page.evaluate(
         """link => {
             const { view, network } = fabricsim.state.panels[0];
@@ -238,7 +238,7 @@ def test_a_click_opens_the_right_link(page: Any) -> None:
                    return [...network.between].map(row => network.links.link[row]); }"""
     )
     for link in links[:: len(links) // 6]:
-        # Near enough to tell both directions of a cable.
+        # Close enough to separate both directions of a cable.
         page.fill("#find-text", f"link {link}")
         page.press("#find-text", "Enter")
         page.evaluate("() => fabricsim.choose(0, null)")
@@ -373,7 +373,7 @@ def test_a_hundred_thousand_links_are_drawn_by_levels(
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What an endless run has left that was killed."""
+    """The folder of an endless run that was killed."""
     folder = tmp_path_factory.mktemp("killed")
     network = view_results.EXPERIMENT.split("[[job]]")[0]
     job = '[[job]]\ntraffic = { pattern = "uniform", load = 0.3 }\n'
@@ -384,7 +384,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     deadline = time.monotonic() + 120
-    # The latest rows are there after a second.
+    # The latest rows appear within a second.
     while not all(list(result.glob(f"running/{kind}_series.*.parquet")) for kind in ("link", "class")):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "nothing is written"

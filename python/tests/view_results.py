@@ -1,4 +1,4 @@
-"""Result folders for the tests of `fabricsim view`: a small run, series and timelines written by hand."""
+"""Result folders for the tests of `fabricsim view`: a small run, with synthetic series and timelines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 BINS = 20
 WIDTH_PS = 1_000_000
-#: The only link with a load of 1, and when.
+#: The only link with a load of 1, and its time.
 HOT_LINK = 70
 HOT_BINS = range(8, 12)
 
@@ -50,7 +50,7 @@ TYPES = {
 
 
 def command() -> str:
-    """The `fabricsim` command of this Python, or else of the path."""
+    """The `fabricsim` command of this Python, or of the path."""
     beside = Path(sys.executable).with_name("fabricsim")
     found = str(beside) if beside.exists() else shutil.which("fabricsim")
     assert found, "the command fabricsim is installed with the package"

@@ -1,5 +1,5 @@
-//! The real binary as several real processes under `mpirun`: the same result, written once; errors that are
-//! told once; and nobody left waiting.
+//! The real binary as several processes under `mpirun`: one result, the same as that of one process; each error is
+//! printed once; no process is left waiting.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use testkit::mpirun::{mpirun, mpirun_with};
 
 const FABRICSIM: &str = env!("CARGO_BIN_EXE_fabricsim");
 
-/// Far more than any case takes, and a hang is none that ends.
+/// A timeout far above the time of any case.
 const LIMIT: Duration = Duration::from_secs(180);
 
 fn root() -> PathBuf {
@@ -27,7 +27,7 @@ fn corpus(name: &str) -> String {
     root().join("tests/corpus").join(name).display().to_string()
 }
 
-/// Whether OTF2 traces can be read. Says so where they cannot.
+/// Whether OTF2 traces can be read. Prints a note if not.
 fn otf2() -> bool {
     if !workload::otf2::is_available() {
         eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
@@ -44,7 +44,7 @@ fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Runs to the end; returns what was printed.
+/// Runs to the end; returns the output.
 fn succeeds(processes: usize, arguments: &[&str]) -> String {
     let output = start(processes, arguments);
     let (stdout, stderr) = texts(&output);
@@ -55,7 +55,7 @@ fn succeeds(processes: usize, arguments: &[&str]) -> String {
     stdout
 }
 
-/// Ends with this status, and one process says why.
+/// The run ends with this status, and one process prints the reason.
 fn fails(processes: usize, arguments: &[&str], status: i32, message: &str) {
     let output = start(processes, arguments);
     let (stdout, stderr) = texts(&output);
@@ -70,7 +70,7 @@ fn fails(processes: usize, arguments: &[&str], status: i32, message: &str) {
     );
 }
 
-/// An experiment of one's own, and a place for its result.
+/// A folder with an experiment and its result.
 fn bench(text: &str) -> (TempDir, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let experiment = folder.path().join("experiment.toml");
@@ -112,13 +112,13 @@ fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// The same for all experiments of the corpus together.
+/// All experiments of the corpus at once.
 const LIMIT_OF_CORPUS: Duration = Duration::from_secs(600);
 
-/// Tells a process of [`a_process_of_the_corpus`] which executor to take.
+/// Selects the executor of [`a_process_of_the_corpus`].
 const EXECUTOR: &str = "FABRICSIM_TEST_EXECUTOR";
 
-/// The experiments of the corpus, with what is on record of them.
+/// The experiments of the corpus with their recorded digests.
 fn record() -> BTreeMap<String, Value> {
     let record = fs::read_to_string(corpus("expected.json")).expect("there is a record");
     let mut record: BTreeMap<String, Value> = serde_json::from_str(&record).expect("it is JSON");
@@ -127,7 +127,7 @@ fn record() -> BTreeMap<String, Value> {
     record
 }
 
-/// The digests on record are those of the sequential executor, among others. All experiments in one start of
+/// The recorded digests are those of the sequential executor, among others. All experiments run in one start of
 /// `mpirun`, which takes longer than most of them.
 #[test]
 fn every_experiment_of_the_corpus_has_the_digest_on_record() {
@@ -163,7 +163,7 @@ fn a_process_of_the_corpus() {
         return;
     };
     let processes = cluster::join().expect("MPI is there");
-    // As for the record: whatever can be collected.
+    // The record is of runs that collect everything.
     let set = [
         ("run.executor", format!("\"{executor}\"")),
         ("collect.timeline", "true".into()),
@@ -178,7 +178,7 @@ fn a_process_of_the_corpus() {
         };
         let result =
             sim::run_in(&experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{name}: {e}"));
-        // The first process has it.
+        // The first process has the result.
         if let Some(result) = result {
             let collected = result.summary.collect.expect("it is always there").digest;
             println!("\ndigest of {name}: {} {collected}", result.summary.digest);
@@ -186,7 +186,7 @@ fn a_process_of_the_corpus() {
     }
 }
 
-/// Of the results, and of what was collected.
+/// Digests of the results and of the collected data.
 fn digests(summary: &Value) -> Value {
     json!([summary["digest"], summary["collect"]])
 }
@@ -241,7 +241,7 @@ fn any_number_of_processes_replays_an_application() {
     }
 }
 
-/// A first attempt with credit batching is kept: no run of low load is done twice.
+/// A first attempt with credit batching is kept: runs of low load execute once.
 #[test]
 fn any_number_of_processes_keeps_credit_batches() {
     let experiment = root().join("examples/uniform-dragonfly.toml");
@@ -259,7 +259,7 @@ fn any_number_of_processes_keeps_credit_batches() {
     }
 }
 
-/// Several runs one after the other, which all processes take part in.
+/// Several consecutive runs of all processes.
 #[test]
 fn any_number_of_processes_finds_the_same_interference() {
     if !otf2() {
@@ -350,7 +350,7 @@ fn an_application_that_waits_for_ever_is_told_once() {
     }
 }
 
-/// A rank whose events are cut off in the middle: one process finds out, while the others are at work.
+/// A rank whose events are cut off: one process fails while the others are busy.
 #[test]
 fn a_failure_in_one_process_is_told_once() {
     if !otf2() {
@@ -383,7 +383,7 @@ fn a_failure_in_one_process_is_told_once() {
     assert!(!Path::new(&out).exists(), "no result");
 }
 
-/// Processes of this program that were given this argument.
+/// Processes of this program with this argument.
 fn members(argument: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("Linux");
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -396,7 +396,7 @@ fn members(argument: &str) -> Vec<u32> {
     ids.filter(is_member).collect()
 }
 
-/// Kills one process of a run that would take hours once `is_time` says so; returns how long the others went on.
+/// Kills one process of a run of many hours once `is_time` returns true; returns how long the others continued.
 fn kills_one(processes: usize, arguments: &[&str], out: &str, is_time: impl Fn() -> bool) -> Duration {
     thread::scope(|scope| {
         let run = scope.spawn(|| start(processes, arguments));
@@ -447,7 +447,7 @@ fn a_killed_process_ends_the_run() {
     }
 }
 
-/// Written by three processes of which one is killed; gone on from by one, and by two.
+/// Three processes write a checkpoint, and one is killed; one process and two processes resume it.
 #[test]
 fn a_checkpoint_goes_on_with_another_number_of_processes() {
     let (folder, experiment, out) = bench(TRAFFIC);

@@ -1,16 +1,15 @@
-//! How many instructions the program takes for a packet-hop, against `instructions.txt`, so that the hot paths of
-//! kernel, routers, NICs and ranks cannot become slow unnoticed. Unlike a time, a count does not depend on what else
-//! the machine does.
+//! Instructions per packet-hop, against `instructions.txt`, so that the hot paths of kernel, routers, NICs and ranks
+//! cannot become slow unnoticed. Unlike a time, a count does not depend on the load of the machine.
 //!
-//! Valgrind's callgrind counts two runs of each case, a short and a long one. Instructions of the long one less
-//! those of the short one, over the difference in packet-hops, are what a packet-hop takes; starting, building the
-//! network and writing the result cancel out. Instructions are not time: waiting for memory, which is most of what
-//! large networks cost, is not seen here, nor is what threads wait for each other.
+//! Valgrind's callgrind counts a short and a long run of each case. The count per packet-hop is the difference in
+//! instructions over the difference in packet-hops; start, construction of the network and writing of the result
+//! cancel out. Instructions are not time: they miss memory latency, the main cost of large networks, and the waiting
+//! of threads.
 //!
-//! The program is the one that tests use: the hot crates are optimised as in a release build, but overflow checks
-//! and debug assertions are on. Counts are higher than those of a release build, and rise and fall with it. They
-//! depend on the compiler, and on whether it compiles incrementally (without what it inlines across crates and
-//! units); so they are only compared where that is as it was recorded.
+//! The program is the one of the tests: hot crates are optimised as in a release build, with overflow checks and debug
+//! assertions. Counts are higher than those of a release build, and rise and fall with it. They depend on the compiler
+//! and on incremental compilation, which changes inlining across crates and units, so that they are compared only with
+//! records of the same setup.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,20 +20,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// Writes the record anew instead of comparing with it.
+/// Updates the record instead of comparing with it.
 const UPDATE: &str = "UPDATE_EXPECTED";
 
-/// How far from the record a count may be, in percent, in both directions: a gain that is not recorded would hide a
-/// later loss of the same size.
+/// Allowed deviation from the record in percent, in both directions: an unrecorded gain would hide a later loss of
+/// the same size.
 const TOLERANCE: f64 = 5.0;
 
-/// Runs side by side.
+/// Parallel runs.
 const WORKERS: usize = 2;
 
 const TRAFFIC: &str = "uniform-dragonfly.toml";
 const RANKS: &str = "halo3d-26.toml";
 
-/// An experiment of `examples/`, run to two ends.
+/// An experiment of `examples/` with two ends.
 struct Case {
     name: &'static str,
     experiment: &'static str,
@@ -161,7 +160,7 @@ fn a_record_is_read_as_it_was_written() {
     }
 }
 
-/// The compiler's version, or why nothing can be counted here.
+/// The compiler's version, or the reason why counting is impossible here.
 fn compiler_if_countable() -> Result<String, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("instructions are on record for x86-64 Linux only".into());
@@ -220,7 +219,7 @@ fn count_all() -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What a run took, and how far its packets went.
+/// Instructions and packet-hops of a run.
 struct Count {
     instructions: u64,
     packet_hops: u64,
@@ -294,7 +293,7 @@ impl Record {
     }
 }
 
-/// A line for each case that is not as recorded.
+/// A line for each case that deviates from the record.
 fn differences(recorded: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, old) in recorded {
@@ -316,7 +315,7 @@ fn differences(recorded: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64
     wrong
 }
 
-/// What a developer is told to do.
+/// Instructions for the developer.
 fn complaint(wrong: &[String], record: &Path) -> String {
     format!(
         "the hot paths take other numbers of instructions than {} says, by more than {TOLERANCE} %:\n{}\n\

@@ -1,4 +1,4 @@
-//! Real processes under a real `mpirun`: what they exchange, and that none is left waiting.
+//! Real processes under `mpirun`: exchanged data, and no process left waiting.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use testkit::mpirun::mpirun;
 
 const MEMBER: &str = env!("CARGO_BIN_EXE_fabricsim-cluster-member");
 
-/// Far more than any case takes, and a hang is none that ends.
+/// A timeout far above the time of any case.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn start(count: usize, case: &str) -> Output {
@@ -24,12 +24,12 @@ fn passes(count: usize, case: &str) {
     );
 }
 
-/// Ends with an error, though the other processes are waiting. Returns what was said.
+/// Ends with an error while the other processes wait. Returns status and messages.
 fn fails(count: usize, case: &str) -> (Option<i32>, String) {
     let output = start(count, case);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{case}: {output:?}");
-    let begun = String::from_utf8_lossy(&output.stdout).contains("under way");
+    let begun = String::from_utf8_lossy(&output.stdout).contains("running");
     assert!(
         begun && !said.contains("one process never comes"),
         "{case}: {output:?}"

@@ -1,8 +1,8 @@
 """Figures of results, for papers and notebooks.
 
 Every function gives a figure of matplotlib (``backend="matplotlib"``, for papers) or of Plotly
-(``backend="plotly"``, for notebooks: the report's library). Axes have units; colours and dashes are told
-apart by people with any colour vision. Both libraries are optional: ``pip install 'fabricsim[plot]'`` brings
+(``backend="plotly"``, for notebooks: the report's library). Axes have units; colours and dashes are
+distinguishable with any colour vision. Both libraries are optional: ``pip install 'fabricsim[plot]'`` brings
 the one, ``'fabricsim[notebook]'`` the other.
 """
 
@@ -115,7 +115,7 @@ class Plots:
         only: Sequence[int] | Sequence[str] | None = None,
         backend: Backend = "matplotlib",
     ) -> Any:
-        """What is sent and received over time, from ``host_series``, ``router_series`` or ``job_series``.
+        """Packets, bytes or messages over time, from ``host_series``, ``router_series`` or ``job_series``.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Plots:
         columns: int = 400,
         backend: Backend = "matplotlib",
     ) -> Any:
-        """How full buffers are over time, from ``vc_series``: a row for each link, a map for each VC.
+        """Buffer levels over time, from ``vc_series``: a row for each link, a map for each VC.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Plots:
         return _draw(content.occupancy(self._result, links, link_class, vcs, most, columns), backend)
 
     def job_time(self, *, job: str | None = None, backend: Backend = "matplotlib") -> Any:
-        """Where the time of jobs goes: computation and MPI calls, mean of their ranks.
+        """Time of jobs in computation and MPI calls, mean of their ranks.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Plots:
         return _draw(content.job_time(self._one, job), backend)
 
     def rank_time(self, *, job: str | None = None, backend: Backend = "matplotlib") -> Any:
-        """Where the time of each rank of a job goes; beyond 200 ranks, means of consecutive ones.
+        """Time of each rank of a job; beyond 200 ranks, means of consecutive ones.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Plots:
         messages: bool | None = None,
         backend: Backend = "matplotlib",
     ) -> Any:
-        """What each rank does when (a Gantt chart), from the tables ``timeline`` and ``messages``.
+        """The state of each rank over time (a Gantt chart), from the tables ``timeline`` and ``messages``.
 
         Where there are more states than can be seen, a pixel shows the one that fills most of it.
 
@@ -274,7 +274,7 @@ def compare(
 
 
 def _draw(charts: list[Chart], backend: Backend) -> Any:
-    """The charts as a figure of a library, which is imported only now."""
+    """The charts as a figure of a library, which is imported on first use."""
     if backend not in _EXTRA:
         raise ValueError(f"unknown backend {backend!r}; expected one of: {', '.join(_EXTRA)}")
     try:

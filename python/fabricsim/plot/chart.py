@@ -1,7 +1,7 @@
-"""What a figure shows, before a plotting library draws it. Knows no result and no library.
+"""The contents of a figure, independent of results and of the plotting library.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008), in the order of the report page: people
-with any colour vision tell them apart. Curves differ in their dashes as well. Maps are in cividis (Nunez,
+Colours are those of Okabe and Ito, "Color Universal Design" (2008), in the order of the report page: they are
+distinguishable with any colour vision. Curves differ in their dashes as well. Maps use cividis (Nunez,
 Anderton, Renslow, PLOS ONE 2018), which is even in brightness.
 """
 
@@ -39,7 +39,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     ticks: Sequence[tuple[float, str]] | None = None
-    """Places and their names, where the axis has names instead of numbers."""
+    """Places and their names, if the axis has names instead of numbers."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[float]
     number: int
-    """Which colour and dash."""
+    """Index of colour and dash."""
     steps: bool = True
 
 
@@ -78,7 +78,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Heat:
-    """A map: rows from 0 upwards, columns of one width from `begin` to `end`; None: nothing known."""
+    """A map: rows from 0 upwards, columns of equal width from `begin` to `end`; None: no value."""
 
     begin: float
     end: float
@@ -91,7 +91,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Spans:
-    """Lying bars of one kind, each in a lane."""
+    """Horizontal bars of one kind, each in a lane."""
 
     name: str
     lanes: Sequence[float]
@@ -116,7 +116,7 @@ Layer = Curve | Bars | Points | Heat | Spans | Arrows
 
 @dataclass(frozen=True)
 class Chart:
-    """One pair of axes with all that is drawn between them."""
+    """One pair of axes with everything that is drawn in it."""
 
     title: str
     x: Axis
@@ -124,16 +124,16 @@ class Chart:
     layers: Sequence[Layer] = field(default=())
     legend: bool = True
     height: float = 1.0
-    """Relative to the usual one."""
+    """Height relative to the usual one."""
 
 
 def colour(number: int) -> str:
-    """The colour of the so-manyth thing; beyond seven they begin again, with another dash."""
+    """The colour of an index; beyond seven, colours repeat with another dash."""
     return COLOURS[number % len(COLOURS)]
 
 
 def of_time(longest_ps: float) -> tuple[str, float]:
-    """The unit in which a time reads well, and its picoseconds."""
+    """A readable unit of a time, and its picoseconds."""
     for name, ps in (("s", 1e12), ("ms", 1e9), ("us", 1e6)):
         if longest_ps >= ps:
             return name.replace("us", "\u00b5s"), ps

@@ -1,7 +1,7 @@
-"""From tables to charts: what is added up, and what the axes say. Knows no plotting library.
+"""Charts from tables: aggregation and axes, independent of the plotting library.
 
-Tables that are streamed while a run goes on can be larger than memory: they are read column by column and
-batch by batch, and what is kept is as large as the figure. A figure has a few thousand points at most.
+Tables that a run streams can be larger than memory. They are read column by column and batch by batch, and
+only as much as the figure needs is kept. A figure has a few thousand points at most.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fabricsim.result import Result
 
 Counts: TypeAlias = list[tuple[int, int]]
-"""Values and how many have them, in ascending order."""
+"""Values and their counts, in ascending order."""
 
 Results: TypeAlias = Mapping[str, "Result"]
 
@@ -45,7 +45,7 @@ _ALL = "all packets"
 _MOST_POINTS = 2000
 _MOST_CALLS = len(COLOURS) - 1
 _HOST_LINKS = ("injection", "ejection")
-# The number of a router says which it is, in less room.
+# The number of a router identifies it in less space.
 _COORDINATES = re.compile(r" \([^)]*\)")
 
 
@@ -53,7 +53,7 @@ _COORDINATES = re.compile(r" \([^)]*\)")
 
 
 def latency(results: Results, job: str | None, tail: bool) -> list[Chart]:
-    """Share of the packets that took at most so long; or longer, with `tail`."""
+    """Share of the packets with at most this latency; with `tail`, with a longer one."""
     counted = _distributions(results, "latency_histogram", "high_ps", job)
     unit, ps = of_time(max(value for counts in counted.values() for value, _ in counts))
     curves = []
@@ -71,9 +71,9 @@ def latency(results: Results, job: str | None, tail: bool) -> list[Chart]:
 
 
 def hops(results: Results, job: str | None) -> list[Chart]:
-    """Share of the packets by the links that they crossed."""
+    """Share of the packets by the number of links crossed."""
     counted = _distributions(results, "hops_histogram", "low_hops", job)
-    # Beside the jobs, all packets would only repeat their sum; the jobs keep their colours.
+    # Beside the jobs, all packets would only repeat their sum.
     first = 1 if _ALL in counted and len(counted) > 1 else 0
     shown = list(counted.items())[first:]
     width = 0.8 / len(shown)
@@ -94,7 +94,7 @@ def hops(results: Results, job: str | None) -> list[Chart]:
 
 
 def _distributions(results: Results, name: str, value: str, job: str | None) -> dict[str, Counts]:
-    """Histograms by what they are called: the jobs of one result, or the results."""
+    """Histograms by name: the jobs of one result, or the results."""
     found: dict[str, Counts] = {}
     for result_name, result in results.items():
         by_job = _by_job(result, name, value)
@@ -105,7 +105,7 @@ def _distributions(results: Results, name: str, value: str, job: str | None) -> 
         elif len(results) > 1:
             found[result_name] = by_job[_ALL]
         else:
-            # One job's packets are all packets: a second line on top of the first says nothing.
+            # With one job, its packets are all packets.
             if len(by_job) == 2:
                 del by_job[_ALL]
             found = dict(list(by_job.items())[: len(COLOURS)])
@@ -130,7 +130,7 @@ def _cumulative(counts: Counts, tail: bool) -> tuple[list[int], list[float]]:
         x.append(value)
         y.append(100 * ((total - seen) if tail else seen) / total)
     if tail:
-        # The last is zero, which a logarithm has not.
+        # The last value is zero, which has no logarithm.
         return x[:-1] or x, y[:-1] or y
     return [x[0], *x], [0.0, *y]
 
@@ -176,7 +176,7 @@ def link_load(results: Results) -> list[Chart]:
 
 
 def link_load_cdf(results: Results, link_class: str | None) -> list[Chart]:
-    """Share of the links that are busy at most so much of the time."""
+    """Share of the links that are busy at most this share of the time."""
     curves: dict[str, list[float]] = {}
     for name, result in results.items():
         by_class = _loads(result)
@@ -226,7 +226,7 @@ def class_load(results: Results, what: Literal["busy", "buffer_full"], link_clas
     for name, result in results.items():
         by_class: dict[str, dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
         for begin, end, kind, links, time in _rows(result, "class_series", columns):
-            # Of a bin that was written early, what came later is another row.
+            # A bin that was written early has further rows.
             by_class[kind][begin, end] += 100 * time / (links * (end - begin))
         if link_class is not None and link_class not in by_class:
             raise ResultError(f"no links of class '{link_class}'; the classes are: {', '.join(by_class)}")
@@ -257,7 +257,7 @@ def sends_receives(
     what: Literal["packets", "bytes", "messages"],
     only: Sequence[int] | Sequence[str] | None,
 ) -> list[Chart]:
-    """What is sent and received over time."""
+    """Packets, bytes or messages sent and received over time."""
     name, key = {
         "hosts": ("host_series", "host"),
         "routers": ("router_series", "router"),
@@ -300,7 +300,7 @@ def sends_receives(
 def _sums(
     result: Result, name: str, columns: list[str], kept: pyarrow.dataset.Expression | None
 ) -> dict[tuple[int, int], dict[str, int]]:
-    """Columns added up by bin of time, in its order."""
+    """Columns added up by time bin, in order of time."""
     sums: dict[tuple[int, int], dict[str, int]] = {}
     for batch in result.tables.dataset(name).to_batches(
         columns=["begin_ps", "end_ps", *columns], filter=kept
@@ -323,14 +323,14 @@ def occupancy(
     most: int,
     columns: int,
 ) -> list[Chart]:
-    """How full buffers are: a row for each, time to the right, one map for each VC."""
+    """Buffer levels: a row for each buffer, time to the right, one map for each VC."""
     numbers = _links_of(result, links, link_class)
     kept = None if numbers is None else pyarrow.dataset.field("link").isin(numbers)
     if vcs is not None:
         on_vcs = pyarrow.dataset.field("vc").isin(list(vcs))
         kept = on_vcs if kept is None else kept & on_vcs
     wanted = ["begin_ps", "end_ps", "link", "vc", "used_bytes", "capacity_bytes"]
-    # The end first, since it says how wide a column is. Levels hold until the end of the run.
+    # The end comes first, since it gives the width of a column. Levels hold until the end of the run.
     last = round(result.summary.run.simulated_ns * 1000)
     for (end,) in _rows(result, "vc_series", ["end_ps"], kept):
         last = max(last, end)
@@ -378,7 +378,7 @@ def occupancy(
 
 
 def _held(buffer: Mapping[int, tuple[int, float]], columns: int) -> list[float]:
-    """The level of a buffer in each column: it holds until the next row; all begin empty."""
+    """The level of a buffer in each column. It holds until the next row; all buffers begin empty."""
     levels = []
     level = 0.0
     for column in range(columns):
@@ -411,7 +411,7 @@ def _link_names(result: Result, links: Sequence[int]) -> dict[int, str]:
 
 
 def job_time(results: Results, job: str | None) -> list[Chart]:
-    """Where the time of jobs goes: computation and MPI calls, mean of the ranks."""
+    """Time of jobs in computation and MPI calls, mean of the ranks."""
     times = {name: _times(result) for name, result in results.items()}
     named = {job_name for by_job in times.values() for job_name in by_job}
     only = job or (named.pop() if len(named) == 1 else None)
@@ -441,7 +441,9 @@ def job_time(results: Results, job: str | None) -> list[Chart]:
 
 
 def rank_time(result: Result, job: str | None) -> list[Chart]:
-    """The same for each rank of one job; of many, for groups of consecutive ones."""
+    """Time of each rank of one job in computation and MPI calls; of many ranks, for groups of consecutive
+    ones.
+    """
     ranks = _table(result, "ranks").select(["job", "rank", "compute_ps", "mpi_ps"]).to_pydict()
     job = _one_job(result, job)
     size = 1 + max(r for name, r in zip(ranks["job"], ranks["rank"], strict=True) if name == job)
@@ -498,7 +500,7 @@ def _times(result: Result) -> dict[str, dict[str, float]]:
 
 
 def _stacked(parts: Sequence[Mapping[str, float]], ps: float, width: float) -> list[Bars]:
-    """Bars on top of each other: computation, the calls that take most, the rest."""
+    """Stacked bars: computation, the longest calls, the rest."""
     sums: dict[str, float] = defaultdict(float)
     for part in parts:
         for name, time in part.items():
@@ -510,7 +512,7 @@ def _stacked(parts: Sequence[Mapping[str, float]], ps: float, width: float) -> l
     rest = [name for name in calls if name not in shown] + ["other MPI"]
     series = [("computation", COLOURS[0], ["computation"])]
     series += [(name, COLOURS[1 + number], [name]) for number, name in enumerate(shown)]
-    # Means are rounded down: less than a picosecond for each call may be missing.
+    # Means are rounded down, so that less than a picosecond per call may be missing.
     if sum(sums[name] for name in rest) > len(parts) * (len(calls) + 1):
         series.append(("other MPI", GREY, rest))
     base = [0.0] * len(parts)
@@ -531,7 +533,7 @@ def timeline(
     messages: bool | None,
     pixels: int = 1500,
 ) -> list[Chart]:
-    """What each rank does when, with messages as arrows."""
+    """The state of each rank over time, with messages as arrows."""
     job = _one_job(result, job)
     of_job = pyarrow.dataset.field("job") == job
     chosen = list(range(_MOST_RANKS)) if ranks is None else list(ranks)
@@ -554,7 +556,7 @@ def timeline(
     unit, ps = of_time(last)
     where = {rank: place for place, rank in enumerate(lanes)}
     layers: list[Layer] = []
-    # What there is least of shares a colour.
+    # The rarest states share a colour.
     rare = set(states[len(COLOURS) :])
     kinds = [(state, {state}, COLOURS[number]) for number, state in enumerate(states[: len(COLOURS)])]
     for name, shown, paint in [*kinds, ("other calls", rare, GREY)]:
@@ -588,7 +590,7 @@ def timeline(
 
 _MOST_RANKS = 64
 _MOST_ARROWS = 400
-# Messages of protocols, which carry nothing of the application's.
+# Protocol messages carry no application data.
 _CONTROL = ["request-to-send", "clear-to-send", "put-done", "get"]
 
 Span: TypeAlias = tuple[int, int, int, str]
@@ -598,7 +600,7 @@ Span: TypeAlias = tuple[int, int, int, str]
 def _extent(
     result: Result, kept: pyarrow.dataset.Expression, begin: int | None, end: int | None
 ) -> tuple[int, int, int]:
-    """Where the shown part of a timeline begins and ends, and of how many rows it is."""
+    """Begin and end of the shown part of a timeline, and its number of rows."""
     count = 0
     least: list[int] = []
     largest: list[int] = []
@@ -650,7 +652,7 @@ def _readable(
 def _arrows(
     result: Result, job: str, where: Mapping[int, int], first: int, last: int, ps: float, always: bool
 ) -> list[Layer]:
-    """The messages between the ranks that are shown; of many none, or the largest."""
+    """The messages between the shown ranks; of many, none or the largest."""
     if "messages" not in result.tables:
         return []
     field = pyarrow.dataset.field
@@ -686,7 +688,7 @@ def _arrows(
     ]
 
 
-# What several of them need
+# Helpers of several figures
 
 
 def _table(result: Result, name: str) -> pyarrow.Table:
@@ -714,7 +716,7 @@ def _rows(
 
 
 def _one_job(result: Result, job: str | None) -> str:
-    """The job of MPI ranks that is asked for, or the only one that there is."""
+    """The requested job of MPI ranks, or the only one."""
     known: list[str] = [name for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if ranks]
     if job is None and len(known) == 1:
         return known[0]
@@ -725,14 +727,14 @@ def _one_job(result: Result, job: str | None) -> str:
 
 
 def _called(result: str, thing: str, results: Results, asked: str | None) -> str:
-    """A thing of one result, one of several results, or both."""
+    """A name within one result, the name of a result, or both."""
     if len(results) == 1:
         return thing
     return result if asked is not None else f"{result}, {thing}"
 
 
 def _steps(bins: Sequence[tuple[int, int, float]], ps: float, last: int) -> tuple[list[float], list[float]]:
-    """Values of bins as steps until `last`; where there is no bin, nothing happened."""
+    """Values of bins as steps until `last`; missing bins are zero."""
     x: list[float] = []
     y: list[float] = []
     reached = 0

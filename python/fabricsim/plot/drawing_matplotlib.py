@@ -1,7 +1,7 @@
-"""Charts drawn by matplotlib, for papers. Imported when the first such figure is asked for.
+"""Charts drawn by matplotlib, for papers. Imported with the first such figure.
 
-Nothing global is changed: fonts and sizes are those of the caller's ``rcParams``, and pyplot does not know
-the figures, so that nothing has to be closed.
+Nothing global changes: fonts and sizes are those of the caller's ``rcParams``, and pyplot does not know the
+figures, so that nothing has to be closed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Paper(Figure):
 
 
 def draw(charts: Sequence[Chart]) -> Paper:
-    """Charts one below the other, with one time axis if they are several."""
+    """Charts one below the other; several share one time axis."""
     heights = [chart.height for chart in charts]
     figure = Paper(figsize=(6.4, 0.5 + 3.3 * sum(heights)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -89,7 +89,7 @@ def _chart(axes: Axes, chart: Chart) -> None:
     _axis(axes, chart.y, "y")
     names = axes.get_legend_handles_labels()[1]
     if chart.legend and names:
-        # Beside the axes where there is much of it, so that it covers nothing.
+        # A long legend stands beside the axes, so that it covers nothing.
         full = any(
             isinstance(layer, Spans) or (isinstance(layer, Bars) and layer.base) for layer in chart.layers
         )
@@ -125,14 +125,14 @@ def _heat(axes: Axes, heat: Heat) -> None:
         interpolation="nearest",
     )
     axes.figure.colorbar(image, ax=axes, label=_text(heat.label))
-    # As many names as can be read.
+    # At most as many names as are readable.
     step = -(-len(heat.rows) // 24)
     places = range(0, len(heat.rows), step)
     axes.set_yticks(list(places), [_text(heat.rows[place]) for place in places], fontsize="x-small")
 
 
 def _spans(axes: Axes, spans: Spans) -> None:
-    # One collection: tens of thousands of bars would each be a patch of its own.
+    # One collection, because tens of thousands of bars would each be a patch.
     bars = [
         [(begin, lane - 0.41), (end, lane - 0.41), (end, lane + 0.41), (begin, lane + 0.41)]
         for lane, begin, end in zip(spans.lanes, spans.begins, spans.ends, strict=True)
@@ -176,7 +176,7 @@ def _axis(axes: Axes, axis: Axis, which: str) -> None:
 
 
 def _plain_ticks(axis: XAxis | YAxis) -> None:
-    """Numbers instead of powers; where there are less than two decades, 2 and 5 as well."""
+    """Numbers instead of powers; below two decades, 2 and 5 as well."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter("{x:g}")
@@ -184,6 +184,6 @@ def _plain_ticks(axis: XAxis | YAxis) -> None:
 
 
 def _text(name: str) -> str:
-    """A name as it is: no formula, and not hidden from the legend as a leading underscore would be."""
+    """A name as plain text: without formulas, and not hidden from the legend by a leading underscore."""
     name = name.replace("$", r"\$")
     return f" {name}" if name.startswith("_") else name

@@ -1,4 +1,4 @@
-"""Charts drawn by Plotly, the report page's library, for notebooks. Imported when the first is asked for."""
+"""Charts drawn by Plotly, the report page's library, for notebooks. Imported with the first such figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INK = "#1b1f24"
 
 
 def draw(charts: Sequence[Chart]) -> go.Figure:
-    """Charts one below the other, with one time axis if they are several."""
+    """Charts one below the other; several share one time axis."""
     heights = [chart.height for chart in charts]
     several = len(charts) > 1
     figure = make_subplots(
@@ -34,7 +34,7 @@ def draw(charts: Sequence[Chart]) -> go.Figure:
     for row, chart in enumerate(charts, start=1):
         for layer in chart.layers:
             for trace in _traces(layer, figure, row, len(charts)):
-                # One legend for all: what has the same name has the same colour.
+                # One legend for all charts: the same name has the same colour.
                 if hasattr(trace, "showlegend"):
                     trace.showlegend = chart.legend and trace.name not in {None, "", *shown}
                     trace.legendgroup = trace.name
@@ -126,7 +126,7 @@ def _heat(heat: Heat, row: int, rows: int) -> Any:
         colorscale="Cividis",
         customdata=[[escape(name)] * columns for name in heat.rows],
         hovertemplate="%{customdata}<br>%{x:.6g}: %{z:.4g}<extra></extra>",
-        # One scale for all of them.
+        # One scale for all maps.
         showscale=row == 1,
         colorbar={"title": {"text": escape(heat.label), "side": "right"}},
     )

@@ -1,4 +1,4 @@
-"""Sweeps: many experiments that differ in some keys, run side by side and compared.
+"""Sweeps: many experiments that differ in some keys, run in parallel and compared.
 
 >>> from fabricsim import sweep
 >>> done = sweep.run("examples/sweeps/load.toml")  # doctest: +SKIP

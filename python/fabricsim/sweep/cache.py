@@ -1,9 +1,9 @@
-"""Results of runs by what they depend on, in a folder that sweeps share.
+"""A cache of results in a folder that sweeps share.
 
-An entry is named by a hash over the experiment with all its defaults, the contents of the files that it
-reads, and the version and build of the simulation core. It is written aside and renamed: it is whole, or it
-is not there, whenever and however a sweep ends. ``index`` remembers what an experiment file and its overrides
-come to, so that a sweep that has run needs no network built to know that it has.
+The name of an entry is a hash of the experiment with all its defaults, the contents of its input files, and
+the version and build of the simulation core. An entry is written to a temporary folder and renamed, so that
+it is complete whenever it exists. ``index`` maps an experiment file and its overrides to this hash, so that a
+finished sweep builds no network again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ENTRY = "entry.json"
 
 @dataclass(frozen=True)
 class Resolved:
-    """What an experiment file and its overrides come to: a hash of all settings, the files it reads, the
-    threads it takes, and the version that says so."""
+    """The identity of an experiment file and its overrides: a hash of all settings, the input files, the
+    threads, and the version of the core."""
 
     settings: str
     inputs: list[tuple[str, str]]
@@ -42,7 +42,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave: ``summary.json``, and what the network consists of."""
+    """The result of a run: ``summary.json``, and the inventory of the network."""
 
     summary: dict[str, Any]
     inventory: dict[str, Any]
@@ -56,8 +56,8 @@ def digest(value: Any) -> str:
 
 @cache
 def build() -> str:
-    """Version of the simulation core and a hash of the core itself: while it is being developed, the version
-    stays and the results do not."""
+    """Version of the simulation core and a hash of its file: during development, results change without a new
+    version."""
     content = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
     return f"{_core.__version__} {content}"
 
@@ -76,7 +76,7 @@ class Cache:
         self._hashes = FileHashes()
 
     def question(self, experiment: Path, overrides: list[tuple[str, str]]) -> str:
-        """What is asked for, before it is known what it comes to.
+        """The key of an experiment in the index.
 
         Raises
         ------
@@ -87,8 +87,8 @@ class Cache:
         return digest([build(), str(experiment.parent.absolute()), experiment.name, content, overrides])
 
     def known(self, question: str) -> tuple[Resolved, list[tuple[str, str]]] | None:
-        """What a question came to when it was asked before, with the hashes of its inputs, if they are still
-        the same."""
+        """The identity that the index has for a question, with the hashes of its inputs, if they are
+        unchanged."""
         text = _read(self._index(question))
         if text is None:
             return None
@@ -101,7 +101,7 @@ class Cache:
         return (resolved, hashes) if [list(pair) for pair in hashes] == text.get("hashes") else None
 
     def remember(self, question: str, resolved: Resolved) -> list[tuple[str, str]]:
-        """Notes what a question comes to; returns the hashes of its inputs.
+        """Stores the identity for a question; returns the hashes of its inputs.
 
         Raises
         ------
@@ -122,11 +122,11 @@ class Cache:
         return digest([SCHEMA, build(), resolved.settings, hashes, interference])
 
     def place(self, key: str) -> Path:
-        """Where an entry is, if it is there."""
+        """The path of an entry, if it exists."""
         return self.folder / key[:2] / key
 
     def get(self, key: str, with_result: bool) -> Outcome | None:
-        """An entry; None if it is not there, is damaged, or lacks the result folder that is wanted."""
+        """An entry; None if it is missing or damaged, or lacks the requested result folder."""
         place = self.place(key)
         entry = _read(place / ENTRY)
         if entry is None or entry.get("schema") != SCHEMA or entry.get("key") != key:
@@ -137,8 +137,7 @@ class Cache:
         return None if summary is None or inventory is None else Outcome(summary, inventory)
 
     def put(self, key: str, fill: Callable[[Path], Outcome], with_result: bool) -> Outcome:
-        """Makes an entry: `fill` writes the result folder that it is given. An entry that is there is
-        replaced."""
+        """Makes an entry: `fill` writes the given result folder. Replaces an existing entry."""
         aside = self.folder / "under-way" / f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}"
         aside.mkdir(parents=True)
         try:
@@ -157,7 +156,7 @@ class Cache:
         return outcome
 
     def tidy(self) -> None:
-        """Removes what processes of this machine that are no more had begun to write."""
+        """Removes incomplete entries of processes of this machine that have ended."""
         for left in (self.folder / "under-way").glob(f"{socket.gethostname()}-*"):
             pid = left.name.rsplit("-", 2)[-2]
             if pid.isdigit() and not _lives(int(pid)):
@@ -168,8 +167,8 @@ class Cache:
 
     def _move(self, aside: Path, place: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
-        # A folder cannot take the place of another: what is there goes first. It was damaged, had less in it,
-        # or is what another sweep has just made, which is the same.
+        # A folder cannot replace another, so the existing one is removed first. It was damaged, lacked the
+        # result folder, or is the identical entry of a concurrent sweep.
         old = aside.with_name(f"{aside.name}-old")
         for _ in range(10):
             try:
@@ -198,7 +197,7 @@ def _lives(pid: int) -> bool:
     except OSError:
         return True
     try:
-        # What has ended and waits for its parent to notice is no more, either.
+        # A zombie has ended, too.
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return True

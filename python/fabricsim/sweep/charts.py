@@ -14,9 +14,9 @@ from fabricsim.sweep.plan import Axis, Plan, Point
 
 __all__ = ["bars", "curves", "line_at_one", "pareto", "pareto_front"]
 
-# More lines in one plot cannot be told apart.
+# More lines in one plot are not distinguishable.
 MOST_LINES = len(COLOURS) * len(DASHES)
-# From so many on, lines are easier to read in several plots.
+# From this number on, several plots are easier to read.
 MANY_LINES = 6
 MOST_GROUPS = 12
 MOST_FIGURES = 12
@@ -48,8 +48,8 @@ def series(plan: Plan, summaries: list[dict[str, Any]], x: Axis | None) -> list[
 def curves(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric
 ) -> Iterator[Figure]:
-    """A result along an axis, a line for each combination of the others; a figure for each value of one of
-    them where there are many."""
+    """A result along an axis, with a line for each combination of the other axes. Many lines are split into
+    figures by the values of one of these axes."""
     numbers = x.numbers
     assert numbers is not None
     for title, part in _parts(plan, series(plan, summaries, x), x):
@@ -85,9 +85,10 @@ def curves(
 def bars(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric
 ) -> Iterator[Figure]:
-    """A result relative to that of a baseline, which differs in the axes that the file names for it, without
-    that in the first of them: bars at each value of an axis; without one, or with one family, for each
-    point."""
+    """A result relative to a baseline that differs in the axes that the file names, by default in the first.
+
+    Bars stand at each value of an axis; without an axis, or with one family, at each point.
+    """
     families = series(plan, summaries, x)
     if x is None:
         points = [Series(family.name, family.labels, family.rows) for family in families]
@@ -200,9 +201,9 @@ def _bar(
 def pareto(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric, currency: str
 ) -> Iterator[Figure]:
-    """Cost against performance, a figure for each way to use the networks; none if all cost the same, or
-    costs are not known. Where the axis `x` is about their use, the best along it counts."""
-    # Networks of different sizes are compared by what a host costs.
+    """Cost against performance, a figure for each use of the networks. None if all networks cost the same or
+    costs are unknown. If the axis `x` concerns their use, its best value counts."""
+    # Networks of different sizes are compared by the cost per host.
     sizes = {row.get("network.hosts") for row in summaries if row.get("network.hosts") is not None}
     cost = "network.cost" if len(sizes) == 1 else "network.cost_per_host"
     points = {point.number: point for point in plan.points}
@@ -282,7 +283,7 @@ def _pareto_figure(
 
 
 def _is_design(axis: Axis) -> bool:
-    """Whether an axis changes the network, rather than how it is used."""
+    """Whether an axis changes the network itself."""
     experiments = any(step.experiment is not None for step in axis.steps)
     return experiments or any(key.startswith("network.") for key in axis.keys)
 
@@ -290,7 +291,7 @@ def _is_design(axis: Axis) -> bool:
 def _best(
     plan: Plan, points: dict[int, Point], rows: list[dict[str, Any]], column: str, metric: Metric
 ) -> list[dict[str, Any]]:
-    """Of the points that are the same network the one with the best result."""
+    """For each network, the point with the best result."""
     sign = -1 if metric.larger_is_better else 1
     best: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
@@ -302,8 +303,7 @@ def _best(
 
 
 def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) -> list[int]:
-    """The points (cost, performance) that no other beats, by rising cost: none is both at most as dear and
-    better, or cheaper and at least as good."""
+    """The Pareto front of (cost, performance), by increasing cost."""
     sign = -1 if larger_is_better else 1
     found: list[int] = []
     best: float | None = None
@@ -315,8 +315,8 @@ def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) 
 
 
 def _marks(plan: Plan, points: list[Point]) -> tuple[list[str], Callable[[Point], str]]:
-    """Which points look the same: those of one step of the first axis that changes the network and has names,
-    or else that changes the network."""
+    """Points with the same look: those of one step of the first axis that changes the network, preferably one
+    with names."""
     designs = [n for n, a in enumerate(plan.axes) if _is_design(a)]
     named = [n for n in designs if plan.axes[n].named]
     chosen = next(iter([*named, *designs]), None)
@@ -328,7 +328,7 @@ def _marks(plan: Plan, points: list[Point]) -> tuple[list[str], Callable[[Point]
 
 
 def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple[str, list[Series]]]:
-    """Families in as many figures as keep them readable: by the values of the other axis with the fewest."""
+    """Families in as many figures as keep them readable, by the values of the other axis with the fewest."""
     others = [a for a in plan.axes if a is not x and len(a.steps) > 1]
     if len(families) <= MANY_LINES or len(others) < 2:
         yield "", families
@@ -343,7 +343,7 @@ def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple
 
 
 def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> tuple[dict[str, str], int | None]:
-    """Labels of what everything else is compared with, and the place on the axis if it is one place."""
+    """Labels of the baseline, and its place on the axis if it has one place."""
     given = plan.report.baseline
     wanted = {name: text for name, text in given.items() if name in families[0].labels}
     at = None
@@ -356,7 +356,7 @@ def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> tuple[dict[
 
 
 def _spread(places: list[int]) -> list[int]:
-    """At most so many places as bars fit, evenly."""
+    """At most as many places as bars fit, evenly spaced."""
     if len(places) <= MOST_GROUPS:
         return places
     last = len(places) - 1
@@ -376,7 +376,7 @@ def _errors(rows: Sequence[dict[str, Any]], column: str, scale: float) -> dict[s
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Colours first, then dashes, so that lines differ without colours, too."""
+    """Colours first, then dashes, so that lines differ without colours."""
     colour = COLOURS[number % len(COLOURS)]
     return {
         "line": {"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)], "width": 2},
@@ -389,7 +389,7 @@ def _pattern(number: int) -> str:
 
 
 def _ticks(x: Axis, numbers: Sequence[float]) -> dict[str, Any]:
-    """Values as they were written, on a logarithmic scale if they are a geometric range."""
+    """Values as written, on a logarithmic scale for a geometric range."""
     ordered = sorted(numbers)
     ticks: dict[str, Any] = {}
     if ordered[0] > 0 and len(ordered) >= 3 and ordered[-1] / ordered[0] >= 8:
@@ -412,7 +412,7 @@ def _plain(text: str) -> bool:
 
 
 def line_at_one() -> dict[str, Any]:
-    """A line where something is as in the baseline."""
+    """A line at the value of the baseline."""
     return {
         "type": "line",
         "xref": "paper",

@@ -1,4 +1,4 @@
-"""What a report of a sweep shows where its file does not say: which axis goes along, which results go up."""
+"""Defaults of a sweep's report: the axis of its curves, and the results to show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def families(plan: Plan, x: Axis | None) -> list[Axis]:
 
 
 def results(plan: Plan, rows: list[Row]) -> list[str]:
-    """Columns to show: times of jobs of ranks; of traffic what is accepted, and latencies."""
+    """Columns to show: times of jobs of ranks; accepted load and latencies of traffic."""
     columns = list(dict.fromkeys(name for row in rows for name in row.measures))
     if plan.report.y is not None:
         return [name for name in plan.report.y if name in columns]
@@ -39,7 +39,7 @@ def results(plan: Plan, rows: list[Row]) -> list[str]:
 
 
 def performance(plan: Plan, rows: list[Row]) -> str | None:
-    """The column that stands against costs."""
+    """The column to plot against costs."""
     columns = list(dict.fromkeys(name for row in rows for name in row.measures))
     if plan.report.performance is not None:
         return plan.report.performance if plan.report.performance in columns else None

@@ -1,4 +1,4 @@
-"""Where the points run: the cores of this machine, or a cluster. The table ``[cluster]`` of a sweep file."""
+"""Where points run: the cores of this machine, or a cluster. The table ``[cluster]`` of a sweep file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fabricsim.sweep.section import Section
 
 __all__ = ["ClusterSettings"]
 
-# Classes of dask-jobqueue by the name that users of these systems know.
+# Classes of dask-jobqueue by the common names of these systems.
 JOBQUEUES = {
     "htcondor": "HTCondorCluster",
     "local": "LocalCluster",
@@ -25,7 +25,7 @@ JOBQUEUES = {
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """How Dask is started.
+    """How to start Dask.
 
     Attributes
     ----------
@@ -74,6 +74,6 @@ class ClusterSettings:
         jobs = queue.get("jobs", "a whole number", int)
         if jobs is not None and jobs < 1:
             raise queue.error("jobs", f"expected at least 1, found {jobs}")
-        # The rest is dask-jobqueue's own, which says itself what it does not know.
+        # dask-jobqueue checks the other options itself.
         options = {key: queue.get(key, "", object) for key in queue if key not in ("kind", "jobs")}
         return cls(jobqueue=kind, jobs=jobs or 1, options=options)

@@ -21,12 +21,12 @@ from fabricsim.sweep.plan import Plan, load
 __all__ = ["main"]
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-# Failures that are printed; all of them are in failed.csv.
+# Printed failures; failed.csv has all of them.
 MOST_FAILURES = 10
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command with the arguments behind ``fabricsim sweep``; returns the exit status."""
+    """Runs the command with the arguments after ``fabricsim sweep``; returns the exit status."""
     given = _parser().parse_args(arguments)
     try:
         plan = _with_options(load(given.sweep), given)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error, WRONG_INPUT)
     except KeyboardInterrupt:
         print(
-            "fabricsim: interrupted; what has been run is in the cache, the same command goes on",
+            "fabricsim: interrupted; completed runs are in the cache, and the same command continues",
             file=sys.stderr,
         )
         sys.stderr.flush()
@@ -55,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fabricsim sweep",
         description="Run many experiments that differ in some keys, and compare them. "
-        "Results are kept by what they depend on: no experiment is run twice, and a sweep that was broken "
-        "off goes on when it is started again.",
+        "Results are cached by their inputs: no experiment runs twice, and an interrupted sweep continues "
+        "when it is started again.",
     )
     parser.add_argument("sweep", type=Path, metavar="SWEEP.toml", help="sweep file")
     parser.add_argument(
@@ -125,7 +125,7 @@ def _tell(sweep: Sweep, as_json: bool) -> None:
         print(json.dumps(about, indent=2))
         return
     failed = f", {len(sweep.failed)} failed" if sweep.failed else ""
-    print(f"{runs} runs: {sweep.executed} carried out, {sweep.cached} from the cache{failed}")
+    print(f"{runs} runs: {sweep.executed} executed, {sweep.cached} from the cache{failed}")
     print(f"tables  {sweep.folder}{os.sep}")
     print(f"page    {sweep.folder / 'sweep.html'}")
 

@@ -1,6 +1,6 @@
-"""``fabricsim compare ... --html FILE``: the core's command, and a page beside its text.
+"""``fabricsim compare ... --html FILE``: the core's command with an additional page.
 
-The options are those of the core's `compare`, which describes them in its help; the text is the core's.
+The core's `compare` describes the options in its help and writes the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command with the arguments behind ``fabricsim compare``; returns the exit status."""
+    """Runs the command with the arguments after ``fabricsim compare``; returns the exit status."""
     parser = argparse.ArgumentParser(prog="fabricsim compare", allow_abbrev=False, add_help=False)
     parser.add_argument("results", type=Path, nargs="*")
     parser.add_argument("--json", action="store_true")
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write(file: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Writes a file completely or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f".{file.name}-{uuid.uuid4().hex[:8]}")
     try:

@@ -29,7 +29,7 @@ from fabricsim.sweep.report import bills
 
 __all__ = ["page"]
 
-# Points of a distribution: more cannot be seen.
+# Maximum points of a distribution.
 MOST_POINTS = 400
 MOST_JOBS = 6
 _HOST_LINKS = ["injection", "ejection"]
@@ -65,7 +65,7 @@ def _outcome(result: Result) -> Outcome:
 
 
 def _bars(measured: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    """What took how long, and what the network did, relative to the first result."""
+    """Times of jobs and figures of the network, relative to the first result."""
     first = next(iter(measured.values()))
     base = next(iter(measured))
     jobs = [c for c in first if c.startswith("job.") and c.endswith((".time_ns", ".mpi_ns", ".slowdown"))]
@@ -105,7 +105,7 @@ def _bars(measured: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
 
 
 def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
-    """How many packets arrive within a time: of the network, and of each job."""
+    """Cumulative latency distribution of the packets of the network and of each job."""
     jobs = dict.fromkeys(job.name for result in results.values() for job in result.summary.jobs)
     parts: list[str | None] = [None]
     if len(jobs) > 1:
@@ -114,7 +114,7 @@ def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
         lines = {}
         for name, result in results.items():
             rows = [row for row in result.latency_histogram.to_pylist() if row["job"] == job]
-            # The bounds of a bucket are inclusive: all its packets are at most so late.
+            # Bounds of buckets are inclusive: all packets of a bucket are at most this late.
             line = _cumulative([row["high_ps"] / 1e6 for row in rows], [row["packets"] for row in rows])
             if line[0]:
                 lines[name] = line
@@ -129,7 +129,7 @@ def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
 
 
 def _loads(results: Mapping[str, Result]) -> Iterator[Figure]:
-    """How many links between routers are busy at most so much of the time."""
+    """Cumulative distribution of the busy share of links between routers."""
     lines = {}
     for name, result in results.items():
         links = result.links.select(["class", "busy_fraction"]).to_pylist()
@@ -146,7 +146,7 @@ def _loads(results: Mapping[str, Result]) -> Iterator[Figure]:
 
 
 def _cumulative(ends: Sequence[float], counts: Sequence[int]) -> tuple[list[float], list[float]]:
-    """A distribution in at most so many steps."""
+    """A distribution in at most this many steps."""
     whole = sum(counts)
     x: list[float] = []
     y: list[float] = []
@@ -251,7 +251,7 @@ def _cost_figure(
 
 
 def names(folders: Sequence[Path]) -> list[str]:
-    """Names of results: of their folders, with as much of the path as it takes to tell them apart."""
+    """Names of results: their folders, with as much of the path as needed to distinguish them."""
     parts = [folder.absolute().parts for folder in folders]
     for depth in range(1, max(len(part) for part in parts) + 1):
         found = ["/".join(part[-depth:]) for part in parts]

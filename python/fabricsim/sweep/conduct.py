@@ -1,7 +1,7 @@
-"""Carrying out a sweep: what is in the cache is taken from there, the rest is run, whatever fails is noted.
+"""Running a sweep: takes results from the cache, runs the rest, and records failures.
 
-Nothing but the cache is written before the end. So a sweep that is broken off, however, goes on where it was
-when it is started again.
+Before the end, only the cache is written. An interrupted sweep therefore continues from there when it is
+started again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CACHE = RESULTS / "cache"
 
 @dataclass(frozen=True)
 class Network:
-    """One of the networks of a sweep, with its bill; or why there is none."""
+    """A network of a sweep with its bill, or the reason why it has none."""
 
     topology: str
     items: list[Item]
@@ -46,7 +46,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that has been carried out.
+    """A finished sweep.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Sweep:
     failed : list of (str, Failure)
         Runs without a result: which, and why.
     cached, executed : int
-        Runs whose result was in the cache, and those that were carried out now; the rest failed, or is the
+        Runs whose result was in the cache, and those that were executed now; the rest failed, or is the
         same experiment as another.
     problems : list of str
         What else could not be done: costs that the cost table does not have.
@@ -84,7 +84,7 @@ def run(
     engine: Engine | None = None,
     progress: TextIO | None = None,
 ) -> Sweep:
-    """Carry out a sweep.
+    """Run a sweep.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def run(
     SweepError
         The sweep file or the cost table is wrong, or Dask is missing.
     KeyboardInterrupt
-        Ctrl-C. What has been run is in the cache; the same call goes on from there.
+        Ctrl-C. Completed runs are in the cache; the same call continues from there.
     """
     plan = sweep if isinstance(sweep, Plan) else load(Path(sweep))
     if cluster is not None:
@@ -136,7 +136,7 @@ def run(
 
 
 class _Conduct:
-    """A sweep while it is carried out."""
+    """A sweep during its run."""
 
     def __init__(self, plan: Plan, cache: Cache, progress: Progress, costs: CostTable | None) -> None:
         self._plan = plan
@@ -149,7 +149,7 @@ class _Conduct:
         self._networks: dict[str, Network] = {}
 
     def all(self, engine: Engine) -> None:
-        """Finds out what there is to run, and runs it."""
+        """Determines what to run, and runs it."""
         try:
             keys = self._keys(engine)
             waiting = {}

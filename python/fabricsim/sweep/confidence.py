@@ -28,8 +28,7 @@ class Mean:
 
 
 def mean(values: Sequence[float], level: float) -> Mean:
-    """The mean of at least one value, and the interval that holds the expected value with probability
-    `level`."""
+    """The mean of at least one value, and its confidence interval at `level`."""
     count = len(values)
     middle = statistics.fmean(values)
     if count < 2:
@@ -40,7 +39,7 @@ def mean(values: Sequence[float], level: float) -> Mean:
 
 @cache
 def t_quantile(probability: float, freedom: int) -> float:
-    """Where Student's t with so many degrees of freedom stays below with this probability, above 1/2."""
+    """The quantile of Student's t for a probability above 1/2."""
     if not (0.5 <= probability < 1 and freedom >= 1):
         raise ValueError("expected a probability from 1/2 to below 1, and a degree of freedom")
     tail = 2 * (1 - probability)
@@ -59,7 +58,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _both_tails(t: float, freedom: int) -> float:
-    """The probability that |t| is larger."""
+    """The two-sided tail probability of Student's t."""
     return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
@@ -74,7 +73,7 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction, from the front by Lentz's method."""
+    """The continued fraction by Lentz's method."""
     value, c, d = 1.0, 1.0, 0.0
     for step in range(1, 10_000):
         m = step // 2

@@ -1,7 +1,6 @@
-"""What a network costs, by a user's table: switches, cables, NICs, hosts. docs/formats/costs.md.
+"""The cost of a network by a user's table: switches, cables, NICs, hosts. docs/formats/costs.md.
 
-A sum over what `inventory` counts; it knows nothing of prices. Of several entries that fit a router or cable
-the cheapest is taken.
+A sum over the counts of `inventory`, which has no prices. The cheapest of several matching entries counts.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CABLE_KINDS = ("electrical", "optical")
 
 @dataclass(frozen=True)
 class Switch:
-    """An entry ``[[switch]]``: up to so many ports; None: as many as are used."""
+    """An entry ``[[switch]]`` with its number of ports; None: any number."""
 
     name: str
     kind: str | None
@@ -32,7 +31,7 @@ class Switch:
     per_port: float
 
     def of(self, ports: int) -> float:
-        """Cost of one that has so many ports in use."""
+        """Cost of a switch with this many used ports."""
         return self.cost + self.per_port * (self.ports or ports)
 
 
@@ -50,7 +49,7 @@ class Cable:
     per_gbps_metre: float
 
     def fits(self, name: str, length_mm: float | None, bandwidth: int) -> bool:
-        """Whether it can be one of this class, length and bandwidth."""
+        """Whether the entry fits this class, length and bandwidth."""
         if self.classes is not None and name not in self.classes:
             return False
         if self.bandwidth_bits_per_s not in (None, bandwidth):
@@ -63,7 +62,7 @@ class Cable:
         return bool(self.per_metre or self.per_gbps_metre)
 
     def of(self, length_mm: float | None, bandwidth: int) -> float:
-        """Cost of one."""
+        """Cost of one cable."""
         metres, gbps = (length_mm or 0) / 1000, bandwidth / 1e9
         return self.cost + self.per_metre * metres + (self.per_gbps + self.per_gbps_metre * metres) * gbps
 
@@ -118,7 +117,7 @@ class CostTable:
             raise SweepError(
                 f"no [[switch]] for routers of kind '{kind}' with {ports} ports in use", str(self.file)
             )
-        # An entry for just this kind is meant.
+        # An entry for exactly this kind.
         meant = [s for s in fitting if s.kind == kind] or fitting
         switch = min(meant, key=lambda s: s.of(ports))
         return Item(f"{switch.name} as {kind} with {ports} ports", routers["count"], switch.of(ports))
@@ -137,7 +136,7 @@ class CostTable:
                 f"a [[cable]] that costs by length, and links of {shown}: expected length.{name}",
                 str(self.file),
             )
-        # An entry for just this class is meant.
+        # An entry for exactly this class.
         meant = [cable for cable in fitting if cable.classes is not None] or fitting
         cable = min(meant, key=lambda cable: cable.of(length, bandwidth))
         metres = "" if length is None else f", {length / 1000:g} m"
@@ -161,7 +160,7 @@ class Item:
 
     @property
     def cost(self) -> float:
-        """Of all of them."""
+        """The cost of all items of the line."""
         return self.count * self.each
 
 

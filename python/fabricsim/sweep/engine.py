@@ -1,7 +1,6 @@
-"""Tasks on Dask: processes of this machine, a scheduler that runs already, or batch jobs of dask-jobqueue.
+"""Tasks on Dask: local processes, a running scheduler, or batch jobs of dask-jobqueue.
 
-It does not know what tasks do. A task that ends its process, or loses it, comes back as an error like any
-other.
+The engine does not know what tasks do. A task that ends its process, or loses it, is returned as an error.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ __all__ = ["Dask", "Engine"]
 Given = TypeVar("Given")
 Gives = TypeVar("Gives")
 
-# Seconds between two looks at the workers while nothing comes.
+# Seconds between two checks of the workers while no result arrives.
 _LOOK = 5.0
 _INSTALL = "pip install 'fabricsim[sweep]'"
 
 
 class Engine(Protocol):
-    """Something that carries out tasks."""
+    """An executor of tasks."""
 
     def each(
         self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
     ) -> Iterator[tuple[Given, Gives | BaseException]]:
-        """What a function gives for each item, or raises, in the order in which they come to an end. Each
-        call takes so many threads."""
+        """The result or exception of a function for each item, in the order of completion. Each call uses
+        this many threads."""
         ...
 
 
 class Dask:
-    """An engine, to be used in a ``with`` statement: started when it is first needed.
+    """An engine for a ``with`` statement. It starts on first use.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ class Dask:
     def each(
         self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
     ) -> Iterator[tuple[Given, Gives | BaseException]]:
-        """See `Engine`. Only so many items are with the scheduler at a time as keep the workers busy."""
+        """See `Engine`. Only enough items to keep the workers busy are with the scheduler at a time."""
         waiting = iter(items)
         first = next(waiting, None)
         if first is None:
@@ -98,8 +97,8 @@ class Dask:
             client.cancel(list(items_of))
 
     def _patiently(self, wait: Callable[[], Any]) -> Any:
-        """What comes some time. Meanwhile, workers of this machine that are gone for good are replaced, which
-        Dask does not do by itself."""
+        """Completed tasks, as they arrive. Replaces ended workers of this machine meanwhile, which Dask does
+        not."""
         while True:
             try:
                 return wait()
@@ -117,7 +116,7 @@ class Dask:
                 import distributed
             except ImportError as error:
                 raise SweepError(f"sweeps need Dask ({error}): {_INSTALL}") from None
-            # What matters reaches the user as a result; Dask's notes on its own closing do not.
+            # The user gets everything relevant as a result; Dask's messages about its own shutdown are noise.
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             if self._settings.scheduler is not None:
                 self._client = self._connect(distributed, self._settings.scheduler)
@@ -134,11 +133,11 @@ class Dask:
 
         dask.config.set(
             {
-                # A run that ends its process is tried once more. No other waits with that process, where it
-                # would be blamed, too.
+                # A run that ends its process gets one more attempt, alone on its process, so that no other
+                # task is blamed.
                 "distributed.scheduler.allowed-failures": 1,
                 "distributed.scheduler.worker-saturation": 1.0,
-                # Later, a worker that is not back is given up; on a busy machine it takes its time.
+                # A missing worker is given up after a timeout; a busy machine may be slow.
                 "distributed.deploy.lost-worker-timeout": "10 minutes",
             }
         )
@@ -148,7 +147,7 @@ class Dask:
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
-            # Dask's own limit, a share of the machine for each, would end runs that fit.
+            # Dask's own limit, an equal share of the machine for each worker, would end runs that fit.
             memory_limit=self._settings.memory or 0,
             silence_logs=logging.CRITICAL,
         )
@@ -176,8 +175,8 @@ class Dask:
 
 
 def _came(future: Any) -> Any:
-    """What a task that has ended gave or raised. It may be waited for again: a worker that ends takes along
-    what nobody has fetched."""
+    """The result or exception of a completed task. A worker that ends takes unfetched results along, so the
+    task may have to be awaited again."""
     error = future.exception(timeout=_LOOK)
     if type(error).__name__ == "KilledWorker":
         return RuntimeError(
@@ -187,7 +186,7 @@ def _came(future: Any) -> Any:
 
 
 def _leave_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; what it means is up to the one that started the others."""
+    """Ctrl-C reaches all processes of a terminal; the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

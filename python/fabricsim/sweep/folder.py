@@ -1,4 +1,4 @@
-"""The folder of a sweep: tables, page, what the sweep was. Written aside and moved: whole or not there."""
+"""The folder of a sweep: tables, page, description. Written to a temporary folder and moved when complete."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MARK = "sweep.json"
 
 
 def may_write(folder: Path) -> None:
-    """Whether a sweep may be written there.
+    """Checks that a sweep may be written there.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _write_failed(file: Path, failed: list[Row]) -> None:
 
 
 def _about(plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None) -> dict[str, Any]:
-    """What the sweep was, and the bills of its networks."""
+    """The description of the sweep, and the bills of its networks."""
     return {
         "schema": SCHEMA,
         "version": _core.__version__,

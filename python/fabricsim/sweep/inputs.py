@@ -1,8 +1,8 @@
-"""The files that an experiment reads besides its own, and a hash of what is in them.
+"""The input files of an experiment, and a hash of their contents.
 
-Which keys name files is in docs/formats/experiment.md; a test holds the two together. A hash covers at least
-all that is read: of a DUMPI recording all of its folder, of a program in Python also what it can import from
-beside it. Modules from elsewhere are not in it.
+docs/formats/experiment.md lists the keys that name files; a test compares. A hash covers at least everything
+that is read: the whole folder of a DUMPI recording, and the modules beside a Python program. It excludes
+modules from elsewhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _one(path: Path) -> Iterator[Path]:
 
 
 def _of_all_ranks(path: Path) -> Iterator[Path]:
-    """The file of a rank stands for those of all, which are beside it."""
+    """The file of one rank stands for those of all ranks beside it."""
     yield from _one(path if path.is_dir() else path.parent)
 
 
@@ -46,7 +46,7 @@ def _python(path: Path) -> Iterator[Path]:
         yield from sorted(package.parent.rglob("*.py"))
 
 
-# Keys that name files, jobs without their number, with what is read there.
+# Keys that name files, jobs without their number, with the function that lists what is read.
 FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
     "network.topology.file": _one,
     "job.placement.file": _one,
@@ -62,7 +62,7 @@ FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
 
 
 def input_files(settings: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
-    """Keys of an experiment with all its defaults that name files, each with the absolute path."""
+    """Keys of an experiment with all its defaults that name files, with absolute paths."""
     found = []
     for key in FILES:
         for value in _values(settings, key.split(".")):
@@ -82,7 +82,7 @@ def _values(table: Any, steps: list[str]) -> Iterator[Any]:
 
 
 class FileHashes:
-    """Hashes of inputs, each file read once as long as its size and time of change stay."""
+    """Hashes of inputs. A file is read again only if its size or modification time changes."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], str] = {}

@@ -1,4 +1,4 @@
-"""What a network consists of, from the table ``links`` of a result: cables, routers with their ports, NICs.
+"""The inventory of a network from the table ``links`` of a result: cables, routers with their ports, NICs.
 
 A cable is two links, one for each direction. Cables between hosts and routers are of class ``host``, as in
 ``network.links.host`` of an experiment.
@@ -18,7 +18,7 @@ from fabricsim.sweep.quantity import Quantity
 
 __all__ = ["inventory"]
 
-# "leaf" of "pod 0, leaf 3": what a router is, where its name says it.
+# "leaf" of "pod 0, leaf 3": the kind of a router, if its name has one.
 _KIND = re.compile(r"([a-z][a-z-]*) \d+$")
 
 

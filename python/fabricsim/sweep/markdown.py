@@ -1,4 +1,4 @@
-"""The results of a sweep as a table in Markdown, to be pasted somewhere."""
+"""The results of a sweep as a table in Markdown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The main results of a run as columns: numbers, with their unit in the name.
 
-Facts are the same for all seeds: sizes, costs. Measures are what means and intervals are made of.
+Facts are the same for all seeds, such as sizes and costs. Measures have means and confidence intervals.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "Metric", "describe", "facts", "measures"]
 
 @dataclass(frozen=True)
 class Metric:
-    """How a column is read.
+    """The meaning of a column.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ COLUMNS = [
 
 
 def facts(outcome: Outcome) -> dict[str, Any]:
-    """Columns that say what was simulated."""
+    """Columns that describe the simulated network."""
     network = outcome.summary["network"]
     return {f"network.{name}": network[name] for name in ("hosts", "routers", "links")}
 
 
 def measures(outcome: Outcome) -> dict[str, Any]:
-    """Columns that say what came out. None: the run does not have it."""
+    """Columns of results; None if the run does not have them."""
     network = outcome.summary["network"]
     row: dict[str, Any] = {f"network.{name}": network[name] for name in ("offered_load", "accepted_load")}
     row["network.accepted_gbps_per_host"] = network["accepted_load"] * _injection_gbps(outcome)
@@ -93,7 +93,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     for job in outcome.summary["jobs"]:
         name = f"job.{job['name']}"
         if job["ranks"] > 0:
-            # A job that was cut off has no time of its own.
+            # A job that was cut off has no time.
             row[f"{name}.finished"] = job["finished"]
             row[f"{name}.time_ns"] = job["time_ns"] if job["finished"] else None
             row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
@@ -106,7 +106,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
 
 
 def describe(column: str, currency: str = "") -> Metric | None:
-    """How a column is read; None if it is no result."""
+    """The meaning of a column; None if it is not a result."""
     part, _, name = column.partition(".")
     if part == "network" and name in _NETWORK:
         metric = _NETWORK[name]
@@ -121,13 +121,13 @@ def describe(column: str, currency: str = "") -> Metric | None:
 
 
 def _latency(part: str, latency: Mapping[str, float], packets: int) -> dict[str, Any]:
-    """Of no packets there is no latency."""
+    """Without packets there is no latency."""
     of = {f"latency_{name}_ns": latency[name] if packets else None for name in ("mean", "p50", "p99", "max")}
     return {f"{part}.{name}": value for name, value in of.items() if part == "network" or name in _JOB}
 
 
 def _injection_gbps(outcome: Outcome) -> float:
-    """What a host can inject, over all its rails."""
+    """The injection bandwidth of a host over all its rails."""
     inventory = outcome.inventory
     total = sum(c["bandwidth_bits_per_s"] * c["count"] for c in inventory["cables"] if c["class"] == "host")
     return float(total / inventory["hosts"] / 1e9) if inventory["hosts"] else 0.0

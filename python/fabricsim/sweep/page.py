@@ -1,7 +1,7 @@
 """A self-contained HTML page with plots: it opens offline and loads nothing.
 
-plotly.js, from the package `plotly`, is in it once. Text from experiments is escaped wherever it goes: into
-HTML by `escape`, into Plotly's labels, which understand tags, by `label`.
+It contains plotly.js from the package `plotly` once. `escape` escapes text from experiments for HTML, and
+`label` for Plotly's labels, which interpret tags.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = [
     "table",
 ]
 
-# Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision tell apart; and more
-# ways to tell lines apart where there are more than seven.
+# The colour-blind safe palette of Okabe and Ito, "Color Universal Design" (2008), and further line styles for
+# more than seven lines.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 DASHES = ["solid", "dash", "dot", "dashdot"]
 MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down"]
@@ -90,7 +90,7 @@ def layout(x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def card(value: str, meaning: str, bad: bool = False) -> str:
-    """A number that stands out."""
+    """A highlighted number."""
     kind = "card bad" if bad else "card"
     return f'<div class="{kind}"><b>{escape(value)}</b><span>{escape(meaning)}</span></div>\n'
 
@@ -110,7 +110,7 @@ def table(headings: Sequence[str], lines: Iterable[Sequence[str]], texts: int) -
 
 
 def document(title: str, subtitle: str, parts: Iterable[str | Figure]) -> str:
-    """The page: parts are HTML, or figures."""
+    """The page: parts are HTML or figures."""
     figures: list[Figure] = []
     body = ""
     for part in parts:
@@ -149,7 +149,7 @@ def _frame(figure: Figure, number: int) -> str:
 
 
 def need_plots() -> None:
-    """To be called before long work.
+    """Checks requirements before long work.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _script(figures: list[Figure]) -> str:
     if not figures:
         return ""
     plots = [{"data": figure.traces, "layout": figure.layout} for figure in figures]
-    # Within a script element only its end tag means something.
+    # Only its own end tag ends a script element.
     data = json.dumps(plots, allow_nan=False).replace("<", "\\u003c")
     return (
         "<script>\n"

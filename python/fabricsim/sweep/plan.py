@@ -1,7 +1,7 @@
 """The sweep file: a base experiment, axes along which it changes, seeds. docs/formats/sweep.md.
 
-Axes are multiplied: every value of each with every value of the others. What keys mean is not known here;
-the simulation core says what is wrong with an experiment, when its point is built.
+The points are the Cartesian product of the axes. The meaning of keys is not known here; the simulation core
+reports errors when it builds the experiment of a point.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from fabricsim.sweep.values import values
 __all__ = ["Axis", "Case", "Plan", "Point", "ReportSettings", "Step", "load"]
 
 SEED = "run.seed"
-# Parts of an experiment at its top; a table under one of these names is a key without its quotes.
+# Top-level tables of an experiment; a table under one of these names is a dotted key without its quotes.
 _TOP = ("network", "job", "mpi", "run")
 MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Step:
-    """One value of an axis: what it is called, and what it changes."""
+    """One value of an axis: its name, and its changes."""
 
     label: str
     changes: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Axis:
 
     @property
     def numbers(self) -> list[float] | None:
-        """The values as numbers, quantities in the smallest unit; None where they are none."""
+        """The values as numbers, quantities in the smallest unit; None if they are not numbers."""
         if self.named or len(self.keys) != 1:
             return None
         found: list[float] = []
@@ -79,7 +79,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """One combination of the axes: an experiment but for its seed."""
+    """One combination of the axes: an experiment without its seed."""
 
     number: int
     experiment: Path
@@ -88,20 +88,20 @@ class Point:
 
     @property
     def label(self) -> str:
-        """For people: its steps."""
+        """Its steps as text."""
         return ", ".join(step.label for step in self.steps) or "the experiment"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: a point and a seed, None where the experiment's own is taken."""
+    """One run: a point and a seed; None stands for the experiment's own seed."""
 
     point: Point
     seed: int | None
 
     @property
     def overrides(self) -> list[tuple[str, str]]:
-        """Keys and values in TOML, as for ``--set``; tables before what is in them."""
+        """Keys and values in TOML, as for ``--set``; tables before their contents."""
         given = dict(self.point.overrides)
         if self.seed is not None:
             given[SEED] = self.seed
@@ -110,7 +110,7 @@ class Case:
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What the page shows; None where it finds out by itself."""
+    """The contents of the page; None selects a default."""
 
     x: str | None = None
     y: tuple[str, ...] | None = None
@@ -120,7 +120,7 @@ class ReportSettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep as its file says it."""
+    """The contents of a sweep file."""
 
     file: Path
     name: str
@@ -136,7 +136,7 @@ class Plan:
 
     @property
     def cases(self) -> Iterator[Case]:
-        """All runs: the seeds of a point are neighbours."""
+        """All runs; the seeds of a point are adjacent."""
         for point in self.points:
             for seed in self.seeds:
                 yield Case(point, seed)
@@ -256,7 +256,7 @@ def _changes(section: Section | None) -> dict[str, Any]:
 
 
 def _key(section: Section, place: str, key: str) -> str:
-    """A key of an experiment; whether it exists, the simulation core says."""
+    """A key of an experiment; the simulation core checks that it exists."""
     top = key.split(".")[0]
     if key in _TOP:
         example = '"network.topology.groups" = 9'
@@ -340,5 +340,5 @@ def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
 
 
 def _label(value: Any) -> str:
-    """A value for people."""
+    """A value as text."""
     return value if isinstance(value, str) else inline(value)

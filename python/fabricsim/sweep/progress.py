@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a sweep: a bar on a terminal, otherwise a line from time to time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TextIO
 __all__ = ["Progress"]
 
 _WIDTH = 24
-# Seconds between two lines where there is no terminal.
+# Seconds between two lines without a terminal.
 _PAUSE = 30.0
 
 
 class Progress:
-    """Counts what comes to an end.
+    """Counts completed items.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Progress:
         self._begin = self._shown = 0.0
 
     def begin(self, what: str, total: int, cached: int = 0, failed: int = 0) -> None:
-        """Another stage: so many are to be done, of which some are already."""
+        """Begins another stage of this many items, of which some are done already."""
         self._what, self._total, self._cached = what, total, cached
         self._done, self._failed = cached + failed, failed
         self._begin = time.monotonic()
@@ -37,7 +37,7 @@ class Progress:
         self._show()
 
     def one(self, failed: bool, count: int = 1) -> None:
-        """One more has come to an end, which stands for `count`."""
+        """Counts a completed item, which stands for `count`."""
         self._done += count
         self._failed += count * failed
         self._show()
@@ -49,7 +49,7 @@ class Progress:
             self._stream.flush()
 
     def line(self, seconds: float) -> str:
-        """The state in words, so long after the beginning."""
+        """The state in words after this time."""
         parts = [f"{self._what}: {self._done} of {self._total} done"]
         if self._cached:
             parts.append(f"{self._cached} from the cache")

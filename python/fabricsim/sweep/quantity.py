@@ -1,7 +1,7 @@
-"""Quantities with units, as experiments write them: "50 Gbps", "1.5 us", "4 KiB". Exact.
+"""Exact quantities with units, as experiments write them: "50 Gbps", "1.5 us", "4 KiB".
 
-The units are those of the simulation core (docs/formats/experiment.md), which checks the values again; this
-is for going through a range of them.
+The units are those of the simulation core (docs/formats/experiment.md), which checks the values again. Ranges
+of sweeps need arithmetic with them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _SIZES = {
 }
 _RATES = {**_BITS, **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"}}
 _LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
-# Units by the smallest that counts: finer values do not exist.
+# Units with their size in the smallest unit of their kind.
 _KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS}
 _TEXT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity: so many of the smallest unit of its kind, and the unit to show it in."""
+    """A quantity: a multiple of the smallest unit of its kind, and the unit to show it in."""
 
     amount: Fraction
     base: str
@@ -36,7 +36,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity | None:
-        """The quantity that a text gives, None if it gives none."""
+        """The quantity of a text; None if it is not a quantity."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
@@ -48,7 +48,7 @@ class Quantity:
 
     @property
     def value(self) -> Fraction:
-        """The number in front of the unit."""
+        """The number before the unit."""
         return self.amount / _KINDS[self.base][self.unit]
 
     def of(self, base: str) -> Fraction | None:
@@ -56,7 +56,9 @@ class Quantity:
         return self.amount if self.base == base else None
 
     def with_amount(self, amount: Fraction) -> Quantity:
-        """Another amount of the same kind, rounded to what exists, in the same unit if that is exact."""
+        """Another amount of the same kind, rounded to the smallest unit, in the same unit if that
+        is exact.
+        """
         whole = Fraction(round(amount))
         exact = Quantity(whole, self.base, self.unit)
         return exact if _decimal(exact.value) is not None else Quantity(whole, self.base, self.base)
@@ -66,7 +68,7 @@ class Quantity:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """A number in decimal, without exponent; None if that has no end, or more than nine places."""
+    """A number in decimal without exponent; None if it needs more than nine places."""
     scaled = value * 10**9
     if scaled.denominator != 1:
         return None

@@ -1,4 +1,4 @@
-"""``sweep.html``: what a sweep came to, on one page that opens offline."""
+"""``sweep.html``: the results of a sweep on one page that opens offline."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _table(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: 
 
 
 def bills(networks: list[tuple[str, list[Any], str | None]], costs: CostTable) -> str:
-    """What networks cost, item by item, by the user's table."""
+    """The bill of each network, by the user's table."""
     currency = f" ({costs.currency})" if costs.currency else ""
     text = f"<section>\n<h2>Costs</h2>\n<p>By {escape(costs.file.name)}. {escape(costs.note)}</p>\n"
     for topology, items, missing in networks[:MOST_BILLS]:

@@ -1,7 +1,7 @@
-"""TOML files of this package, key by key: what is wrong is named with file, line and key.
+"""TOML files of this package, read key by key. Errors name file, line and key.
 
-A `Section` is one table. It remembers which keys were asked for, so that `close` finds those that nobody
-knows, as tables of the experiment do in the simulation core. It does not know what any key means.
+A `Section` is one table. It records the requested keys, so that `close` finds unknown ones, as the simulation
+core does for experiments. It does not know the meaning of any key.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Section:
 
     @property
     def folder(self) -> Path:
-        """What paths in the file are relative to."""
+        """The base folder of paths in the file."""
         return self._file.parent
 
     def error(self, key: str | Path_, message: str) -> SweepError:
-        """An error about this key, or one further in (``""``: about the table), with its place."""
+        """An error about this key or one below it, with its location; ``""`` stands for the table."""
         inner = (key,) if isinstance(key, str) and key else tuple(key)
         path = (*self._path, *inner)
-        # Keys within a line, as in inline tables, have the place of what holds them.
+        # Keys within a line, as in inline tables, have the location of their container.
         places = (self._lines.get(path[:n]) for n in range(len(path), 0, -1))
         line = next((line for line in places if line is not None), None)
         return SweepError(message, str(self._file), line, ".".join(path) or None)
@@ -58,10 +58,10 @@ class Section:
         return iter(self._table)
 
     def get(self, key: str, expected: str, *types: type) -> Any:
-        """The value of a key, None if it is not there; an error if it is of none of the types."""
+        """The value of a key, None if it is missing; an error if it has none of the types."""
         self._asked[key] = None
         value = self._table.get(key)
-        # To Python, true and false are numbers.
+        # In Python, booleans are numbers.
         fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if value is not None and not fits:
             raise self.error(key, f"expected {expected}, found {_shown(value)}")
@@ -108,11 +108,11 @@ class Section:
         return name
 
     def close(self) -> None:
-        """An error for the first key that nobody asked for, with the nearest that there is."""
+        """An error for the first unrequested key, with the nearest requested one."""
         self.only(*self._asked)
 
     def only(self, *known: str) -> None:
-        """An error for the first key that is none of these, with the nearest."""
+        """An error for the first key that is not listed, with the nearest listed one."""
         for key in self._table:
             if key not in known:
                 raise self.error(
@@ -148,13 +148,13 @@ def read(file: Path) -> Section:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'values'?``, or nothing where no known name is near."""
+    """``; did you mean 'values'?``, or an empty text if no known name is near."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _lines(text: str) -> dict[Path_, int]:
-    """Where keys stand that begin a line, and headers of tables."""
+    """Lines of keys that begin a line, and of table headers."""
     found: dict[Path_, int] = {}
     counts: dict[Path_, int] = {}
     prefix: Path_ = ()

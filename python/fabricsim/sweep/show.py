@@ -1,4 +1,4 @@
-"""Numbers for people: three or four digits, with their unit."""
+"""Numbers as text: three or four digits, with their unit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def heading(metric: Metric) -> str:
 
 
 def value(found: Any, metric: Metric) -> str:
-    """A value in the unit of its metric, without it; a dash where there is none."""
+    """A value in the unit of its metric, without the unit; a dash for none."""
     if found is None:
         return "-"
     if isinstance(found, bool):

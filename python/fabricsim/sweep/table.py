@@ -18,7 +18,7 @@ __all__ = ["Row", "axis_columns", "runs_table", "summary_rows", "summary_table"]
 
 @dataclass
 class Row:
-    """A case and what came of it."""
+    """A case and its outcome."""
 
     case: Case
     seed: int | None = None
@@ -30,8 +30,8 @@ class Row:
 
 
 def axis_columns(axis: Axis) -> dict[str, Callable[[Point, int], Any]]:
-    """The columns of an axis, each with what finds its value: the name of a step, where it has one, and each
-    key that it changes."""
+    """The columns of an axis, each with a function for its value: the name of a step, if it has one, and each
+    changed key."""
     columns: dict[str, Callable[[Point, int], Any]] = {}
     if axis.named:
         columns[axis.name] = lambda point, number: point.steps[number].label
@@ -60,8 +60,9 @@ def runs_table(plan: Plan, rows: list[Row]) -> pyarrow.Table:
 
 
 def summary_rows(plan: Plan, rows: list[Row]) -> list[dict[str, Any]]:
-    """One row for each point: facts as they are; of each measure the mean, ``.low`` and ``.high`` ends of the
-    confidence interval, None with fewer than two seeds; of what is true or false, whether it always is."""
+    """One row for each point: facts unchanged; for each measure the mean and the ends ``.low`` and ``.high``
+    of its confidence interval, None with fewer than two seeds; for a boolean, whether it holds for all
+    seeds."""
     of_point: dict[int, list[Row]] = {}
     for row in rows:
         of_point.setdefault(row.case.point.number, []).append(row)
@@ -107,7 +108,7 @@ def _axes(plan: Plan, points: list[Point]) -> dict[str, list[Any]]:
 
 
 def _alike(values: list[Any]) -> list[Any]:
-    """Values of one type: numbers as they are, all others as texts."""
+    """Values of one type: numbers unchanged, all others as text."""
     known = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in known):
         return values
@@ -118,14 +119,14 @@ def _alike(values: list[Any]) -> list[Any]:
 
 
 def _names(rows: list[Row]) -> tuple[list[str], list[str]]:
-    """Names of facts and of measures, in the order in which they first occur."""
+    """Names of facts and of measures, in the order of first occurrence."""
     facts = dict.fromkeys(name for row in rows for name in row.facts)
     measures = dict.fromkeys(name for row in rows for name in row.measures)
     return list(facts), list(measures)
 
 
 def _table(columns: dict[str, list[Any]]) -> pyarrow.Table:
-    """Columns of nothing are of texts; whole numbers among others become those."""
+    """Empty columns hold text; whole numbers among others become floating-point numbers."""
     arrays = {}
     for name, values in columns.items():
         if any(isinstance(value, float) for value in values):

@@ -1,4 +1,4 @@
-"""Values as TOML writes them on one line, tables included: the right side of ``--set KEY=VALUE``."""
+"""Values as TOML on one line, tables included: the right side of ``--set KEY=VALUE``."""
 
 from __future__ import annotations
 

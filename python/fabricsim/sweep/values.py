@@ -1,4 +1,4 @@
-"""The values that a key takes, one after the other: a list, or a range with or without units."""
+"""The values of a key: a list, or a range with or without units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fabricsim.sweep.section import Section
 
 __all__ = ["values"]
 
-# More are a slip: a step in the wrong unit, say.
+# More values are a mistake, such as a step in the wrong unit.
 MOST_VALUES = 100_000
 _EXPECTED = (
     "a list of values, or a range: { from, to, step }, { from, to, factor } or { from, to, count }, "
@@ -79,7 +79,7 @@ def _end(given: Section, key: str) -> int | Fraction | Quantity:
 
 
 def _exact(given: Section, key: str, value: float) -> Fraction:
-    """A number as it was written: 0.1 is a tenth."""
+    """A number as written: 0.1 is a tenth."""
     try:
         return Fraction(str(value))
     except ValueError:
@@ -147,7 +147,7 @@ def _limited(given: Section, key: str, count: int) -> int:
 
 
 def _shown(first: int | Fraction | Quantity, amount: Fraction | float, step: bool, whole: bool) -> Any:
-    """A value as the experiment has it; those between counted ends to six digits."""
+    """A value as the experiment has it; values between the ends of a range of counts to six digits."""
     if isinstance(first, Quantity):
         if isinstance(amount, Fraction):
             return str(first.with_amount(amount))

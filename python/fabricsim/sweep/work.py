@@ -1,4 +1,4 @@
-"""What a worker does: find out what an experiment comes to, and run it. Errors come back as values."""
+"""The work of a worker: identify an experiment, and run it. Errors are returned as values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Failure", "Task", "resolve", "simulate"]
 
 @dataclass(frozen=True)
 class Task:
-    """A run, as a worker is told of it."""
+    """The description of a run for a worker."""
 
     experiment: Path
     overrides: tuple[tuple[str, str], ...]
@@ -32,7 +32,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no result: the class of the error, and what it says."""
+    """Why there is no result: the class of the error, and its message."""
 
     kind: str
     message: str
@@ -44,7 +44,7 @@ class Failure:
 
 
 def resolve(task: Task) -> Resolved | Failure:
-    """What an experiment comes to. Nothing is run."""
+    """The identity of an experiment. Nothing is run."""
     try:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
         settings: dict[str, Any] = json.loads(experiment.settings())
@@ -55,7 +55,9 @@ def resolve(task: Task) -> Resolved | Failure:
 
 
 def simulate(task: Task) -> Outcome | Failure:
-    """Runs an experiment, and leaves its result in the cache; unless another has done so meanwhile."""
+    """Runs an experiment and stores its result in the cache, unless another worker has stored it
+    meanwhile.
+    """
 
     def fill(folder: Path) -> Outcome:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))

@@ -1,4 +1,4 @@
-//! A folder to run the command in, and what it left there.
+//! A folder for a command, and its contents afterwards.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,12 +36,12 @@ pub fn root() -> PathBuf {
         .expect("the repository is there")
 }
 
-/// The LAMMPS trace, if this build can read it. Says so if not.
+/// The LAMMPS trace, if this build can read it. Prints a note if not.
 pub fn lammps() -> Option<PathBuf> {
     otf2().then(|| root().join("examples/traces/otf2-lammps-melt-27"))
 }
 
-/// Whether OTF2 traces can be read. Says so where they cannot.
+/// Whether OTF2 traces can be read. Prints a note if not.
 pub fn otf2() -> bool {
     if !workload::otf2::is_available() {
         eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
@@ -49,7 +49,7 @@ pub fn otf2() -> bool {
     workload::otf2::is_available()
 }
 
-/// A folder with an experiment in it.
+/// A folder with an experiment.
 pub struct Bench {
     folder: TempDir,
     before: BTreeSet<PathBuf>,
@@ -78,7 +78,7 @@ impl Bench {
         self.folder.path()
     }
 
-    /// Puts a file there, which belongs to what was there before.
+    /// Adds a file to the initial contents of the folder.
     pub fn write(&mut self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().expect("inside the folder")).expect("a folder");
@@ -86,7 +86,7 @@ impl Bench {
         self.before = self.files();
     }
 
-    /// Puts a copy of a folder there.
+    /// Adds a copy of a folder to the initial contents.
     pub fn copy(&mut self, from: &Path, name: &str) {
         for path in walk(from) {
             if path.is_file() {
@@ -99,12 +99,12 @@ impl Bench {
         }
     }
 
-    /// Everything in the folder now.
+    /// The current contents of the folder.
     pub fn files(&self) -> BTreeSet<PathBuf> {
         walk(self.path()).into_iter().collect()
     }
 
-    /// The command, to be run in the folder.
+    /// The command with the folder as its current folder.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fabricsim"));
         command.current_dir(self.path());
@@ -119,7 +119,7 @@ impl Bench {
             .expect("the command starts")
     }
 
-    /// Runs the command, which succeeds; gives what it printed.
+    /// Runs the command, which succeeds; returns its output.
     pub fn succeeds(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let (stdout, stderr) = texts(&output);
@@ -127,8 +127,8 @@ impl Bench {
         stdout
     }
 
-    /// Runs the command, which refuses its input with one message that contains all `needles`, and leaves
-    /// nothing behind. Gives the message.
+    /// Runs the command, which refuses its input with one message that contains all `needles`, and leaves nothing
+    /// behind. Returns the message.
     pub fn refuses(&self, arguments: &[&str], needles: &[&str]) -> String {
         let output = self.run(arguments);
         let (stdout, stderr) = texts(&output);

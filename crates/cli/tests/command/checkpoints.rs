@@ -1,4 +1,4 @@
-//! Runs that are broken off and go on: with the real binary, real signals, and disks that are full.
+//! Interrupted and resumed runs, with the real binary, real signals, and full disks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +14,13 @@ use crate::bench::{Bench, EXPERIMENT, texts};
 /// A run of a second or more.
 const LONG: &[&str] = &["run", "experiment.toml", "--set", "run.until=400 us"];
 
-/// Where it is broken off.
+/// The time of its interruption.
 const HERE: &[&str] = &["--out", "here"];
 
-/// Some hundred checkpoints of it.
+/// An interval that makes some hundred checkpoints.
 const OFTEN: &[&str] = &["--checkpoint-every-simulated", "1 us"];
 
-/// Far longer than any of these commands takes.
+/// A timeout far above the time of any of these commands.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn digest(printed: &str) -> String {
@@ -28,7 +28,7 @@ fn digest(printed: &str) -> String {
     summary["digest"].as_str().expect("a digest").to_string()
 }
 
-/// The digest of a run that nobody disturbs.
+/// The digest of an uninterrupted run.
 fn undisturbed(bench: &Bench, run: &[&str]) -> String {
     let printed = bench.succeeds(&[run, &["--json", "--out", "elsewhere"]].concat());
     fs::remove_dir_all(bench.path().join("elsewhere")).unwrap();
@@ -39,7 +39,7 @@ fn checkpoint(bench: &Bench) -> PathBuf {
     bench.path().join("here/checkpoint.fabricsim")
 }
 
-/// When a file was last written, if it is there.
+/// Modification time of a file, if it exists.
 fn written(file: &Path) -> Option<std::time::SystemTime> {
     file.metadata().and_then(|data| data.modified()).ok()
 }
@@ -53,8 +53,8 @@ fn start(bench: &Bench, arguments: &[&str]) -> Child {
     command.spawn().expect("the command starts")
 }
 
-/// Waits until a new checkpoint is there and some more; then sends the signal. Returns false if the run was
-/// faster.
+/// Waits until a new checkpoint exists and some more time; then sends the signal. Returns false if the run ended
+/// before.
 fn breaks_off(bench: &Bench, mut child: Child, signal: &str, more: Duration) -> bool {
     let before = written(&checkpoint(bench));
     let deadline = Instant::now() + LIMIT;
@@ -121,7 +121,7 @@ fn killed() -> (Bench, String) {
 #[test]
 fn a_killed_run_goes_on_to_the_same_result() {
     let (bench, expected) = killed();
-    // What a writer leaves that was killed while it wrote.
+    // Files of a writer that was killed while writing.
     let whole = fs::read(checkpoint(&bench)).unwrap();
     fs::write(
         bench.path().join("here/.checkpoint-torn"),
@@ -144,8 +144,8 @@ fn a_killed_run_goes_on_to_the_same_result() {
     );
 }
 
-/// Broken off again and again at any moment, each time on another executor: there always is a whole
-/// checkpoint, and it is never an older one.
+/// Interrupts a run repeatedly at random times, with changing executors: there is always a complete checkpoint, and
+/// never an older one.
 #[test]
 fn a_run_that_is_killed_again_and_again() {
     let bench = Bench::new(EXPERIMENT);
@@ -165,7 +165,7 @@ fn a_run_that_is_killed_again_and_again() {
         };
         let child = start(&bench, &[&first[..], way, OFTEN].concat());
         let signal = if round % 3 == 2 { "-INT" } else { "-KILL" };
-        // A few checkpoints take as long as this.
+        // The time of a few checkpoints.
         let more = Duration::from_micros(u64::from(std::process::id()) * 7919 * (round as u64 + 1) % 9_000);
         if !breaks_off(&bench, child, signal, more) {
             break;
@@ -208,7 +208,7 @@ fn a_checkpoint_is_not_run_over() {
             "remove here/checkpoint.fabricsim to begin anew",
         ],
     );
-    // A writer that was killed before its first checkpoint was whole is no reason.
+    // A writer that was killed before its first complete checkpoint leaves no reason to fail.
     fs::rename(
         bench.path().join("here/checkpoint.fabricsim"),
         bench.path().join("here/.checkpoint-torn"),
@@ -230,7 +230,7 @@ fn nothing_to_resume() {
     bench.refuses(&["resume"], &["DIR"]);
 }
 
-/// Exit status 1, one message, and nothing else happens.
+/// Exit status 1, one message, and no other effect.
 fn fails(bench: &Bench, command: &mut Command, needles: &[&str]) {
     let before = bench.files();
     let output = command.current_dir(bench.path()).output().unwrap();
@@ -262,14 +262,14 @@ fn a_checkpoint_that_cannot_be_continued_stays() {
         fails(&bench, bench.command().args(["resume", "here"]), &[named, needle]);
         assert_eq!(fs::read(checkpoint(&bench)).unwrap(), bytes);
     }
-    // The experiment is part of the checkpoint: its file may be gone.
+    // The checkpoint contains the experiment, so its file may be missing.
     fs::write(checkpoint(&bench), whole).unwrap();
     fs::write(bench.path().join("experiment.toml"), "something else").unwrap();
     bench.succeeds(&["resume", "here"]);
 }
 
-/// The command where no file may become longer than this. The system would end it with a signal
-/// (SIGXFSZ), which is ignored here, so that writing fails.
+/// The command with a limit on file sizes. The system would end it with a signal (SIGXFSZ), which is ignored here, so
+/// that writing fails.
 fn limited(bench: &Bench, blocks: u32, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let program = bench.command().get_program().to_owned();
@@ -288,20 +288,20 @@ fn a_disk_that_is_full() {
     let (bench, expected) = killed();
     let before = fs::read(checkpoint(&bench)).unwrap();
     let short = &["run", "experiment.toml", "--out"];
-    // The result does not fit: none of it is there.
+    // The result does not fit: nothing of it is written.
     fails(
         &bench,
         &mut limited(&bench, 4, &[short, &["new"][..]].concat()),
         &["cannot write ", "File too large"],
     );
-    // A checkpoint does not fit. The folder was made, and is empty.
+    // A checkpoint does not fit. The folder exists and is empty.
     fs::create_dir(bench.path().join("new")).unwrap();
     fails(
         &bench,
         &mut limited(&bench, 4, &[short, &["new"][..], OFTEN].concat()),
         &["cannot write new/RUNNING.json: ", "File too large"],
     );
-    // The next checkpoint does not fit: the one before it stays, and so for the result.
+    // The next checkpoint does not fit: the previous one stays, and so for the result.
     for more in [OFTEN, &[]] {
         fails(
             &bench,
@@ -354,7 +354,7 @@ fn a_small_disk_that_becomes_full() {
             stderr.contains("disk/here") && stderr.contains("No space left"),
             "{stderr}"
         );
-        // A checkpoint may have fitted; half a result or half a checkpoint may not be there.
+        // A checkpoint may have fitted; half a result or half a checkpoint must not exist.
         let left: Vec<_> = bench.files().into_iter().filter(|path| path.is_file()).collect();
         let allowed = |path: &PathBuf| {
             path.ends_with("experiment.toml") || path.ends_with("disk/here/checkpoint.fabricsim")

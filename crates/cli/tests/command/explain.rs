@@ -1,4 +1,4 @@
-//! `explain`: what it prints and writes, and what it says of folders that it cannot explain.
+//! `explain`: its output and files, and its messages for folders that it cannot explain.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ until = "200 us"
 
 const COLLECT: [&str; 4] = ["--set", "collect.timeline=true", "--set", "collect.waits=true"];
 
-/// The command refuses its input; gives the one message.
+/// The command refuses its input; returns the message.
 fn refused(bench: &Bench, arguments: &[&str]) -> String {
     let output = bench.run(arguments);
     let (stdout, stderr) = texts(&output);
@@ -65,7 +65,7 @@ fn it_prints_and_writes_the_critical_path() {
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json);
     let table = results::Table::read(&folder.join("critical_path.parquet")).unwrap();
     assert_eq!(Some(table.rows() as u64), json["jobs"][0]["steps"].as_u64());
-    // The folder is still a result: it is explained and reported again, and replaced by another run.
+    // The folder is still a result: it can be explained and reported again, and another run can replace it.
     bench.succeeds(&["explain", "result", "--job", "exchange"]);
     bench.succeeds(&["report", "result"]);
     bench.succeeds(&["run", "experiment.toml", "--out", "result"]);

@@ -1,6 +1,6 @@
-//! `export`: what it writes and where, of finished and killed runs, and what it says of folders that it cannot
-//! export. What is in the files is read by the libraries of the formats in `python/tests/test_export.py`; here, by a
-//! decoder of protocol buffers that knows nothing of the one that wrote them.
+//! `export`: its output and files, for finished and killed runs, and its messages for folders that it cannot export.
+//! `python/tests/test_export.py` reads the files with the libraries of their formats; here, an independent decoder of
+//! protocol buffers reads them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ timeline = true
 waits = true
 "#;
 
-/// Fields of a message of protocol buffers: number, and the number or the bytes that it holds.
+/// Fields of a protocol buffer message: number, and the integer or the bytes of the field.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -93,7 +93,7 @@ fn numbers(fields: &[(u64, Field<'_>)], wanted: u64) -> Vec<u64> {
     numbers.collect()
 }
 
-/// Begins and ends of slices that are in no other, in nanoseconds, by the names of threads; begins and ends of arrows.
+/// Begins and ends of top-level slices in nanoseconds, by names of threads; begins and ends of arrows.
 struct Trace {
     slices: BTreeMap<String, Vec<(u64, u64)>>,
     arrows: [Vec<(u64, u64)>; 2],
@@ -142,7 +142,7 @@ fn trace(path: &Path) -> Trace {
     Trace { slices, arrows }
 }
 
-/// A table's times in nanoseconds, rounded down.
+/// Times of a table in nanoseconds, rounded down.
 fn nanoseconds(table: &Table, column: &str) -> Vec<u64> {
     table.u64s(column).unwrap().iter().map(|ps| ps / 1000).collect()
 }
@@ -220,7 +220,7 @@ fn a_result_is_exported_beside_itself() {
     assert_eq!(graph.matches("<edge id=").count(), table("links").rows());
     assert_eq!(graph.matches("<node id=\"h").count(), 8);
 
-    // It is still a result, and another run takes its place.
+    // The folder is still a result, and another run replaces it.
     bench.succeeds(&["run", "experiment.toml", "--out", "result"]);
 }
 
@@ -283,7 +283,7 @@ fn what_cannot_be_exported_is_told_and_nothing_is_left() {
     ] {
         bench.refuses(&[&["export"], arguments].concat(), needles);
     }
-    // Of an older version, and damaged.
+    // An older version, and a damaged one.
     let links = bench.path().join("result/links.parquet");
     fs::copy(bench.path().join("result/jobs.parquet"), &links).unwrap();
     bench.refuses(

@@ -1,4 +1,4 @@
-//! The `fabricsim` command as its users meet it: the real binary, in folders of its own.
+//! The real `fabricsim` binary, in temporary folders.
 
 mod bench;
 mod checkpoints;

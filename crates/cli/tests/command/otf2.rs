@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, otf2, texts};
 
-/// A network with this job on it.
+/// A network with this job.
 fn experiment(workload: &str) -> String {
     format!(
         r#"[network]
@@ -32,7 +32,7 @@ seed = 7
 
 const TIMELINE: [&str; 2] = ["--set", "collect.timeline=true"];
 
-/// Runs the experiment into `NAME`, and gives its only job's time, messages and bytes.
+/// Runs the experiment into `NAME`; returns the time, messages and bytes of its only job.
 fn run(bench: &Bench, file: &str, name: &str, more: &[&str]) -> (f64, u64, u64) {
     bench.succeeds(&[&["run", file, "--out", name], more].concat());
     let summary = std::fs::read_to_string(bench.path().join(name).join("summary.json")).unwrap();
@@ -50,7 +50,7 @@ fn table(bench: &Bench, name: &str) -> Table {
     Table::read(&bench.path().join(format!("result/{name}.parquet"))).unwrap()
 }
 
-/// How often otf2-print names each event; none if it is not installed. It must find nothing to warn of.
+/// Number of events by name, according to otf2-print; `None` if it is not installed. It must print no warning.
 fn printed(bench: &Bench) -> Option<BTreeMap<String, u64>> {
     let anchor = bench.path().join("result-otf2/traces.otf2");
     let output = match Command::new("otf2-print")
@@ -119,7 +119,7 @@ fn what_is_exported_is_what_was_simulated_and_can_be_replayed() {
     let workloads = [
         // Blocking sends and receives, small and large.
         r#"{ motif = "ping-pong", ranks = 8, bytes = "1 KiB", up_to = "64 KiB", iterations = 3 }"#,
-        // Requests, and computation beside them.
+        // Requests with computation beside them.
         r#"{ motif = "halo3d", pex = 2, pey = 2, pez = 2, nx = 40, ny = 40, nz = 40, iterations = 3, compute = "2 us" }"#,
         // Rounds of collectives, small and large.
         r#"{ motif = "allreduce", ranks = 7, bytes = "20 KiB", iterations = 4, compute = "500 ns" }"#,
@@ -155,13 +155,13 @@ fn what_is_missing_is_told() {
         stderr.contains("taken is there already") && stderr.contains("thesis.tex"),
         "{stderr}"
     );
-    // An earlier export is replaced.
+    // Replaces an earlier export.
     for _ in 0..2 {
         bench.succeeds(&["export", "result", "--format", "otf2"]);
     }
 }
 
-/// Two jobs of ranks beside traffic, none of which has ended when the run does.
+/// Two jobs of ranks beside traffic; none has ended at the end of the run.
 #[test]
 fn several_jobs_that_are_cut_off_are_in_one_archive() {
     if !otf2() {
@@ -199,7 +199,7 @@ traffic = { pattern = "uniform", load = 0.3 }"#;
         assert_eq!(counts["MPI_ISEND"], data);
         assert_eq!(counts["MPI_IRECV"], data);
     }
-    // All ranks are those of one workload in a replay, which goes on to its end.
+    // A replay has one workload with all ranks, and runs to its end.
     let replay = "[network]\ntopology = { kind = \"hyperx\", shape = [1], hosts_per_router = 14 }\nrouting = { algorithm = \"minimal\" }\n\
                   link = { bandwidth = \"100 Gbps\", latency = \"50 ns\" }\n[[job]]\nworkload = { otf2 = \"result-otf2\" }\n";
     std::fs::write(bench.path().join("replay.toml"), replay).unwrap();

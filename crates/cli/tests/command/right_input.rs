@@ -1,4 +1,4 @@
-//! What every subcommand does when all is well, and what an interrupted run leaves: nothing.
+//! Every subcommand with valid input, and interrupted runs, which leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ fn a_run_writes_a_result_folder_and_prints_a_table() {
         assert!(folder.join(file).is_file(), "{file}");
     }
     assert!(printed.contains("results/experiment/report.html"), "{printed}");
-    // Again, into the same place and into another.
+    // Again, into the same folder and into another.
     bench.succeeds(&["run", "experiment.toml"]);
     bench.succeeds(&["run", "experiment.toml", "--out", "there/and/there"]);
     assert!(bench.path().join("there/and/there/summary.json").is_file());
@@ -70,7 +70,7 @@ fn the_summary_has_the_documented_keys() {
     assert!(bound.as_f64().is_some_and(|bound| bound > 0.0), "{bound}");
 }
 
-/// Tables are compared as files: what a user would compare.
+/// Tables are compared as files, as a user would.
 #[test]
 fn interference_is_in_the_summary_the_table_and_the_report() {
     let Some(trace) = lammps() else { return };
@@ -112,7 +112,7 @@ fn interference_is_in_the_summary_the_table_and_the_report() {
         .find(|line| line.contains("slow-down by other jobs"));
     assert!(line.is_some_and(|line| line.ends_with(" -")), "{table}");
     assert!(table.contains("time alone"), "{table}");
-    // `compare` and `report` know it from the folder.
+    // `compare` and `report` read it from the folder.
     let compared = bench.succeeds(&["compare", "plain", "out"]);
     assert!(compared.contains("slow-down by other jobs"), "{compared}");
     bench.succeeds(&["report", "out"]);
@@ -254,7 +254,7 @@ fn the_experiment_of_the_report_gives_the_same_digests() {
     let second = json(&bench.succeeds(&["run", "copied.toml", "--out", "second", "--json"]));
     assert_eq!(digests(&first), digests(&second));
     assert_eq!(first["experiment"], second["experiment"]);
-    // `run` prints both digests, `compare` says whether they are the same.
+    // `run` prints both digests; `compare` prints whether they are equal.
     let compared = bench.succeeds(&["compare", "first", "second"]);
     for line in ["results: the same in all runs", "collected: the same in all runs"] {
         assert!(compared.contains(line), "{compared}");
@@ -295,7 +295,7 @@ fn help_and_version_are_no_errors() {
     assert_eq!(output.status.code(), Some(2), "nothing to do is wrong input");
 }
 
-/// Ctrl-C: exit status 130, no result, and an earlier one untouched.
+/// Ctrl-C: exit status 130, no result, and the earlier result unchanged.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
@@ -329,7 +329,7 @@ fn an_interrupted_run_leaves_nothing() {
     );
 }
 
-/// Waits until a process catches interrupts: bit 1 of the mask in its status.
+/// Waits until a process catches interrupts: bit 1 of the signal mask in its status.
 #[cfg(target_os = "linux")]
 fn wait_for_handler(process: u32) {
     loop {
@@ -345,7 +345,7 @@ fn wait_for_handler(process: u32) {
     }
 }
 
-/// An interpreter that has the package, says what it is asked for, and ends with a status of its own.
+/// An interpreter with the package, which prints its arguments and ends with a status of its own.
 #[cfg(unix)]
 #[test]
 fn what_the_python_package_has_is_handed_over_as_it_is() {

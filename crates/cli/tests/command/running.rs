@@ -1,5 +1,4 @@
-//! A run that is killed leaves a folder that says so, and whose tables can be read; and the next run takes its
-//! place.
+//! A killed run leaves a marked folder with readable tables; the next run replaces it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +10,10 @@ use results::{RunResult, Running, Summary, Table};
 
 use crate::bench::{Bench, EXPERIMENT, texts};
 
-/// What a slow machine may take.
+/// A timeout for slow machines.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What grows while traffic goes on.
+/// Tables that grow while traffic runs.
 const TABLES: [&str; 6] = [
     "class_series",
     "host_series",
@@ -24,7 +23,7 @@ const TABLES: [&str; 6] = [
     "vc_series",
 ];
 
-/// Starts an endless run into `here` and kills it when there is something of each table.
+/// Starts an endless run into `here` and kills it when each table has some rows.
 pub fn kill(bench: &Bench) {
     let running = bench.path().join("here/running");
     let mut child = Command::new(bench.command().get_program())
@@ -37,7 +36,7 @@ pub fn kill(bench: &Bench) {
         .spawn()
         .unwrap();
     let deadline = Instant::now() + LIMIT;
-    // A full group, and a group or a tail of each other table; they are written one after the other.
+    // A full row group, or the tail of one, for each other table; they are written one after the other.
     let exists = |table: &str, part: &str| running.join(format!("{table}.{part}.parquet")).exists();
     let any = |table: &&str| exists(table, "00000") || exists(table, "tail");
     while !exists("link_series", "00000") || !TABLES.iter().all(any) {
@@ -83,7 +82,7 @@ fn a_killed_run_says_so_and_can_be_read() {
                 .all(|(begin, end)| begin + 1_000_000 == *end)
         );
     }
-    // The network is known from the beginning: what was sampled can be drawn.
+    // The network is known from the beginning, so that samples can be drawn.
     let table = |name: &str| tables.iter().find(|table| table.name() == name).unwrap();
     let (routers, hosts, links) = (table("routers"), table("hosts"), table("links"));
     let busy: BTreeSet<u32> = table("link_series")
@@ -117,7 +116,7 @@ fn a_killed_run_says_so_and_can_be_read() {
         );
     }
 
-    // The next run takes its place.
+    // The next run replaces it.
     bench.succeeds(&["run", "experiment.toml", "--out", "here"]);
     let names = fs::read_dir(&here).unwrap();
     let names: Vec<String> = names
@@ -134,7 +133,7 @@ fn a_killed_run_says_so_and_can_be_read() {
     assert!(early == [late("routers").clone(), late("hosts").clone()]);
     assert_eq!(early_ends, ends(late("links")));
 
-    // Killed again: the result before it is still whole.
+    // Killed again: the previous result is still complete.
     kill(&bench);
     assert_eq!(Summary::load(&here).unwrap().digest, digest);
     assert!(Running::load(&here).unwrap().is_some());

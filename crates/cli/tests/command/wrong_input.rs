@@ -1,4 +1,4 @@
-//! Wrong input: one clear message that says where and what was expected, exit status 2, nothing left behind.
+//! Wrong input: one message with the location and the expected value, exit status 2, nothing left behind.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root};
 
 const RUN: &[&str] = &["run", "experiment.toml"];
 
-/// The experiment with a recorded application in the place of its traffic.
+/// The experiment with a recorded application instead of its traffic.
 fn with_trace(trace: &str) -> String {
     EXPERIMENT
         .replace(
@@ -19,7 +19,7 @@ fn with_trace(trace: &str) -> String {
 #[test]
 fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
     for (from, to, needles) in [
-        // Unknown keys and names, with the nearest that exists.
+        // Unknown keys and names, with the nearest known one.
         (
             "bandwidth = ",
             "bandwith = ",
@@ -86,7 +86,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "did you mean 'random'?",
             ],
         ),
-        // The model `packet` has nothing to choose.
+        // The model `packet` has no arbiter.
         (
             "buffer = ",
             "arbiter = \"random\"\nbuffer = ",
@@ -116,7 +116,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "\"256 b\"",
             &["experiment.toml:2: network.packet: ", "unknown unit"],
         ),
-        // Patterns that cannot be here, and files of traffic that are not there.
+        // Patterns that are impossible here, and missing files of traffic.
         (
             "\"uniform\"",
             "\"tornado\"",
@@ -232,7 +232,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "expected at most 1000 Tbps",
             ],
         ),
-        // What cannot be built.
+        // Experiments that cannot be built.
         (
             "[network.routing]",
             "groups = 10\n[network.routing]",
@@ -276,7 +276,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "load = 0.5 }\nhosts = 1",
             &["experiment.toml:17: job.0.hosts: ", "at least 2"],
         ),
-        // What is missing.
+        // Missing keys.
         (
             "until = \"5 us\"\n",
             "",
@@ -301,7 +301,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "one of dumpi, goal, liballprof, motif, otf2, python",
             ],
         ),
-        // What is no TOML.
+        // Files that are not TOML.
         ("[run]", "[run", &["experiment.toml:17: not valid TOML: "]),
         (
             "until = ",
@@ -432,7 +432,7 @@ fn traces_that_are_missing_or_of_another_kind() {
     bench.refuses(RUN, &[place, kind]);
     bench.refuses(&["trace", "info", "somewhere"], &["somewhere/traces.otf2", kind]);
 
-    // Another recorder's format, under a name that says nothing of its rank.
+    // The format of another recorder, under a name without a rank.
     let dumpi = root().join("examples/traces/dumpi-ember-incast-16/ember-incast-16-0000.bin");
     bench.write("somewhere/traces.otf2", fs::read(dumpi).unwrap());
     bench.refuses(
@@ -562,7 +562,7 @@ fn an_application_that_waits_for_ever() {
         "job 'job0', rank 1: MPI_Recv for a message from rank 0, tag 7, communicator 0",
     ];
     Bench::new(&text).refuses(RUN, &needles);
-    // Beside traffic that never ends.
+    // Beside traffic without an end.
     let beside = format!("{text}[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n");
     let watchful = ["--set", "run.watchdog=20 us"];
     Bench::new(&beside).refuses(&[RUN, &watchful].concat(), &needles);
@@ -593,7 +593,7 @@ fn places_where_no_result_can_be_written() {
     bench.refuses(&["compare", "broken"], &["broken", "damaged"]);
 }
 
-/// A launcher has started several processes, which cannot find each other.
+/// A launcher started several processes, which cannot communicate.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn several_processes_without_mpi() {
@@ -622,7 +622,7 @@ fn what_needs_python_says_how_to_install_it() {
         &["sweep", "sweep.toml", "--workers", "2"][..],
         &["compare", "a", "b", "--html", "page.html"],
     ] {
-        // No program is found there.
+        // There is no program.
         let output = bench.command().args(arguments).env("PATH", bench.path()).output();
         let output = output.expect("the command starts");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! One process of the tests in `mpirun.rs`; its argument says which case.
+//! One process of the tests in `mpirun.rs`; its argument selects the case.
 
 use std::process::Command;
 use std::thread;
@@ -14,7 +14,7 @@ fn main() {
         "alone" => alone(&member),
         "exchange" => {
             is_right(&member, 20, 20_000);
-            // 16 bytes for each of four processes and round.
+            // 16 bytes for each of four processes and each round.
             is_right(&member.in_pieces_of(64), 20, 500);
         }
         "tiny-pieces" => is_right(&member.in_pieces_of(1), 5, 40),
@@ -56,15 +56,15 @@ fn main() {
     println!("passed");
 }
 
-/// Says that all processes are there.
+/// Prints that all processes have started.
 fn begin(member: &ProcessGroup) {
     member.least(&mut [1]);
-    println!("under way");
-    // A launcher that ends its processes may drop what they have said but a moment ago.
+    println!("running");
+    // A launcher that ends its processes may drop their latest output.
     thread::sleep(Duration::from_millis(300));
 }
 
-/// Waits for all processes, one of which never comes.
+/// Waits for all processes, one of which never arrives.
 fn wait(member: &ProcessGroup) {
     member.exchange(vec![Vec::new(); member.count()]);
     unreachable!("one process never comes");
@@ -76,8 +76,8 @@ fn alone(member: &ProcessGroup) {
     assert!(!rsmpi::environment::is_initialized());
 }
 
-/// Exchanges parcels whose contents everyone can compute: of many lengths, often empty, in some rounds
-/// all empty, in some from one process only.
+/// Exchanges parcels with computable contents: many lengths, often empty; in some rounds all are empty, in some only
+/// one process sends.
 fn is_right(member: &ProcessGroup, rounds: u64, longest: u64) {
     let (own, count) = (member.index(), member.count());
     for round in 0..rounds {
