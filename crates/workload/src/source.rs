@@ -180,9 +180,8 @@ mod tests {
     fn a_table_names_one_source() {
         for (text, found) in [("", "none"), ("dumpi = \"a\"\notf2 = \"b\"\n", "several")] {
             let message = refused(text);
-            let expected = format!(
-                "expected one of dumpi, goal, liballprof, motif, otf2, python; found {found} of them"
-            );
+            let keys: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
+            let expected = format!("expected one of {}; found {found} of them", keys.join(", "));
             assert!(message.contains(&expected), "{message}");
         }
     }

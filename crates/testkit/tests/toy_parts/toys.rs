@@ -36,7 +36,7 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
     ("a column of sweeps", "Python only"),
     ("a key that names an input file", "Python only"),
     ("a key of the experiment", "a line in an existing function"),
-    ("a class of Python for a part or key", "Python only"),
+    ("a class of Python", "Python only"),
     ("a figure of Python", "Python only"),
     (
         "a way to draw a topology",
@@ -48,7 +48,10 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
 pub const TOYS: &[Toy] = &[
     Toy {
         row: "a topology",
-        files: &["crates/topology/src/toy_clique.rs"],
+        files: &[
+            "crates/topology/src/toy_clique.rs",
+            "docs/methods/topologies/toy-clique.md",
+        ],
         edits: &[
             edit("crates/topology/src/lib.rs", "mod torus;", "\nmod toy_clique;"),
             edit("crates/topology/src/registry.rs", "use crate::{", "toy_clique, "),
@@ -57,12 +60,25 @@ pub const TOYS: &[Toy] = &[
                 "torus::KIND,",
                 "\n    toy_clique::KIND,",
             ),
+            edit(
+                "crates/topology/tests/conformance/cases.rs",
+                "pub const CASES: &[(&str, &str)] = &[",
+                "(\"toy-clique\", \"routers = 1\"),",
+            ),
+            edit(
+                "crates/topology/tests/conformance/main.rs",
+                "const LARGE: &[(&str, &str)] = &[",
+                "(\"toy-clique\", \"routers = 1000\\nhosts_per_router = 1000\"),",
+            ),
         ],
         listed: Some(("topologies", "toy-clique")),
     },
     Toy {
         row: "a routing algorithm",
-        files: &["crates/routing/src/toy_first.rs"],
+        files: &[
+            "crates/routing/src/toy_first.rs",
+            "docs/methods/routing/toy-first.md",
+        ],
         edits: &[
             edit(
                 "crates/routing/src/lib.rs",
@@ -74,6 +90,11 @@ pub const TOYS: &[Toy] = &[
                 "crates/routing/src/registry.rs",
                 "source_destination_hashed::ALGORITHM,",
                 "\n    toy_first::ALGORITHM,",
+            ),
+            edit(
+                "crates/routing/tests/conformance/networks.rs",
+                "| \"scatter\"",
+                " | \"toy-first\"",
             ),
         ],
         listed: Some(("routings", "toy-first")),
@@ -373,13 +394,13 @@ Messages of each job.
             edit(
                 "crates/results/src/report/plots.rs",
                 "    figures.extend(hosts::maps(source)?);",
-                "\n    figures.extend(source.table(\"jobs\").and_then(toy::totals));",
+                "\n    figures.extend(toy::totals(summary));",
             ),
             edit(
                 "docs/report.md",
                 "| Interference | how much slower are jobs together than alone? | `summary.json` | \
                  `fabricsim run --interference` |",
-                "\n| Toy totals | how much does each job send? | `jobs` | always |",
+                "\n| Toy totals | how much does each job send? | `summary.json` | always |",
             ),
         ],
         listed: None,

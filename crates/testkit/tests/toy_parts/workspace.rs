@@ -17,6 +17,15 @@ const PROGRAM: &str = "fabricsim-toys";
 /// dependencies with the features that `make test-rust` has compiled.
 const EMPTY_TEST: &str = "crates/cli/tests/toys.rs";
 
+/// Names of the conformance tests that need an edit for each new part.
+const CONFORMANCE: [&str; 5] = [
+    "registry_",
+    "every_topology_",
+    "every_algorithm_",
+    "chosen_cases_",
+    "a_million_hosts_",
+];
+
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -71,10 +80,9 @@ impl Copied {
             b"//! Nothing: cargo compiles the program for it.\n",
         );
         written.insert(EMPTY_TEST.into());
-        for stale in files(&copied.folder, Path::new("crates")) {
-            if !written.contains(&stale) {
-                fs::remove_file(copied.folder.join(stale)).expect("removable");
-            }
+        let present = ["crates", "docs"].map(|folder| files(&copied.folder, Path::new(folder)));
+        for stale in present.iter().flatten().filter(|file| !written.contains(*file)) {
+            fs::remove_file(copied.folder.join(stale)).expect("removable");
         }
         copied
     }
@@ -88,7 +96,8 @@ impl Copied {
         fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
-    /// Compiles the program; gives its path.
+    /// Compiles the program, and runs those conformance tests that need an edit for each new part. Gives the path of
+    /// the program.
     ///
     /// The crates of the copy are not optimised. Their dependencies are those of the workspace, compiled with the same
     /// profile into the same folder.
@@ -99,8 +108,15 @@ impl Copied {
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .current_dir(&self.folder)
-            .args(["test", "--no-run", "--offline", "--locked", "--workspace"])
-            .args(["--exclude", "fabricsim-py", "--test", "toys", "--target-dir"])
+            .args([
+                "test",
+                "--offline",
+                "--locked",
+                "--workspace",
+                "--exclude",
+                "fabricsim-py",
+            ])
+            .args(["--test", "toys", "--test", "conformance", "--target-dir"])
             .arg(target);
         for entry in fs::read_dir(self.folder.join("crates")).expect("readable") {
             let name = entry.expect("readable").file_name();
@@ -108,9 +124,13 @@ impl Copied {
             cargo.args(["--config", &format!("{package}.opt-level=0")]);
             cargo.args(["--config", &format!("{package}.debug=false")]);
         }
-        let output = cargo.output().expect("cargo runs");
-        let messages = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "the copy does not compile:\n{messages}");
+        let output = cargo.arg("--").args(CONFORMANCE).output().expect("cargo runs");
+        let [tests, messages] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        let have_run = CONFORMANCE.iter().all(|name| tests.contains(name));
+        assert!(
+            output.status.success() && have_run,
+            "the copy fails:\n{messages}\n{tests}"
+        );
         target.join("debug").join(PROGRAM)
     }
 }
@@ -119,9 +139,18 @@ impl Copied {
 fn sources() -> BTreeSet<PathBuf> {
     let mut sources: BTreeSet<PathBuf> = files(&root(), Path::new("crates")).into_iter().collect();
     sources.retain(|file| !file.starts_with("crates/testkit/tests/toy_parts"));
+    sources.extend(
+        files(&root(), Path::new("docs"))
+            .into_iter()
+            .filter(|file| is_page(file)),
+    );
     sources.extend(["Cargo.toml", "Cargo.lock"].map(PathBuf::from));
     sources.extend(TOYS.iter().flat_map(|toy| toy.edits).map(|edit| edit.path.into()));
     sources
+}
+
+fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "md")
 }
 
 /// All files below a folder of `root`, relative to `root`.

@@ -17,7 +17,9 @@ use routing::{At, Congestion};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use super::{
+    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+};
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
 
@@ -76,7 +78,7 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let output = &self.router.outputs[usize::from(port.0)];
         let credits = output.credits[usize::from(vc)];
         match output.queues[usize::from(vc)].is_empty() && credits >= self.bytes {
@@ -134,7 +136,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "toy-queues",
         summary: "a queue of any length for each output port and virtual channel",
         parameters: &[],
