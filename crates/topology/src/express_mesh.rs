@@ -72,7 +72,7 @@ struct Dimension {
 
 /// A port between routers.
 #[derive(Clone, Copy)]
-struct Way {
+struct ExpressPort {
     dimension: usize,
     up: bool,
     /// Number of gaps beyond the neighbour.
@@ -171,7 +171,7 @@ impl ExpressMesh {
     }
 
     /// Decodes a port between routers.
-    fn way(&self, port: Port) -> Way {
+    fn decode(&self, port: Port) -> ExpressPort {
         let port = u32::from(port.0);
         let mut dimensions = self.dimensions.iter().enumerate();
         // A dimension without ports begins at the same port as the next one.
@@ -179,12 +179,12 @@ impl ExpressMesh {
         let (dimension, found) = found.expect("the port exists");
         let index = port - found.first_port;
         match index.checked_sub(found.reaches) {
-            None => Way {
+            None => ExpressPort {
                 dimension,
                 up: true,
                 reach: index,
             },
-            Some(reach) => Way {
+            Some(reach) => ExpressPort {
                 dimension,
                 up: false,
                 reach,
@@ -250,7 +250,7 @@ impl Topology for ExpressMesh {
         if let Some(host) = self.host_ports.peer(router.0, port) {
             return host;
         }
-        let way = self.way(port);
+        let way = self.decode(port);
         let dimension = self.dimensions[way.dimension];
         let here = dimension.coordinate(router);
         let Some(there) = dimension.next(here, way.up, way.reach) else {
@@ -283,7 +283,7 @@ impl Topology for ExpressMesh {
         if self.host_ports.has(port) {
             return HOST_LINK;
         }
-        LinkClass(self.way(port).dimension as u8 + 1)
+        LinkClass(self.decode(port).dimension as u8 + 1)
     }
 
     fn coordinates(&self, router: RouterId) -> String {

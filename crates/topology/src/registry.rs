@@ -11,7 +11,7 @@ use crate::{
 pub struct Kind {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],

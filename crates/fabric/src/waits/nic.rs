@@ -73,7 +73,7 @@ impl NicWaitTracker {
         if self.spans.end() < now {
             let full = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: self.last,
             };
             self.add(full, out);

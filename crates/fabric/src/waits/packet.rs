@@ -115,13 +115,13 @@ impl PacketWaitTracker {
         if since < now {
             let now_held = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: of.last,
             };
             let step = of.holders.add(now_held);
             out.note(|| PacketWaitTrackerUndo::Holders(vc_queue, step));
             of.holders
-                .divide(since, now, Reason::Room, |wait| out.waited(wait));
+                .divide(since, now, Reason::Credits, |wait| out.waited(wait));
         }
         let oldest = of.oldest().unwrap_or(Time::MAX);
         while let Some(step) = of.holders.forget(oldest) {
@@ -166,7 +166,7 @@ impl PacketWaitTracker {
         if of.oldest().is_some_and(|oldest| oldest < now) {
             let held = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: of.last,
             };
             let step = of.holders.add(held);

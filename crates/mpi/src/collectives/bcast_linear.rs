@@ -7,7 +7,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "linear",
-    summary: "the root sends to everyone at once",
+    summary: "the root sends to all ranks at once",
     source: "Open MPI (basic linear)",
     varying: false,
     round,

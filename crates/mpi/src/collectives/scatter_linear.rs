@@ -7,7 +7,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scatter,
     name: "linear",
-    summary: "the root sends to everyone at once",
+    summary: "the root sends to all ranks at once",
     source: "MPICH and Open MPI, for scatterv",
     varying: true,
     round,
