@@ -322,6 +322,9 @@ pub trait Registered: RouterModel {
     fn any_wait_undo(step: <Self::WaitTracker as WaitTracker>::Undo) -> RouterWaitUndo;
 }
 
+/// Name of the router model of experiments that name none.
+pub const DEFAULT_MODEL: &str = packet::Router::MODEL.name;
+
 /// An operation on a router of any model, compiled for each.
 pub trait RouterVisitor {
     /// The result.
@@ -408,7 +411,7 @@ macro_rules! router_models {
             /// The model is unknown, or a parameter wrong.
             pub fn read(section: &Section) -> Result<RouterParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
-                let name = section.choice_or("model", packet::Router::MODEL.name, &names)?;
+                let name = section.choice_or("model", DEFAULT_MODEL, &names)?;
                 $(if name == $module::Router::MODEL.name {
                     section.declare($module::Router::MODEL.parameters);
                     return $module::Router::read(section).map(RouterParameters::$name);

@@ -148,6 +148,9 @@ pub static PATTERNS: &[PatternKind] = &[
 /// All arrival processes, in alphabetical order.
 pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixed::KIND, on_off::KIND];
 
+/// The arrival process of traffic that names none.
+pub const DEFAULT_ARRIVAL: ArrivalKind = exponential::KIND;
+
 /// Builds the pattern that `section` (`job.traffic`) describes in its key `pattern`.
 ///
 /// # Errors
@@ -162,7 +165,7 @@ pub fn pattern(section: &Section, place: &mut PatternContext<'_>) -> Result<Box<
 /// # Errors
 /// The name is unknown.
 pub fn arrival(section: &Section) -> Result<&'static ArrivalKind, Error> {
-    let name = section.or("arrival", exponential::KIND.name.to_string())?;
+    let name = section.or("arrival", DEFAULT_ARRIVAL.name.to_string())?;
     named(section, "arrival", name, ARRIVALS)
 }
 
