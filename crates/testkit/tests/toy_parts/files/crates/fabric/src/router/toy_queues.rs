@@ -17,7 +17,7 @@ use routing::{At, Congestion};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use super::{Arrival, BufferedPacket, RouterModelKind, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
 
@@ -55,7 +55,7 @@ struct Queued {
 
 /// An undo step: an output before a call.
 #[derive(Clone, Debug)]
-pub struct Undo {
+pub struct ToyQueuesUndo {
     port: u16,
     before: Box<Output>,
 }
@@ -76,7 +76,7 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let output = &self.router.outputs[usize::from(port.0)];
         let credits = output.credits[usize::from(vc)];
         match output.queues[usize::from(vc)].is_empty() && credits >= self.bytes {
@@ -88,7 +88,7 @@ impl Congestion for LocalCongestion<'_> {
 
 impl Router {
     fn note<O: RouterOutputs<Router>>(&self, port: u16, out: &mut O) {
-        out.note(|| Undo {
+        out.note(|| ToyQueuesUndo {
             port,
             before: Box::new(self.outputs[usize::from(port)].clone()),
         });
@@ -134,7 +134,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "toy-queues",
         summary: "a queue of any length for each output port and virtual channel",
         parameters: &[],
@@ -143,7 +143,7 @@ impl RouterModel for Router {
     const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = ();
-    type Undo = Undo;
+    type Undo = ToyQueuesUndo;
     type State = Vec<Output>;
     /// The output port that becomes free.
     type Timer = u16;
@@ -241,7 +241,7 @@ impl RouterModel for Router {
         match signal {}
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: ToyQueuesUndo) {
         self.outputs[usize::from(step.port)] = *step.before;
     }
 

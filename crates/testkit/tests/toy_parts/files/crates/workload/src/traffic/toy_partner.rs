@@ -1,6 +1,6 @@
 //! Toy pattern: hosts 2k and 2k + 1 send to each other. The last of an odd number of hosts is silent.
 
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "toy-partner",
@@ -13,7 +13,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 struct ToyPartner;
 
 impl Pattern for ToyPartner {
-    fn destination(&self, source: u32, hosts: u32, _: u64, _: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, hosts: u32, _: u64, _: &mut dyn TrafficRandom) -> Option<u32> {
         Some(source ^ 1).filter(|partner| *partner < hosts)
     }
 

@@ -1,6 +1,6 @@
 //! Toy arrival process: two messages at once, then twice the mean gap.
 
-use super::{Arrival, ArrivalKind, MeanGap, Random};
+use super::{ArrivalProcess, ArrivalKind, MeanGap, TrafficRandom};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "toy-twos",
@@ -14,8 +14,8 @@ struct ToyTwos {
     mean: MeanGap,
 }
 
-impl Arrival for ToyTwos {
-    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
+impl ArrivalProcess for ToyTwos {
+    fn gap_ps(&self, index: u64, random: &mut dyn TrafficRandom) -> u64 {
         match index {
             // A random phase, so that hosts do not send at the same time.
             0 => random.below(2 * self.mean.ps().max(1)),

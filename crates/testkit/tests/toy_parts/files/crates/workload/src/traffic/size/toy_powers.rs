@@ -1,6 +1,6 @@
 //! Toy sizes: 64, 128 or 256 bytes with equal probability.
 
-use super::super::{MeanBytes, Random};
+use super::super::{MeanBytes, TrafficRandom};
 use super::{SizeDistribution, SizeKind};
 
 pub(super) const KIND: SizeKind = SizeKind {
@@ -19,7 +19,7 @@ struct ToyPowers {
 }
 
 impl SizeDistribution for ToyPowers {
-    fn bytes(&self, random: &mut dyn Random) -> u64 {
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         64 << random.below(3)
     }
 
