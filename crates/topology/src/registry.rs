@@ -38,7 +38,7 @@ pub static REGISTRY: &[Kind] = &[
 /// Builds the topology that `section` (`network.topology`) describes; its `kind` names it.
 ///
 /// # Errors
-/// An unknown kind, or parameters that cannot be built.
+/// The kind is unknown, or the parameters cannot be built.
 pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
     let name: String = section.required("kind")?;
     let kind = REGISTRY
