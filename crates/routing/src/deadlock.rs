@@ -814,7 +814,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_room_needs_an_escape() {
+    fn reserved_space_needs_an_escape() {
         let none: Rule = |t, at| match deliver_or(t, at, UP)[0] {
             hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1)],
             delivery => vec![delivery],

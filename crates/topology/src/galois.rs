@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prime_powers_are_told_from_other_numbers() {
+    fn prime_powers_are_recognised() {
         let found: Vec<u32> = (0..=32).filter(|q| prime_power(*q).is_some()).collect();
         assert_eq!(
             found,

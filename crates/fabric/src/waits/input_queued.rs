@@ -422,7 +422,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 12)) {
+        fn every_input_can_be_undone_and_saved(script in script(op(), 12)) {
             check::<InputQueuedWaitTracker>(&script)?;
         }
     }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_its_own_block() {
+    fn every_rank_gets_its_own_block() {
         every_size_and_root(|ranks, root| rooted_with_counts(&ALGORITHM, ranks, root, true));
     }
 }
