@@ -383,7 +383,7 @@ class PingPong(Motif):
     Parameters
     ----------
     ranks : int
-        Number of ranks, at least 2; of an odd number, one stays alone (default: 2).
+        Number of ranks, at least 2; of an odd number, one has no partner (default: 2).
     pairs : {"neighbours", "halves", "first"}
         Who with whom: "neighbours" (0 and 1, 2 and 3), "halves" (0 and ranks / 2), or "first" (0 and
         partner only) (default: neighbours).

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Adaptive(Routing):
-    """Upwards through the least loaded port, downwards on the only way (on fat-tree)."""
+    """Upwards through the least loaded port, downwards on the unique path (on fat-tree)."""
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dal(Routing):
@@ -36,7 +36,7 @@ class Dal(Routing):
     adaptive_vcs : int
         VCs on which any dimension and detour may be taken (default: 1).
     bias : Size, such as "4 KiB"
-        Bytes by which the way without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+        Bytes by which the path without a detour may cost more; thirty packets of 256 B (default: 7680 B).
     """
 
     adaptive_vcs: int | None = ...
@@ -48,7 +48,7 @@ class DestinationModK(Routing):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DimensionOrder(Routing):
-    """Dimension after dimension, the shorter way round (Dally and Seitz 1987) (on torus, mesh, hyperx,
+    """Dimension after dimension, in the shorter direction (Dally and Seitz 1987) (on torus, mesh, hyperx,
     express-mesh).
 
     Parameters
@@ -67,7 +67,7 @@ class Doal(Routing):
     Parameters
     ----------
     bias : Size, such as "4 KiB"
-        Bytes by which the way without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+        Bytes by which the path without a detour may cost more; thirty packets of 256 B (default: 7680 B).
     """
 
     bias: Size | None = ...
@@ -117,7 +117,7 @@ class Par(Routing):
         Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
         groups; elsewhere 1).
     cost : {"load", "load-hops"}
-        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
@@ -134,7 +134,7 @@ class Par(Routing):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Piggyback(Routing):
-    """As ugal, but away from links to other groups that are told to be congested (PB, Jiang et al. 2009) (on
+    """As ugal, but avoids links to other groups that are reported as congested (PB, Jiang et al. 2009) (on
     dragonfly, dragonfly-2d, dragonfly-plus).
 
     Parameters
@@ -146,7 +146,7 @@ class Piggyback(Routing):
         Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
         groups; elsewhere 1).
     cost : {"load", "load-hops"}
-        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
@@ -157,7 +157,7 @@ class Piggyback(Routing):
         Bytes above twice the mean of its router's links from which on a link is congested (five packets
         of 256 B) (default: 1280 B).
     period : Time, such as "1 us"
-        Time between two reports of a router to its group, where loads are told (default: 100 ns).
+        Time between two load reports of a router to its group (default: 100 ns).
     """
 
     bias: Size | None = ...
@@ -190,7 +190,7 @@ class Ugal(Routing):
         Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
         groups; elsewhere 1).
     cost : {"load", "load-hops"}
-        What is compared: load, or load-hops, the load times the links of the path (default: load in
+        Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
@@ -201,7 +201,7 @@ class Ugal(Routing):
         Whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all
         links that leave it, too (UGAL-G) (default: router).
     period : Time, such as "1 us"
-        Time between two reports of a router to its group, where loads are told (default: 100 ns).
+        Time between two load reports of a router to its group (default: 100 ns).
     """
 
     bias: Size | None = ...

@@ -248,7 +248,7 @@ class Permutation(Pattern):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Shift(Pattern):
-    """To the host, router or group so many further on.
+    """To the host, router or group at a fixed distance.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Shift(Pattern):
     by : int
         How many further on; may be negative (default: 1).
     unit : {"hosts", "routers", "groups"}
-        What is counted (default: hosts).
+        Unit of the distance (default: hosts).
     to : {"same", "random"}
         Host of that router or group: the same position, or a random one (default: same).
     """

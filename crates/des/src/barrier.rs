@@ -64,7 +64,7 @@ impl Barrier {
     }
 
     /// Whether a thread waits for others.
-    pub(crate) fn somebody_waits(&self) -> bool {
+    pub(crate) fn has_waiters(&self) -> bool {
         self.arrived.load(Relaxed) > 0
     }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_overtakes() {
+    fn packets_do_not_overtake() {
         const ROUNDS: usize = 2_000;
         for threads in 1..=4 {
             let barrier = Barrier::new(threads);
@@ -193,7 +193,7 @@ mod loom_tests {
     /// A thread that sleeps, or is about to, when another thread gives up wakes up and gives up too. Loom reports a
     /// thread that sleeps for ever as a deadlock.
     #[test]
-    fn a_broken_barrier_lets_nobody_sleep() {
+    fn a_broken_barrier_wakes_all() {
         loom::model(|| {
             let barrier = Arc::new(Barrier::new(2));
             let sleeper = {

@@ -120,13 +120,13 @@ fn handle<M: Model>(
     model.handle(&mut slot.lp, event, recorder);
     if let Some(difference) = difference(&after, &saved(model, &slot.lp)) {
         return Err(format!(
-            "{}: an event that was taken back gives another state: {difference}",
+            "{}: undoing the event gives another state: {difference}",
             at()
         ));
     }
     if effects != recorder.effects() {
         return Err(format!(
-            "{}: an event that was taken back sends, draws or emits something else when it is carried out again",
+            "{}: the event sends, draws or emits something else when it is executed again",
             at()
         ));
     }

@@ -172,8 +172,8 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
     }
 
     /// Whether a thread already waits at the barrier.
-    pub(crate) fn somebody_waits(&self) -> bool {
-        self.barrier.somebody_waits()
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.barrier.has_waiters()
     }
 
     /// Sends messages to the owner of a part and empties `mail`. They arrive at once within a process, and at the

@@ -329,7 +329,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 10)) {
+        fn every_input_can_be_undone_and_saved(script in script(op(), 10)) {
             check::<Inbox<What>>(&script)?;
         }
 

@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_take_turns_and_report_their_end() {
+    fn messages_alternate_and_report_their_end() {
         let (mut nic, mut out) = (nic(10_000), Out::default());
         nic.send((Time(0), Time(0)), &message(0, 250, 'a'), &mut out);
         nic.send((Time(0), Time(0)), &message(1, 120, 'b'), &mut out);
@@ -704,7 +704,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 150_000)) {
+        fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
             check::<Subject>(&script)?;
         }
     }

@@ -420,7 +420,7 @@ impl Rank {
         Ok(handle)
     }
 
-    /// CPU time of comparing with so many queue entries.
+    /// CPU time of comparing this many queue entries.
     pub(crate) fn search_cost(&self, entries: u32) -> Time {
         let each = self.job.settings.matching_overhead.ps();
         Time(each.saturating_mul(entries.into()))
@@ -441,7 +441,7 @@ impl Rank {
         self.wait(outstanding, busy_until);
     }
 
-    /// Waits for so many requests.
+    /// Waits for this many requests.
     pub(crate) fn wait(&mut self, outstanding: u32, busy_until: Time) {
         let waiting = CpuState::Waiting {
             outstanding,

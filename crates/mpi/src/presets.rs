@@ -12,7 +12,7 @@ use crate::MpiSettings;
 pub struct Preset {
     /// Name in experiments.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Source of the numbers.
     pub source: &'static str,

@@ -21,7 +21,7 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
         if message.to != self.rank || message.from >= self.job.ranks {
-            return Err(self.contract_error(format!("it was brought {message:?}")));
+            return Err(self.contract_error(format!("it received the unexpected {message:?}")));
         }
         match message.kind {
             MessageKind::Eager | MessageKind::RequestToSend => {

@@ -17,7 +17,7 @@ use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "adaptive",
     works_on: "fat-tree",
-    summary: "upwards through the least loaded port, downwards on the only way",
+    summary: "upwards through the least loaded port, downwards on the unique path",
     parameters: &[],
     routes: is_tree,
     build: |_, topology| Ok(Box::new(Adaptive { topology })),

@@ -5,13 +5,13 @@ use topology::{Port, RouterId, Topology};
 use crate::{BufferClaim, Hop, Random};
 
 /// The cheapest hop so far. The first of equally cheap hops wins, with the ports in a circle from a random one.
-pub(crate) struct CheapestHop<Cost, Way> {
+pub(crate) struct CheapestHop<Cost, Choice> {
     ports: u16,
     start: u16,
-    best: Option<(Cost, u16, Hop, Way)>,
+    best: Option<(Cost, u16, Hop, Choice)>,
 }
 
-impl<Cost: Ord, Way> CheapestHop<Cost, Way> {
+impl<Cost: Ord, Choice> CheapestHop<Cost, Choice> {
     /// Starts a choice at a router.
     pub(crate) fn new(topology: &dyn Topology, router: RouterId, random: &mut dyn Random) -> Self {
         let ports = topology.ports(router);
@@ -22,8 +22,8 @@ impl<Cost: Ord, Way> CheapestHop<Cost, Way> {
         }
     }
 
-    /// Offers one more hop. `way` is its meaning to the caller.
-    pub(crate) fn offer(&mut self, cost: Cost, hop: Hop, way: Way) {
+    /// Offers one more hop. `choice` is its meaning to the caller.
+    pub(crate) fn offer(&mut self, cost: Cost, hop: Hop, choice: Choice) {
         let Port(port) = hop.port;
         let place = if port >= self.start {
             port - self.start
@@ -35,13 +35,13 @@ impl<Cost: Ord, Way> CheapestHop<Cost, Way> {
             None => true,
         };
         if is_better {
-            self.best = Some((cost, place, hop, way));
+            self.best = Some((cost, place, hop, choice));
         }
     }
 
     /// The cheapest hop and its meaning, if any was offered.
-    pub(crate) fn best(self) -> Option<(Hop, Way)> {
-        self.best.map(|(_, _, hop, way)| (hop, way))
+    pub(crate) fn best(self) -> Option<(Hop, Choice)> {
+        self.best.map(|(_, _, hop, choice)| (hop, choice))
     }
 }
 

@@ -43,7 +43,7 @@ use std::fmt;
 
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use crate::rings::{BUBBLE, Dependencies, ROOM, bubble_rings};
+use crate::rings::{BUBBLE, CREDIT, Dependencies, bubble_rings};
 use crate::{At, BufferClaim, Hop, RouteState, Routing};
 
 /// The statistics of a completed proof.
@@ -203,7 +203,7 @@ impl fmt::Display for Misroute {
             self.destination.0, self.router.0, self.coordinates, self.input.0
         )?;
         match self.fault {
-            Fault::NoHop => write!(f, "gets no way on"),
+            Fault::NoHop => write!(f, "gets no hop"),
             Fault::NoSuchPort(port) => write!(f, "is sent to port {}, which does not exist", port.0),
             Fault::Unwired(port) => write!(f, "is sent to port {}, which is not wired", port.0),
             Fault::NoSuchVc(vc) => write!(f, "is sent on VC {vc}, which does not exist there"),
@@ -262,7 +262,7 @@ const KEPT: u8 = 1;
 /// Flag of a channel: some packet waits for it.
 const WAITED: u8 = 2;
 /// Flag of a channel: some packet from a host waits for space without a bubble.
-const ROOM_FROM_HOST: u8 = 4;
+const CREDIT_FROM_HOST: u8 = 4;
 
 /// A packet's situation on its route to one destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -455,12 +455,12 @@ impl<'a> SituationSearch<'a> {
                 *uses |= KEPT;
                 return;
             }
-            BufferClaim::Credit => ROOM,
+            BufferClaim::Credit => CREDIT,
             BufferClaim::Bubble => BUBBLE,
         };
         *uses |= WAITED;
         let Some(held) = held else {
-            *uses |= if how == ROOM { ROOM_FROM_HOST } else { 0 };
+            *uses |= if how == CREDIT { CREDIT_FROM_HOST } else { 0 };
             return;
         };
         let waits = &mut self.waits[held as usize];
@@ -482,11 +482,11 @@ impl<'a> SituationSearch<'a> {
         if self.routing.packets_per_vc() < 2 {
             return 0;
         }
-        let guarded = |channel: u32| self.uses[channel as usize] & (KEPT | ROOM_FROM_HOST) == 0;
+        let guarded = |channel: u32| self.uses[channel as usize] & (KEPT | CREDIT_FROM_HOST) == 0;
         let (in_ring, rings) = bubble_rings(&self.waits, guarded);
         for (waits, _) in self.waits.iter_mut().zip(&in_ring).filter(|(_, inside)| **inside) {
             // Only packets inside a ring wait for space in its channels without a bubble.
-            waits.retain(|(next, how)| !(in_ring[*next as usize] && *how == ROOM));
+            waits.retain(|(next, how)| !(in_ring[*next as usize] && *how == CREDIT));
         }
         rings
     }
@@ -814,7 +814,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_room_needs_an_escape() {
+    fn reserved_space_needs_an_escape() {
         let none: Rule = |t, at| match deliver_or(t, at, UP)[0] {
             hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1)],
             delivery => vec![delivery],

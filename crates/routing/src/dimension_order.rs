@@ -34,7 +34,7 @@ use crate::{Algorithm, At, BufferClaim, Chance, Hop, Oblivious, RouteState, spre
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
     works_on: "torus, mesh, hyperx, express-mesh",
-    summary: "dimension after dimension, the shorter way round (Dally and Seitz 1987)",
+    summary: "dimension after dimension, in the shorter direction (Dally and Seitz 1987)",
     parameters: &[Parameter::choice(
         "deadlock",
         &["dateline", "bubble"],

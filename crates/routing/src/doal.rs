@@ -42,7 +42,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 pub(crate) const BIAS: Parameter = Parameter::size(
     "bias",
     "7680 B",
-    "bytes by which the way without a detour may cost more; thirty packets of 256 B",
+    "bytes by which the path without a detour may cost more; thirty packets of 256 B",
 );
 
 pub(crate) fn read_bias(section: &Section) -> Result<u64, Error> {

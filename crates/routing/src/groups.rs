@@ -59,7 +59,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
     }
 
     /// One hop from `router` towards another router, `target`. The VC is `first_vc` before the global link and the
-    /// next VC from the global link on. `way` gives the index of the global link and the path inside a group; its
+    /// next VC from the global link on. `choose` gives the index of the global link and the path inside a group; its
     /// argument tells whether a global link is ahead.
     #[inline]
     pub(crate) fn towards(
@@ -67,11 +67,11 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         router: RouterId,
         target: RouterId,
         first_vc: u8,
-        way: impl FnOnce(&T, bool) -> (u32, u16),
+        choose: impl FnOnce(&T, bool) -> (u32, u16),
     ) -> Hop {
         let groups = self.groups();
         let (here, there) = (groups.group(router), groups.group(target));
-        let (link, path) = way(groups, here != there);
+        let (link, path) = choose(groups, here != there);
         if here == there {
             return Hop::new(groups.local_port(router, target, path), first_vc + 1);
         }

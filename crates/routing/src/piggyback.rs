@@ -23,7 +23,7 @@ use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
     works_on: "dragonfly, dragonfly-2d, dragonfly-plus",
-    summary: "as ugal, but away from links to other groups that are told to be congested (PB, Jiang et al. 2009)",
+    summary: "as ugal, but avoids links to other groups that are reported as congested (PB, Jiang et al. 2009)",
     parameters: &[
         PARAMETERS[0],
         PARAMETERS[1],

@@ -16,7 +16,7 @@ pub struct Algorithm {
     pub name: &'static str,
     /// Topology kinds or shapes it works on, for people.
     pub works_on: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],

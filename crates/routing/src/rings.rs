@@ -2,7 +2,7 @@
 //! `deadlock.rs` explains why such a ring is harmless.
 
 /// Flag of an edge: the waiting packet needs space only for itself.
-pub(crate) const ROOM: u8 = 1;
+pub(crate) const CREDIT: u8 = 1;
 /// The waiting packet needs a bubble.
 pub(crate) const BUBBLE: u8 = 2;
 
@@ -15,7 +15,7 @@ pub(crate) fn bubble_rings(waits: &Dependencies, guarded: impl Fn(u32) -> bool) 
     let mut in_ring = vec![false; waits.len()];
     let mut waited_by = vec![0u32; waits.len()];
     for (next, how) in waits.iter().flatten() {
-        waited_by[*next as usize] += u32::from(how & ROOM != 0);
+        waited_by[*next as usize] += u32::from(how & CREDIT != 0);
     }
     let mut rings = 0;
     for component in components(waits) {
@@ -27,7 +27,7 @@ pub(crate) fn bubble_rings(waits: &Dependencies, guarded: impl Fn(u32) -> bool) 
                 .filter(|(next, _)| inside.binary_search(next).is_ok());
             // Packets inside the ring wait for space without a bubble, and no others do.
             let goes_round =
-                |(next, how): &(u32, u8)| *how == ROOM && waited_by[*next as usize] == 1 && guarded(*next);
+                |(next, how): &(u32, u8)| *how == CREDIT && waited_by[*next as usize] == 1 && guarded(*next);
             next.next().is_some_and(goes_round) && next.next().is_none()
         });
         if is_ring {
@@ -132,7 +132,7 @@ mod tests {
         ];
         let waits: Dependencies = edges
             .iter()
-            .map(|next| next.iter().map(|n| (*n, ROOM)).collect())
+            .map(|next| next.iter().map(|n| (*n, CREDIT)).collect())
             .collect();
         let mut found = components(&waits);
         for component in &mut found {
@@ -147,49 +147,61 @@ mod tests {
         // The ring is 0 -> 1 -> 2 -> 0, with an entry from 3 and an exit to 4.
         assert_eq!(
             rings(&[
-                &[(1, ROOM)],
-                &[(2, ROOM)],
-                &[(0, ROOM), (4, ROOM)],
+                &[(1, CREDIT)],
+                &[(2, CREDIT)],
+                &[(0, CREDIT), (4, CREDIT)],
                 &[(0, BUBBLE)],
                 &[]
             ]),
             1
         );
         assert_eq!(
-            rings(&[&[(1, ROOM)], &[(2, ROOM)], &[(0, ROOM)], &[(0, ROOM)], &[]]),
-            0
-        );
-        assert_eq!(
             rings(&[
-                &[(1, ROOM)],
-                &[(2, ROOM)],
-                &[(0, ROOM)],
-                &[(0, ROOM | BUBBLE)],
+                &[(1, CREDIT)],
+                &[(2, CREDIT)],
+                &[(0, CREDIT)],
+                &[(0, CREDIT)],
                 &[]
             ]),
             0
         );
-        assert_eq!(rings(&[&[(1, BUBBLE)], &[(2, ROOM)], &[(0, ROOM)]]), 0);
-        assert_eq!(rings(&[&[(1, ROOM | BUBBLE)], &[(2, ROOM)], &[(0, ROOM)]]), 0);
+        assert_eq!(
+            rings(&[
+                &[(1, CREDIT)],
+                &[(2, CREDIT)],
+                &[(0, CREDIT)],
+                &[(0, CREDIT | BUBBLE)],
+                &[]
+            ]),
+            0
+        );
+        assert_eq!(rings(&[&[(1, BUBBLE)], &[(2, CREDIT)], &[(0, CREDIT)]]), 0);
+        assert_eq!(
+            rings(&[&[(1, CREDIT | BUBBLE)], &[(2, CREDIT)], &[(0, CREDIT)]]),
+            0
+        );
     }
 
     #[test]
     fn what_is_more_than_a_ring_is_none() {
         // Two rings lead into each other, by bubbles.
-        let both = [(1, ROOM), (2, BUBBLE)];
+        let both = [(1, CREDIT), (2, BUBBLE)];
         assert_eq!(
-            rings(&[&both, &[(0, ROOM)], &[(3, ROOM), (0, BUBBLE)], &[(2, ROOM)]]),
+            rings(&[&both, &[(0, CREDIT)], &[(3, CREDIT), (0, BUBBLE)], &[(2, CREDIT)]]),
             0
         );
         // With one direction only, both rings are harmless.
-        assert_eq!(rings(&[&both, &[(0, ROOM)], &[(3, ROOM)], &[(2, ROOM)]]), 2);
+        assert_eq!(rings(&[&both, &[(0, CREDIT)], &[(3, CREDIT)], &[(2, CREDIT)]]), 2);
         // The ring has a chord.
-        assert_eq!(rings(&[&[(1, ROOM), (2, BUBBLE)], &[(2, ROOM)], &[(0, ROOM)]]), 0);
+        assert_eq!(
+            rings(&[&[(1, CREDIT), (2, BUBBLE)], &[(2, CREDIT)], &[(0, CREDIT)]]),
+            0
+        );
     }
 
     #[test]
     fn a_ring_that_is_entered_unguarded_is_none() {
-        let waits: Dependencies = vec![vec![(1, ROOM)], vec![(0, ROOM)]];
+        let waits: Dependencies = vec![vec![(1, CREDIT)], vec![(0, CREDIT)]];
         assert_eq!(bubble_rings(&waits, |_| true), (vec![true, true], 1));
         assert_eq!(
             bubble_rings(&waits, |channel| channel != 1),

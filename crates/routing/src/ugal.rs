@@ -71,7 +71,7 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
 pub(crate) const PERIOD: Parameter = Parameter::time(
     "period",
     "100 ns",
-    "time between two reports of a router to its group, where loads are told",
+    "time between two load reports of a router to its group",
 );
 
 /// The time between two reports, in ps.
@@ -101,7 +101,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         "cost",
         Type::Choice(&["load", "load-hops"]),
         "load in networks of groups; elsewhere load-hops",
-        "what is compared: load, or load-hops, the load times the links of the path",
+        "compared quantity: load, or load-hops, the load times the links of the path",
     ),
     Parameter::computed(
         "candidates",

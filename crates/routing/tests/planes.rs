@@ -112,7 +112,7 @@ fn same_chances(plane: &dyn Topology, inner: &dyn Routing, all: &dyn Routing) {
 }
 
 #[test]
-fn packets_go_the_same_way_in_each_plane() {
+fn packets_take_the_same_path_in_each_plane() {
     for (network, algorithms) in NETWORKS {
         let plane: Arc<dyn Topology> = topology::build(&section(network)).unwrap().into();
         let planes = Planes::new(plane.clone(), PLANES).unwrap();

@@ -96,7 +96,7 @@ fn path(
 /// A segment between routers of different groups has 1 + 2 * 7/8 links on average: each end is one of the eight
 /// routers, of which one has the global link. A segment to an intermediate group has 1 + 7/8.
 #[test]
-fn valiant_takes_two_legs_between_groups() {
+fn valiant_takes_two_segments_between_groups() {
     let topology = network(BOOKSIM);
     for (parameters, segments) in [("", 2.0 * 2.75), ("intermediate = \"group\"", 1.875 + 2.75)] {
         let valiant = routing("valiant", parameters, &topology);
@@ -192,7 +192,7 @@ fn slim_fly_takes_four_links_with_four_vcs_at_most() {
 }
 
 #[test]
-fn vcs_are_those_of_the_legs() {
+fn vcs_are_those_of_the_segments() {
     let hyperx = "kind = \"hyperx\"\nshape = [4, 4, 4]";
     for (toml, algorithm, parameters, vcs) in [
         (SMALL, "valiant", "", 4),

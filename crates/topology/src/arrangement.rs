@@ -1,28 +1,26 @@
-//! Which global port of which group leads where: what all networks of groups share.
+//! The arrangement of the global links of groups: the far end of each global port.
 //!
-//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
-//! ISCA 2008; the names and patterns of arrangements are those of C. Camarero, E. Vallejo, R. Beivide,
-//! "Topological characterization of Hamming and dragonfly networks and its implications on routing", ACM
-//! Trans. Architecture and Code Optimization 11(4), 2014.
+//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
+//! 2008; names and patterns as in C. Camarero, E. Vallejo, R. Beivide, "Topological characterization of Hamming and
+//! dragonfly networks and its implications on routing", ACM Trans. Architecture and Code Optimization 11(4), 2014.
 //!
-//! The P global ports of a group are counted through those of its routers that have any (j = router * h + k
-//! if each has h). With G groups, the first floor(P / (G-1)) rounds of G-1 ports lead to every other group
-//! once each:
+//! The P global ports of a group are counted over its routers (j = router * h + k if each router has h). With G
+//! groups, the first floor(P / (G-1)) rounds of G-1 ports lead once to every other group:
 //!
-//! - `consecutive`: port i of a round leads to the i-th other group; with the greatest number of groups,
-//!   P + 1, port j of group s so leads to group j if j < s, else to j + 1;
+//! - `consecutive`: port i of a round leads to the i-th other group. With the greatest number of groups, P + 1,
+//!   port j of group s leads to group j if j < s, else to j + 1;
 //! - `palmtree`: to group s - (i + 1) modulo G;
-//! - `random`: the ports of every group are shuffled, each group's in its own way, and wired as in
-//!   `consecutive`. Of two groups it is then random which routers have the links to each other; how many
-//!   links there are is not. The permutation is computed (see `shuffle.rs`), not stored.
+//! - `random`: as `consecutive`, with the ports of every group shuffled by a permutation of its own. The routers
+//!   that have the links between two groups are then random; the number of these links is not. The permutation is
+//!   computed (see `shuffle.rs`), not stored.
 //!
-//! The i-th link between two groups uses the i-th round of both, so that links lead both ways whatever the
-//! order within a round. Ports left over give one more link each to the groups at distance 1, -1, 2, -2, ...
-//! around the ring of groups, so that these links stay symmetric too; an odd one joins opposite groups, or
-//! stays unwired if the number of groups is odd too.
+//! The i-th link between two groups uses the i-th round of both, so links are symmetric for any order within a
+//! round. The remaining ports give one more link each to the groups at distance 1, -1, 2, -2, ... around the ring
+//! of groups, which is symmetric too. An odd port joins opposite groups, or stays unwired if the number of groups
+//! is odd too.
 //!
-//! Instead of the ports of a router, the links between two groups can be given. Routers then have as many
-//! global ports as that needs, the first ones one more than the others where they cannot have equally many.
+//! Alternatively, the number of links between two groups is given. Routers then have the necessary global ports; if
+//! these do not divide evenly, the first routers have one more.
 
 use std::ops::Range;
 

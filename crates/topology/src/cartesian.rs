@@ -1,9 +1,9 @@
-//! What torus and mesh share: routers at the points of a grid, links between neighbours.
+//! The common part of torus and mesh: routers at the points of a grid, links between neighbours.
 //!
-//! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then for each dimension
-//! the ports up (to the next greater coordinate), one for each parallel cable, and as many down. A dimension of size 1 has all ports
-//! unwired. In a torus dimension of size 2 up and down lead to the same router, by cables of
-//! their own: every router keeps its links both ways, and a port up always meets a port down.
+//! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then for each dimension the ports
+//! up (to the next greater coordinate), one for each parallel cable, and as many down. In a dimension of size 1 no
+//! port is wired. In a torus dimension of size 2, up and down lead to the same router over different cables, so a
+//! port up always meets a port down.
 
 use config::{DefaultValue, Error, Parameter, Section, Type};
 
@@ -99,7 +99,7 @@ impl Grid {
         })
     }
 
-    /// The router one step up or down, if there is one.
+    /// The router one step up or down, if it exists.
     fn neighbour(&self, router: RouterId, dimension: usize, up: bool) -> Option<RouterId> {
         let Dimension { size, stride, .. } = self.dimensions[dimension];
         let (size, coordinate) = (size.get(), self.coordinate(router, dimension));

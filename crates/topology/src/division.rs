@@ -2,10 +2,9 @@
 
 /// Divides by a fixed number with one multiplication.
 ///
-/// Coordinates come out of router and host numbers by division, several times for every packet and
-/// router; a hardware division costs about ten times as much. With `m = floor((2^64 - 1) / d)` the upper
-/// half of `m * (n + 1)` is `n / d` for all 32-bit `n` and `d` (A. D. Robison, "N-bit unsigned division via
-/// N-bit multiply-add", ARITH 2005).
+/// Coordinates follow from router and host numbers by division, several times per packet and router. A hardware
+/// division costs about ten times as much. With `m = floor((2^64 - 1) / d)` the upper half of `m * (n + 1)` is `n /
+/// d` for all 32-bit `n` and `d` (A. D. Robison, "N-bit unsigned division via N-bit multiply-add", ARITH 2005).
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
     by: u32,

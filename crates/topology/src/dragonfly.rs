@@ -1,9 +1,9 @@
 //! Dragonfly: groups of routers, all-to-all inside a group, links between all groups.
 //!
-//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
-//! ISCA 2008. Here p hosts per router, a routers per group, h global links per router, groups of one
-//! dimension. Ports of a router: p to hosts, a - 1 to the other routers of the group in their order, h to
-//! other groups; `arrangement.rs` says which of these leads where.
+//! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
+//! 2008, with p hosts per router, a routers per group, h global links per router, and groups of one dimension.
+//! Ports of a router: p to hosts, a - 1 to the other routers of the group in their order, h to other groups (see
+//! `arrangement.rs`).
 
 use config::{Error, Parameter, Section, Type};
 

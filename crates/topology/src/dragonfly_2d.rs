@@ -1,16 +1,15 @@
 //! Dragonfly whose groups are grids: all-to-all in every row and in every column of a group.
 //!
 //! Source: B. Alverson, E. Froese, L. Kaplan, D. Roweth, "Cray XC series network", Cray Inc. white paper
-//! WP-Aries01-1112, 2012: a group is 6 chassis (`rows`) of 16 routers (`columns`), one link between two
-//! routers of a chassis and three between the routers of two chassis at the same place, 4 hosts on a router;
-//! 96 routers and 384 hosts in a group.
+//! WP-Aries01-1112, 2012: a group has 6 chassis (`rows`) of 16 routers (`columns`), one link between two routers of
+//! a chassis, three between routers at the same place of two chassis, and 4 hosts on a router; 96 routers and 384
+//! hosts in a group.
 //!
-//! Router number in its group: row * columns + column. Ports of a router: its hosts; then cable by cable the
-//! other routers of its row in their order; then cable by cable those of its column; then the global ones,
-//! and `arrangement.rs` says where each of them leads.
+//! Router number in its group: row * columns + column. Ports of a router: its hosts; the other routers of its row
+//! in their order, cable by cable; those of its column, cable by cable; the global ports (see `arrangement.rs`).
 //!
-//! Inside a group paths go along the row first, then along the column: row links wait for column links only,
-//! and no column link for another.
+//! Inside a group, paths follow the row first, then the column. Row links wait for column links only, and column
+//! links for no local link.
 
 use config::{Error, Parameter, Section, Type};
 

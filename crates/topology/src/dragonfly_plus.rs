@@ -1,18 +1,16 @@
-//! Dragonfly+, or Megafly: groups of leaf routers, which have the hosts, and spine routers, which have the
-//! links to other groups; every leaf of a group is linked to every spine of it.
+//! Dragonfly+, or Megafly: groups of leaf routers, which have hosts, and spine routers, which have the links to
+//! other groups. Every leaf of a group is linked to every spine of it.
 //!
 //! Sources: A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology
 //! for scaling datacenters", HiPINEB 2017; M. Flajslik, E. Borch, M. A. Parker, "Megafly: a topology for
 //! exascale systems", ISC High Performance 2018.
 //!
-//! Router number in its group: leaves first, then spines. Ports of a leaf: its hosts, then the spines in
-//! their order. Ports of a spine: the leaves in their order, then the global ones, and `arrangement.rs` says
-//! where each of them leads.
+//! Router number in its group: leaves first, then spines. Ports of a leaf: its hosts, then the spines in their
+//! order. Ports of a spine: the leaves in their order, then the global ports (see `arrangement.rs`).
 //!
-//! Inside a group paths go from leaf to spine to leaf: links up wait for links down, and these for none of
-//! the group. From spine to spine, which packets need that pass through a group, they go down and up, and
-//! links down wait for links up; on one VC the two kinds would close a circle, so routing has to keep them
-//! on different ones.
+//! Inside a group, paths lead from leaf to spine to leaf: upward links wait for downward links, and these for no
+//! local link. Packets that pass through a group go from spine to spine, down and up, and downward links then wait
+//! for upward links. On one VC the two kinds would form a cycle, so routing must keep them on different VCs.
 
 use config::{Error, Parameter, Section, Type};
 

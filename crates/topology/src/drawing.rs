@@ -2,7 +2,7 @@
 //! in a ring, grids as grids with unfolded higher dimensions, trees by levels, planes side by side, other graphs by
 //! distance.
 //!
-//! Positions are floats for people. No simulated result depends on them. A drawing takes time in proportion to the
+//! Positions are floats. No simulated result depends on them. A drawing takes time in proportion to the
 //! number of routers; that of a graph from a file, to the number of cables.
 //!
 //! Source of the drawing of graphs: U. Brandes, C. Pich, "Eigensolver methods for progressive multidimensional
@@ -84,7 +84,7 @@ pub struct Drawing {
     /// By router.
     pub routers: Vec<Spot>,
     /// Radius of the free space around a router.
-    room: f32,
+    clearance: f32,
     /// Whether hosts are drawn in a row below their routers instead of around them.
     hosts_below: bool,
 }
@@ -92,7 +92,7 @@ pub struct Drawing {
 /// A drawing before it is scaled and moved into the unit square.
 struct Sketch {
     spots: Vec<(Option<u32>, f64, f64)>,
-    room: f64,
+    clearance: f64,
     hosts_below: bool,
 }
 
@@ -117,15 +117,15 @@ impl Drawing {
             let angle = TAU * (share + 0.07);
             (0.38 * angle.sin(), -0.38 * angle.cos())
         };
-        (x + self.room * dx as f32, y + self.room * dy as f32)
+        (x + self.clearance * dx as f32, y + self.clearance * dy as f32)
     }
 }
 
 impl Sketch {
-    fn new(routers: u32, room: f64) -> Sketch {
+    fn new(routers: u32, clearance: f64) -> Sketch {
         Sketch {
             spots: Vec::with_capacity(routers as usize),
-            room,
+            clearance,
             hosts_below: false,
         }
     }
@@ -151,7 +151,7 @@ impl Sketch {
     /// Scales and moves the drawing into the unit square, with space for hosts. Keeps proportions.
     fn fitted(self) -> Drawing {
         let [left, right, top, bottom] = self.bounds();
-        let side = (right - left).max(bottom - top) + 2.0 * self.room;
+        let side = (right - left).max(bottom - top) + 2.0 * self.clearance;
         let (x0, y0) = ((left + right - side) / 2.0, (top + bottom - side) / 2.0);
         let routers = self.spots.iter().map(|(group, x, y)| Spot {
             group: *group,
@@ -160,7 +160,7 @@ impl Sketch {
         });
         Drawing {
             routers: routers.collect(),
-            room: (self.room / side) as f32,
+            clearance: (self.clearance / side) as f32,
             hosts_below: self.hosts_below,
         }
     }
@@ -185,7 +185,10 @@ fn sketch(topology: &dyn Topology) -> Sketch {
 /// Copies of a drawing, with routers numbered as in [`crate::Planes`].
 fn beside(one: &Sketch, planes: u32) -> Sketch {
     let [left, right, top, bottom] = one.bounds();
-    let (width, height) = (right - left + 3.0 * one.room, bottom - top + 3.0 * one.room);
+    let (width, height) = (
+        right - left + 3.0 * one.clearance,
+        bottom - top + 3.0 * one.clearance,
+    );
     let in_row = match planes {
         0..=4 => planes,
         _ => f64::from(planes).sqrt().ceil() as u32,
@@ -196,7 +199,7 @@ fn beside(one: &Sketch, planes: u32) -> Sketch {
         .filter_map(|spot| spot.0)
         .max()
         .map_or(0, |g| g + 1);
-    let mut all = Sketch::new(planes * one.spots.len() as u32, one.room);
+    let mut all = Sketch::new(planes * one.spots.len() as u32, one.clearance);
     all.hosts_below = one.hosts_below;
     for (group, x, y) in &one.spots {
         for plane in 0..planes {
@@ -239,12 +242,12 @@ fn ring(routers: u32, groups: &dyn Groups, rows: &[u32]) -> Sketch {
             (step, step)
         }
     };
-    let room = match rows {
+    let clearance = match rows {
         [] if each > 1 => half * 2.0 * (TAU / 2.0 / f64::from(each)).sin(),
         [] => half,
         _ => along.min(between),
     };
-    let mut drawing = Sketch::new(routers, room.min(half));
+    let mut drawing = Sketch::new(routers, clearance.min(half));
     for router in 0..routers {
         let group = groups.group(RouterId(router));
         let angle = TAU * f64::from(group) / count;

@@ -1,20 +1,20 @@
-//! Express mesh: a mesh in whose lines every router is also linked to routers further away.
+//! Express mesh: a mesh with additional long links in every line.
 //!
-//! Sources: W. J. Dally, "Express cubes: improving the performance of k-ary n-cube interconnection networks",
-//! IEEE Trans. Computers 40(9), 1991, for links that pass over the neighbours; which routers have them is as
-//! in CODES' model of this name (N. Jain, A. Bhatele et al.): in every line of the mesh a router is linked to
-//! those 1, 1 + g, 1 + 2g, ... away, g the gap. With a gap of 1 a line is all-to-all (HyperX), with a gap as
-//! large as the line it is that of a mesh.
+//! Sources: W. J. Dally, "Express cubes: improving the performance of k-ary n-cube interconnection networks", IEEE
+//! Trans. Computers 40(9), 1991, for links that pass over the neighbours; the choice of links is that of CODES'
+//! model of this name (N. Jain, A. Bhatele et al.): in every line, a router is linked to the routers at distance 1,
+//! 1 + g, 1 + 2g, ..., where g is the gap. With a gap of 1 a line is all-to-all (HyperX). With a gap of the size of
+//! the line it is that of a mesh.
 //!
-//! In one dimension, let d be the difference of the coordinates and r the number from 1 to g that is equal to
-//! d modulo g. r steps lead there without turning back, one of them long. But every step changes what is left
-//! by one modulo g, so g - r + 1 steps back and one on are as good, and g - r + 2 back and two on: the former
-//! where the line goes on for so many routers outside of the two, the latter, which turn back between them,
-//! where d > g. The distance is the least of r, g - r + 2 and g - r + 4, as far as they are possible.
+//! In one dimension, let d be the difference of the coordinates, and r the number from 1 to g that equals d modulo
+//! g. A path without turns has r steps, of which one is long. Every step changes the remainder by one modulo g. So
+//! g - r + 1 steps back and one forward are a path too, if the line has this many routers outside of the two. If
+//! d > g, g - r + 2 back and two forward are a path that turns between them. The distance is the least of r,
+//! g - r + 2 and g - r + 4 among the possible ones.
 //!
-//! Router number: dimension 0 varies fastest. Ports of a router: its hosts; then for each dimension one for
-//! each distance upwards (1, 1 + g, ... to the longest that fits the line), and as many downwards. Those
-//! that lead out of the mesh are not wired.
+//! Router number: dimension 0 varies fastest. Ports of a router: its hosts; then for each dimension one for each
+//! distance upwards (1, 1 + g, ... to the longest that fits the line), and as many downwards. Ports that lead out
+//! of the mesh are not wired.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ struct Dimension {
 
 /// A port between routers.
 #[derive(Clone, Copy)]
-struct Way {
+struct ExpressPort {
     dimension: usize,
     up: bool,
     /// Number of gaps beyond the neighbour.
@@ -171,7 +171,7 @@ impl ExpressMesh {
     }
 
     /// Decodes a port between routers.
-    fn way(&self, port: Port) -> Way {
+    fn decode(&self, port: Port) -> ExpressPort {
         let port = u32::from(port.0);
         let mut dimensions = self.dimensions.iter().enumerate();
         // A dimension without ports begins at the same port as the next one.
@@ -179,12 +179,12 @@ impl ExpressMesh {
         let (dimension, found) = found.expect("the port exists");
         let index = port - found.first_port;
         match index.checked_sub(found.reaches) {
-            None => Way {
+            None => ExpressPort {
                 dimension,
                 up: true,
                 reach: index,
             },
-            Some(reach) => Way {
+            Some(reach) => ExpressPort {
                 dimension,
                 up: false,
                 reach,
@@ -250,7 +250,7 @@ impl Topology for ExpressMesh {
         if let Some(host) = self.host_ports.peer(router.0, port) {
             return host;
         }
-        let way = self.way(port);
+        let way = self.decode(port);
         let dimension = self.dimensions[way.dimension];
         let here = dimension.coordinate(router);
         let Some(there) = dimension.next(here, way.up, way.reach) else {
@@ -283,7 +283,7 @@ impl Topology for ExpressMesh {
         if self.host_ports.has(port) {
             return HOST_LINK;
         }
-        LinkClass(self.way(port).dimension as u8 + 1)
+        LinkClass(self.decode(port).dimension as u8 + 1)
     }
 
     fn coordinates(&self, router: RouterId) -> String {

@@ -1,9 +1,9 @@
 //! Arithmetic in the finite field GF(q), q = p^k, for q up to 16 bits.
 //!
-//! An element is a polynomial over GF(p) of degree less than k, written as a number whose digits to base p
-//! are its coefficients: 0 and 1 are themselves, and for k = 1 an element is a number modulo p. Products come
-//! from tables of the powers of a primitive element and of logarithms (R. Lidl, H. Niederreiter, "Finite
-//! Fields", 2nd ed. 1997, chapter 10), sums from the digits: q numbers in each table, none of q x q.
+//! An element is a polynomial over GF(p) of degree less than k, written as a number whose digits in base p are its
+//! coefficients: 0 and 1 are themselves, and for k = 1 an element is a number modulo p. Products use tables of the
+//! powers of a primitive element and of logarithms (R. Lidl, H. Niederreiter, "Finite Fields", 2nd ed. 1997,
+//! chapter 10); sums use the digits. Each table has about q entries.
 
 use crate::Divisor;
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prime_powers_are_told_from_other_numbers() {
+    fn prime_powers_are_recognised() {
         let found: Vec<u32> = (0..=32).filter(|q| prime_power(*q).is_some()).collect();
         assert_eq!(
             found,

@@ -1,4 +1,5 @@
-//! What all topologies of groups share: the [`Groups`] of a topology whose groups are linked by [`GlobalLinks`].
+//! The common part of topologies of groups: the [`Groups`] of a topology whose groups are linked by
+//! [`GlobalLinks`].
 
 use std::any::Any;
 
@@ -22,8 +23,8 @@ pub(crate) trait Grouped: Topology + Sized + 'static {
     fn routers_with_hosts(&self) -> u32 {
         self.group_size().get()
     }
-    /// The link between the groups of two routers with the fewest local links beside it, and the number of these.
-    /// `draw` picks one of several, evenly.
+    /// The link between the groups of two routers with the fewest local links on its path, and the number of such
+    /// links. `draw` picks one of several, evenly.
     fn nearest(&self, from: GroupMember, to: GroupMember, draw: u32) -> (u32, u32);
     /// [`Groups::local_diameter`].
     fn group_diameter(&self) -> u32;
@@ -48,7 +49,7 @@ pub(crate) trait Grouped: Topology + Sized + 'static {
         )
     }
 
-    /// Where the `k`-th global port of a router leads: `at` counts routers with global ports only.
+    /// The far end of the `k`-th global port of a router: `at` counts routers with global ports only.
     fn global_peer(&self, at: GroupMember, k: u32) -> Peer {
         match self.global().across(at, k) {
             Some((to, k)) => {

@@ -21,7 +21,7 @@ impl HostPorts {
     /// Reads the number of hosts of a router.
     ///
     /// # Errors
-    /// Missing (without a default), not a whole number, or zero.
+    /// The value is missing (without a default), not a whole number, or zero.
     pub(crate) fn read(section: &Section, key: &str) -> Result<HostPorts, Error> {
         positive(section, key).map(HostPorts::new)
     }

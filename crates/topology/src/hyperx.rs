@@ -1,13 +1,13 @@
 //! HyperX: a grid of any number of dimensions, all-to-all within each.
 //!
-//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and
-//! packaging of efficient large-scale networks", SC 2009: there (L, S, K, T) are the number of dimensions,
-//! their sizes (here `shape`), the links between two routers (`width`) and the hosts of a router. A hypercube
-//! has the size 2 in every dimension; a flattened butterfly (J. Kim, W. J. Dally, D. Abts, ISCA 2007) has
-//! equal sizes and as many hosts on a router; one dimension is a full mesh.
+//! Source: J. H. Ahn, N. Binkert, A. Davis, M. McLaren, R. S. Schreiber, "HyperX: topology, routing, and packaging
+//! of efficient large-scale networks", SC 2009. There (L, S, K, T) are the number of dimensions, their sizes (here
+//! `shape`), the links between two routers (`width`) and the hosts of a router. A hypercube has size 2 in every
+//! dimension. A flattened butterfly (J. Kim, W. J. Dally, D. Abts, ISCA 2007) has equal sizes and as many hosts on
+//! a router. One dimension gives a full mesh.
 //!
-//! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then dimension by
-//! dimension; within one, cable by cable, the other coordinates in their order.
+//! Router number: dimension 0 varies fastest. Ports of a router: first its hosts, then dimension by dimension;
+//! within a dimension, cable by cable, the other coordinates in their order.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ pub struct HostId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
-/// What a cable from a router port leads to.
+/// The far end of a router's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// Another router, at that port of it.
@@ -145,9 +145,9 @@ pub trait Topology: Send + Sync {
         links
     }
 
-    /// Whether all routers have the same number of hosts, and permutations of the routers that keep links and classes
-    /// can map any link to any other of its class. Then link loads under traffic that treats all hosts alike follow
-    /// from one destination.
+    /// Whether all routers have the same number of hosts, and permutations of the routers that keep links and
+    /// classes can map any link to any other of its class. Under traffic that does not distinguish hosts, one
+    /// destination then determines the link loads.
     fn is_symmetric(&self) -> bool {
         false
     }

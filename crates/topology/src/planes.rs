@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_of_planes() {
+    fn planes_are_described() {
         let three = Planes::new(plane(PLANE), 3).unwrap();
         let one = plane(PLANE).describe();
         assert_eq!(three.describe(), format!("3 planes, each a {one}"));

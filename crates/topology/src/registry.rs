@@ -11,7 +11,7 @@ use crate::{
 pub struct Kind {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
@@ -38,7 +38,7 @@ pub static REGISTRY: &[Kind] = &[
 /// Builds the topology that `section` (`network.topology`) describes; its `kind` names it.
 ///
 /// # Errors
-/// An unknown kind, or parameters that cannot be built.
+/// The kind is unknown, or the parameters cannot be built.
 pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
     let name: String = section.required("kind")?;
     let kind = REGISTRY

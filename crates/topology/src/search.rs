@@ -1,5 +1,5 @@
-//! Distances without a formula, by a search from both ends. It needs no table and visits at most half of the path
-//! from either end.
+//! Distances without a formula, by a search from both ends. The search needs no table and visits at most half of
+//! the path from each end.
 
 use std::collections::BTreeSet;
 

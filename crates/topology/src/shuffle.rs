@@ -1,13 +1,13 @@
-//! Permutations that look random and are computed in both directions. None is stored.
+//! Pseudo-random permutations, computed in both directions. None is stored.
 //!
 //! Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 ("generalized Feistel" and
-//! "cycle-walking" ciphers): numbers below a*b are pairs of Z_a and Z_b, mixed in rounds as in a Feistel network,
-//! until the result is one of the permuted numbers. The permutation has no pattern; it is not secret.
+//! "cycle-walking" ciphers). Numbers below a*b are pairs of Z_a and Z_b. They are mixed in rounds as in a Feistel
+//! network, until the result is one of the permuted numbers. The permutation is not secret.
 
 use crate::Divisor;
 
 /// Number of mixing rounds, each of which changes both halves.
-const TURNS: u32 = 3;
+const ROUNDS: u32 = 3;
 
 /// For every key, a permutation of the numbers below a limit.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Shuffle {
     pub(crate) fn forward(&self, key: u32, mut number: u32) -> u32 {
         loop {
             let (mut low, mut high) = self.high.divide(number);
-            for turn in 0..TURNS {
+            for turn in 0..ROUNDS {
                 low = add(low, self.mix(key, 2 * turn, high, self.low), self.low);
                 high = add(
                     high,
@@ -54,7 +54,7 @@ impl Shuffle {
     pub(crate) fn backward(&self, key: u32, mut number: u32) -> u32 {
         loop {
             let (mut low, mut high) = self.high.divide(number);
-            for turn in (0..TURNS).rev() {
+            for turn in (0..ROUNDS).rev() {
                 let (of_high, of_low) = (self.high.get(), self.low);
                 high = add(high, of_high - self.mix(key, 2 * turn + 1, low, of_high), of_high);
                 low = add(low, of_low - self.mix(key, 2 * turn, high, of_low), of_low);
@@ -104,8 +104,8 @@ mod tests {
         }
     }
 
-    /// Over many keys, every number is put everywhere about equally often: with 2,000 keys and 8 places, 250
-    /// times each, and more than six standard deviations of 15 away would be no accident.
+    /// Over many keys, every number takes every place about equally often: with 2,000 keys and 8 places 250 times
+    /// each, within six standard deviations of 15.
     #[test]
     fn puts_numbers_everywhere() {
         let mut counts = [[0u32; 8]; 8];

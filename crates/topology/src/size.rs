@@ -5,7 +5,7 @@ use config::{Error, OneOrEach, Section};
 /// Reads a number that must not be zero.
 ///
 /// # Errors
-/// Missing (without a default), not a whole number, or zero.
+/// The value is missing (without a default), not a whole number, or zero.
 pub(crate) fn positive(section: &Section, key: &str) -> Result<u32, Error> {
     nonzero(section, key, section.get(key)?)
 }
@@ -13,7 +13,7 @@ pub(crate) fn positive(section: &Section, key: &str) -> Result<u32, Error> {
 /// Reads a number that must not be zero, with a computed default.
 ///
 /// # Errors
-/// Not a whole number, or zero.
+/// The value is not a whole number, or zero.
 pub(crate) fn positive_or(section: &Section, key: &str, default: u32) -> Result<u32, Error> {
     nonzero(section, key, section.or(key, default)?)
 }
@@ -36,7 +36,7 @@ pub(crate) const FEW_DIMENSIONS: usize = 8;
 /// Reads the size of each dimension.
 ///
 /// # Errors
-/// Missing, no list of whole numbers, too many or none of them, or a zero.
+/// The value is missing, not a list of whole numbers, of a wrong length, or contains a zero.
 pub(crate) fn sizes(section: &Section, key: &str, most: usize) -> Result<Vec<u32>, Error> {
     let sizes: Vec<u32> = section.required(key)?;
     if sizes.is_empty() || sizes.len() > most {
@@ -52,7 +52,7 @@ pub(crate) fn sizes(section: &Section, key: &str, most: usize) -> Result<Vec<u32
 /// Reads a number for each dimension, or one for all of them.
 ///
 /// # Errors
-/// Missing, not a number or a list of them, not one for each dimension, or a zero.
+/// The value is missing, not a number or a list of them, of a wrong length, or contains a zero.
 pub(crate) fn each(section: &Section, key: &str, dimensions: usize) -> Result<Vec<u32>, Error> {
     let numbers = match section.get(key)? {
         OneOrEach::One(number) => vec![number; dimensions],

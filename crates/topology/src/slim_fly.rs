@@ -1,12 +1,12 @@
-//! Slim Fly: routers at most two links apart, nearly as many as a degree allows.
+//! Slim Fly: a graph of diameter two, with nearly as many routers as its degree allows.
 //!
-//! Sources: M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014; the
-//! graphs are those of B. D. McKay, M. Miller, J. Siran, "A note on large graphs of diameter two and given
-//! maximum degree", J. Combinatorial Theory B 74, 1998, in the form of P. R. Hafner, "Geometric realisation
-//! of the graphs of McKay-Miller-Siran", J. Combinatorial Theory B 90, 2004.
+//! Sources: M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014, with the
+//! graphs of B. D. McKay, M. Miller, J. Siran, "A note on large graphs of diameter two and given maximum degree",
+//! J. Combinatorial Theory B 74, 1998, in the form of P. R. Hafner, "Geometric realisation of the graphs of
+//! McKay-Miller-Siran", J. Combinatorial Theory B 90, 2004.
 //!
-//! q = 4w + d, d one of -1, 0, 1, is the power of a prime. There are 2 q^2 routers, (s, a, b) with s of
-//! {0, 1} and a, b of GF(q). With the generator sets X and X' = zX, z a primitive element,
+//! q = 4w + d with d = -1, 0 or 1 is a prime power. There are 2 q^2 routers (s, a, b) with s in {0, 1} and a, b in
+//! GF(q). The generator sets are X and X' = zX, where z is a primitive element:
 //!
 //! ```text
 //! (0, x, y) - (0, x, y')   if y' - y is in X
@@ -14,11 +14,12 @@
 //! (0, x, y) - (1, m, c)    if y = m x + c
 //! ```
 //!
-//! X is 1, z^2, z^4, ..., z^(q-3) for d = 1, and to z^(q-2) for d = 0; for d = -1 the even powers from 0 to
-//! 2w - 2 and the odd ones from 2w - 1 to 4w - 3. Each set holds the negatives of its elements, and the two
-//! together all of GF(q) but 0. That gives (3q - d)/2 links to every router and paths of at most two:
-//! from (0, x, y) to (0, x', y') over the one line (1, m, c) through both points; to (1, m, c) with the
-//! difference y - mx - c in X by a step of it first, in X' last; within a column by two steps of its set.
+//! X is 1, z^2, z^4, ..., z^(q-3) for d = 1, and ends with z^(q-2) for d = 0. For d = -1 it has the even powers
+//! from 0 to 2w - 2 and the odd ones from 2w - 1 to 4w - 3. Each set contains the negatives of its elements, and
+//! both together contain all of GF(q) except 0. Every router then has (3q - d)/2 links, and paths have at most two
+//! links: from (0, x, y) to (0, x', y') over the one line (1, m, c) through both points; to (1, m, c) with the
+//! difference y - mx - c in X by a first step of this difference, or by a last step if it is in X'; within a column
+//! by two steps of its set.
 //!
 //! Router number: (s q + a) q + b. Ports of a router: its hosts, then one for each element of the
 //! generator set in the order above, then one for each a of the other subgraph.

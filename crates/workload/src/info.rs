@@ -1,4 +1,4 @@
-//! The summary of a trace, for people and programs.
+//! The summary of a trace, as text and as data.
 
 use std::collections::BTreeMap;
 use std::fmt;

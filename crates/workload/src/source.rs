@@ -13,7 +13,7 @@ pub struct WorkloadSource {
     pub key: &'static str,
     /// Kind of a job in results: `trace`, `motif` or `program`.
     pub kind: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Reads the table. Its paths are relative to the folder.
     pub read: Read,

@@ -11,7 +11,7 @@ use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, otf2};
 pub struct TraceFormat {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people: the format and the file to give.
+    /// One-line description: the format and the file to give.
     pub summary: &'static str,
     /// Pattern of the file to give, for people.
     pub main: &'static str,

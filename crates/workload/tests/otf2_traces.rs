@@ -393,7 +393,7 @@ fn score_ps_mapping_tables_are_applied() {
 }
 
 #[test]
-fn programs_read_the_same_whoever_else_reads() {
+fn programs_do_not_affect_each_other() {
     let Some(trace) = lammps() else { return };
     let alone = operations(&*open(&trace).unwrap(), 5);
     let workload = open(&trace).unwrap();

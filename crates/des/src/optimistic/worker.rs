@@ -238,7 +238,7 @@ impl<'a, M: Model> Worker<'a, M> {
             if carried_out < optimism.batch {
                 return true;
             }
-            if self.team.somebody_waits() {
+            if self.team.has_waiters() {
                 break;
             }
         }

@@ -126,7 +126,7 @@ fn a_saturated_link_carries_exactly_its_bandwidth() {
 }
 
 #[test]
-fn round_robin_takes_inputs_in_turn_and_random_takes_all_equally_often() {
+fn round_robin_alternates_and_random_is_even() {
     let shares = |arbiter| {
         let mut bench = Bench::with(1_000_000, arbiter);
         for _ in 0..600 {
@@ -229,7 +229,7 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
 }
 
 #[test]
-fn room_that_is_kept_is_nobody_else_s() {
+fn reserved_credits_are_exclusive() {
     let mut bench = Bench::new(300);
     bench.arrive(0, 0, 2, 50);
     // Both need VC 1. The first has reserved its credits, although the link is busy.
@@ -248,7 +248,7 @@ fn room_that_is_kept_is_nobody_else_s() {
 }
 
 #[test]
-fn a_bubble_leaves_room_for_one_more_packet() {
+fn a_bubble_leaves_space_for_one_more_packet() {
     for (credits, leaves) in [(100 + LARGEST - 1, 0), (100 + LARGEST, 1)] {
         let mut bench = Bench::new(credits);
         bench.arrive_on(0, (0, 0), (2, source(0, BufferClaim::Bubble)), 100);
@@ -314,7 +314,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+    fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
         check::<Subject>(&script)?;
     }
 }

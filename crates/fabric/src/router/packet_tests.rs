@@ -146,7 +146,7 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
 }
 
 #[test]
-fn room_is_what_nobody_has_or_waits_for() {
+fn free_space_excludes_reserved_and_awaited_credits() {
     let mut bench = Bench::new(250);
     let free_space = |bench: &Bench, bytes| seen(&bench.router, bytes).free_space(Port(2), 1);
     assert_eq!(free_space(&bench, 250), 250);
@@ -167,7 +167,7 @@ fn room_is_what_nobody_has_or_waits_for() {
 }
 
 #[test]
-fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
+fn a_reserved_packet_has_its_credits_from_routing_on() {
     let port = |bits| PortSetting {
         rate: Rate::bits_per_s(bits),
         to_host: false,
@@ -191,7 +191,7 @@ fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
 }
 
 #[test]
-fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
+fn a_packet_without_credits_to_reserve_waits_as_others() {
     let mut bench = Bench::new(150);
     bench.arrive(0, 0, 2, 0, 100);
     bench.arrive_for(BufferClaim::Reserved, 0, 1, 2, 0, 100);
@@ -203,7 +203,7 @@ fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
 }
 
 #[test]
-fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
+fn packets_that_enter_a_ring_leave_a_bubble() {
     let mut bench = Bench::with_slots(300);
     let departed = |bench: &Bench| bench.agenda.departed.len();
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 60);
@@ -305,12 +305,12 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+    fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
         check::<Subject<false>>(&script)?;
     }
 
     #[test]
-    fn slots_and_bubbles_can_be_taken_back_and_saved(script in script(op(), 100_000)) {
+    fn slots_and_bubbles_can_be_undone_and_saved(script in script(op(), 100_000)) {
         check::<Subject<true>>(&script)?;
     }
 }

@@ -121,7 +121,7 @@ impl InputQueuedWaitTracker {
     /// No packet was served from the end of the last span until now.
     fn pause<J: Journal<InputQueuedWaitTrackerUndo>>(&mut self, now: Time, list: SpanList, journal: &mut J) {
         if self.list(list).end() < now {
-            self.add(list, (now, Reason::Room, None), journal);
+            self.add(list, (now, Reason::Credits, None), journal);
         }
     }
 
@@ -171,7 +171,7 @@ impl InputQueuedWaitTracker {
         let last = self.last[vc_queue];
         self.add(
             SpanList::Holders(output, output_vc),
-            (now, Reason::Room, last),
+            (now, Reason::Credits, last),
             out,
         );
         if first < now {
@@ -422,7 +422,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(op(), 12)) {
+        fn every_input_can_be_undone_and_saved(script in script(op(), 12)) {
             check::<InputQueuedWaitTracker>(&script)?;
         }
     }

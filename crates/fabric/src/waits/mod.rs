@@ -70,7 +70,7 @@ pub enum Reason {
     /// The link carried other packets.
     Wire,
     /// The buffer at the far end was full.
-    Room,
+    Credits,
     /// Other packets preceded it in its queue.
     Queue,
     /// Its input port sent other packets.
@@ -82,7 +82,7 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Wire => "wire",
-            Reason::Room => "room",
+            Reason::Credits => "room",
             Reason::Queue => "queue",
             Reason::Input => "input",
         }

@@ -73,7 +73,7 @@ impl NicWaitTracker {
         if self.spans.end() < now {
             let full = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: self.last,
             };
             self.add(full, out);
@@ -127,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn in_a_nic_messages_wait_for_each_other_and_for_room() {
+    fn in_a_nic_messages_wait_for_each_other_and_for_credits() {
         let (mut wait_tracker, mut out) = (NicWaitTracker::default(), Out::default());
         wait_tracker.taken(Time(0), &mut out);
         wait_tracker.departed(Time(0), 1, Time(10), false, &mut out);
@@ -211,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(nic_op(), 20)) {
+        fn every_input_can_be_undone_and_saved(script in script(nic_op(), 20)) {
             check::<NicWaitTracker>(&script)?;
         }
     }

@@ -115,13 +115,13 @@ impl PacketWaitTracker {
         if since < now {
             let now_held = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: of.last,
             };
             let step = of.holders.add(now_held);
             out.note(|| PacketWaitTrackerUndo::Holders(vc_queue, step));
             of.holders
-                .divide(since, now, Reason::Room, |wait| out.waited(wait));
+                .divide(since, now, Reason::Credits, |wait| out.waited(wait));
         }
         let oldest = of.oldest().unwrap_or(Time::MAX);
         while let Some(step) = of.holders.forget(oldest) {
@@ -166,7 +166,7 @@ impl PacketWaitTracker {
         if of.oldest().is_some_and(|oldest| oldest < now) {
             let held = Span {
                 end: now,
-                reason: Reason::Room,
+                reason: Reason::Credits,
                 job: of.last,
             };
             let step = of.holders.add(held);
@@ -249,7 +249,7 @@ mod tests {
     };
 
     #[test]
-    fn a_wire_is_held_by_those_whose_turns_fill_the_wait() {
+    fn a_link_wait_is_charged_to_the_jobs_on_the_link() {
         let (mut wait_tracker, mut out) = (PacketWaitTracker::new(2, 1), Out::default());
         wait_tracker.sent(Time(0), (0, 0, 1), Time(0), Time(10), &mut out);
         wait_tracker.sent(Time(2), (0, 0, 2), Time(8), Time(10), &mut out);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_held_by_those_who_were_sent_there_last() {
+    fn a_credit_wait_is_charged_to_the_last_sender() {
         let (mut wait_tracker, mut out) = (PacketWaitTracker::new(1, 2), Out::default());
         wait_tracker.sent(Time(0), (0, 0, 7), Time(0), Time(10), &mut out);
         wait_tracker.sent(Time(10), (0, 1, 8), Time(0), Time(10), &mut out);
@@ -371,7 +371,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_sees_can_be_taken_back_and_saved(script in script(router_op(), 20)) {
+        fn every_input_can_be_undone_and_saved(script in script(router_op(), 20)) {
             check::<PacketWaitTracker>(&script)?;
         }
     }

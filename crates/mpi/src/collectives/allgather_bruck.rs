@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution() {
+    fn every_rank_has_every_contribution() {
         every_size(|ranks| {
             let carried = |message: MessagePassage| {
                 let distance = 1 << message.round;

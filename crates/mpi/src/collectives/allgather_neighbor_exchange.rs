@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution() {
+    fn every_rank_has_every_contribution() {
         every_size(|ranks| {
             let call = CollectiveCall::new(0, ranks, 0, 0);
             let n = u64::from(ranks);

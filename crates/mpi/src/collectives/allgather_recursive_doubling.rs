@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution() {
+    fn every_rank_has_every_contribution() {
         every_size(|ranks| {
             let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let carried =

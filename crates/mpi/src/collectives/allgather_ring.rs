@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution() {
+    fn every_rank_has_every_contribution() {
         every_size(|ranks| {
             let n = u64::from(ranks);
             let carried = |message: MessagePassage| vec![(message.from + ranks - message.round) % ranks];

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_has_every_contribution_to_every_segment_once() {
+    fn every_rank_has_every_contribution_to_every_segment_once() {
         every_size(|ranks| {
             for bytes in [10, 4 * SEGMENT + 7] {
                 let height = ranks.next_power_of_two().ilog2();

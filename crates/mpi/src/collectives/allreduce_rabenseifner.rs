@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_to_every_part_once() {
+    fn every_rank_has_every_contribution_to_every_part_once() {
         every_size(|ranks| {
             let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_once() {
+    fn every_rank_has_every_contribution_once() {
         every_size(|ranks| {
             let doublings = ranks.ilog2();
             let rest = ranks - (1 << doublings);

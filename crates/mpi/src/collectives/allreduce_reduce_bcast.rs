@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_once() {
+    fn every_rank_has_every_contribution_once() {
         every_size(|ranks| {
             let n = u64::from(ranks);
             let up = ranks.next_power_of_two().ilog2();

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_once_in_every_part() {
+    fn every_rank_has_every_contribution_once_in_every_part() {
         every_size(|ranks| {
             let call = CollectiveCall::new(0, ranks, 0, 1000);
             let part = CollectiveArgs::new(call, None);

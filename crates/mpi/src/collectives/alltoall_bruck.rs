@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_its_block_from_everyone() {
+    fn every_rank_gets_its_block_from_everyone() {
         every_size(|ranks| {
             let (received, tally) = run(
                 &ALGORITHM,

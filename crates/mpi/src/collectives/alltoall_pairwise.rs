@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_its_block_from_everyone() {
+    fn every_rank_gets_its_block_from_everyone() {
         every_size(|ranks| alltoalls(&ALGORITHM, ranks, false));
     }
 }

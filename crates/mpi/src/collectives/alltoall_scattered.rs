@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_its_block_from_everyone() {
+    fn every_rank_gets_its_block_from_everyone() {
         every_size(|ranks| alltoalls(&ALGORITHM, ranks, true));
         alltoalls(&ALGORITHM, 70, true);
     }

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_hears_of_everyone() {
+    fn every_rank_hears_of_every_other() {
         every_size(|ranks| {
             let (heard, tally) = run(
                 &ALGORITHM,

@@ -26,14 +26,14 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{every_size, hears_of_everyone};
+    use super::super::symbolic::{every_size, reaches_all_ranks};
     use super::*;
 
     #[test]
-    fn everyone_hears_of_everyone() {
+    fn every_rank_hears_of_every_other() {
         every_size(|ranks| {
             assert_eq!(
-                hears_of_everyone(&ALGORITHM, ranks),
+                reaches_all_ranks(&ALGORITHM, ranks),
                 (2 * u64::from(ranks - 1), 0)
             );
         });

@@ -20,15 +20,15 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbolic::{every_size, hears_of_everyone};
+    use super::super::symbolic::{every_size, reaches_all_ranks};
     use super::*;
 
     #[test]
-    fn everyone_hears_of_everyone() {
+    fn every_rank_hears_of_every_other() {
         every_size(|ranks| {
             let rest = ranks - (1 << ranks.ilog2());
             let messages = u64::from((ranks - rest) * ranks.ilog2() + 2 * rest);
-            assert_eq!(hears_of_everyone(&ALGORITHM, ranks), (messages, 0));
+            assert_eq!(reaches_all_ranks(&ALGORITHM, ranks), (messages, 0));
         });
     }
 }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_the_vector_of_the_root() {
+    fn every_rank_gets_the_vector_of_the_root() {
         every_size_and_root(|ranks, root| {
             let (vectors, tally) = run(
                 &ALGORITHM,

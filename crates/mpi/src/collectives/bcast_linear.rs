@@ -7,7 +7,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
     name: "linear",
-    summary: "the root sends to everyone at once",
+    summary: "the root sends to all ranks at once",
     source: "Open MPI (basic linear)",
     varying: false,
     round,
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_the_vector_of_the_root() {
+    fn every_rank_gets_the_vector_of_the_root() {
         every_size_and_root(|ranks, root| {
             let n = u64::from(ranks);
             assert_eq!(

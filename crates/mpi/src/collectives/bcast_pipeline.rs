@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_every_segment() {
+    fn every_rank_gets_every_segment() {
         every_size_and_root(|ranks, root| {
             let n = u64::from(ranks);
             let place = |rank: u32| (rank + ranks - root) % ranks;

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_every_part() {
+    fn every_rank_gets_every_part() {
         every_size_and_root(|ranks, root| {
             let folding = Folding::from_root(&CollectiveCall::new(0, ranks, root, 0));
             let (d, p) = (folding.doublings, 1u32 << folding.doublings);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_every_part() {
+    fn every_rank_gets_every_part() {
         every_size_and_root(|ranks, root| {
             let n = u64::from(ranks);
             let doublings = ranks.next_power_of_two().ilog2();

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_the_contributions_below_its_own() {
+    fn every_rank_has_the_contributions_below_its_own() {
         every_size(|ranks| {
             let (sums, tally) = run(
                 &ALGORITHM,

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn halving_leaves_everyone_another_part() {
+    fn halving_leaves_each_position_another_part() {
         assert_eq!(halved(5, 0, 3), 0..8);
         assert_eq!(
             (halved(5, 1, 3), halved(5, 2, 3), halved(5, 3, 3)),

@@ -8,7 +8,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Gather,
     name: "linear",
-    summary: "everyone sends its contribution to the root at once",
+    summary: "all ranks send their contributions to the root at once",
     source: "MPICH and Open MPI, for gatherv",
     varying: true,
     round,

@@ -263,7 +263,7 @@ pub struct CollectiveAlgorithm {
     pub collective: Collective,
     /// Name in experiments; the file is named `<collective>_<name>.rs`.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Where it is published.
     pub source: &'static str,

@@ -7,7 +7,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
     name: "linear",
-    summary: "everyone sends its vector to the root at once",
+    summary: "all ranks send their vectors to the root at once",
     source: "Open MPI (basic linear)",
     varying: false,
     round,

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_to_its_part() {
+    fn every_rank_has_every_contribution_to_its_part() {
         every_size(|ranks| {
             let n = u64::from(ranks);
             reduce_scatters(

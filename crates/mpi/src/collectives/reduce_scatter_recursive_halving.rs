@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_to_its_part() {
+    fn every_rank_has_every_contribution_to_its_part() {
         every_size(|ranks| {
             let folding = Folding::new(&CollectiveCall::new(0, ranks, 0, 0));
             let d = folding.doublings;

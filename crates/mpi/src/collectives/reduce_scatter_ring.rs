@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_every_contribution_to_its_part() {
+    fn every_rank_has_every_contribution_to_its_part() {
         every_size(|ranks| {
             let carried = |message: MessagePassage| vec![(message.from + ranks - 1 - message.round) % ranks];
             let n = u64::from(ranks);

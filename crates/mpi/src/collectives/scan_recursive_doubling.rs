@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_has_the_contributions_up_to_its_own() {
+    fn every_rank_has_the_contributions_up_to_its_own() {
         every_size(|ranks| {
             let (sums, tally) = run(
                 &ALGORITHM,

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_keeps_its_own_block() {
+    fn every_rank_keeps_its_own_block() {
         every_size_and_root(|ranks, root| {
             // Blocks by rank counted from the root, the root's block first.
             let all: Vec<u32> = (0..ranks).map(|relative| (relative + root) % ranks).collect();

@@ -7,7 +7,7 @@ use super::{CollectiveAlgorithm, CollectiveArgs, Round};
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scatter,
     name: "linear",
-    summary: "the root sends to everyone at once",
+    summary: "the root sends to all ranks at once",
     source: "MPICH and Open MPI, for scatterv",
     varying: true,
     round,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_gets_its_own_block() {
+    fn every_rank_gets_its_own_block() {
         every_size_and_root(|ranks, root| rooted_with_counts(&ALGORITHM, ranks, root, true));
     }
 }

@@ -247,7 +247,7 @@ impl Pieces<'_> {
 }
 
 /// A barrier: every rank receives news of every other.
-pub fn hears_of_everyone(algorithm: &CollectiveAlgorithm, ranks: u32) -> MessageTotals {
+pub fn reaches_all_ranks(algorithm: &CollectiveAlgorithm, ranks: u32) -> MessageTotals {
     let (heard, tally) = run(
         algorithm,
         ranks,

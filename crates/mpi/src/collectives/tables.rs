@@ -5,7 +5,7 @@
 pub struct SelectionTable {
     /// Name in experiments.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Source of the rules.
     pub source: &'static str,

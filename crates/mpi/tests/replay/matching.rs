@@ -30,7 +30,7 @@ fn messages_do_not_overtake_each_other() {
 }
 
 #[test]
-fn any_source_takes_from_everyone_once() {
+fn any_source_takes_one_message_of_each_rank() {
     for seed in 0..100 {
         let ranks = 9;
         let collect = (1..ranks).map(|_| receive(None, Some(4), 300));
@@ -45,7 +45,7 @@ fn any_source_takes_from_everyone_once() {
 }
 
 #[test]
-fn a_receive_with_tag_leaves_other_tags_alone() {
+fn a_receive_with_tag_ignores_other_tags() {
     let programs = vec![
         vec![send(1, 1, 10), send(1, 2, 20), send(1, 3, 30)],
         vec![

@@ -197,7 +197,7 @@ fn every_algorithm_ends_beside_others() {
 }
 
 #[test]
-fn one_that_nobody_waits_for_ends_all_the_same() {
+fn a_collective_without_wait_ends() {
     let outcome = run(
         settings(),
         fixed(),

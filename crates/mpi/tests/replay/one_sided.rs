@@ -107,7 +107,7 @@ fn a_fence_ends_only_what_its_window_has() {
 }
 
 #[test]
-fn nobody_waits_for_what_has_no_fence() {
+fn transfers_without_fence_are_not_waited_for() {
     let outcome = run(settings(), fixed(), vec![vec![put(1, 100), get(1, 7)], vec![]]).unwrap();
     outcome.assert_clean();
     assert_eq!(outcome.end_ns(0), 20);

@@ -270,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_is_answered_and_undone(case in case(), seed: u64) {
+    fn unexpected_input_is_answered_and_undone(case in case(), seed: u64) {
         let mut random = Random(seed);
         let ranks = case.programs.len() as u32;
         let disturbed = case.run(|number, rank, now, input, out| {

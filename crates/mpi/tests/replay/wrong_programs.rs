@@ -163,7 +163,7 @@ fn waiting(programs: Vec<Vec<Operation>>) -> Vec<Option<String>> {
 }
 
 #[test]
-fn deadlocks_say_who_waits_for_what() {
+fn deadlocks_name_the_awaited_calls() {
     let facing = waiting(vec![vec![send(1, 7, 500)], vec![send(0, 8, 500)]]);
     assert_eq!(
         facing[0].as_deref(),

@@ -89,13 +89,13 @@ impl RouterSegments for GraphSegments {
     }
 
     #[inline]
-    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+    fn first_segment(&self, at: At, state: &mut RouteState) -> Hop {
         let draw = spread(spread(at.router.0, state.via), at.destination.0);
         self.step(at, RouterId(state.via), draw, state).0
     }
 
     #[inline]
-    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+    fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let hop;
         (hop, state.via) = self.step(at, target, state.via, state);
         hop
@@ -106,7 +106,7 @@ impl RouterSegments for GraphSegments {
             state.via = spread(at.source.0, at.destination.0);
         }
         state.phase = if self.retractable { TENTATIVE } else { LAST_SEGMENT };
-        (self.last_leg(at, target, &mut state), state)
+        (self.last_segment(at, target, &mut state), state)
     }
 
     fn chances_to(

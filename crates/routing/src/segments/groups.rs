@@ -104,7 +104,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
 
     /// One hop towards the intermediate place. `None` if the packet is there.
     #[inline]
-    fn first_leg(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
+    fn first_segment(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
         match self.intermediate {
@@ -150,7 +150,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
 
     /// One hop on the minimal path to `target`, another router.
     #[inline]
-    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+    fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         self.network
             .towards(at.router, target, self.last_vc, |groups, to_other_group| {
                 if state.phase < LAST_SEGMENT {
@@ -336,7 +336,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
-        let mut hop = self.last_leg(at, target, &mut state);
+        let mut hop = self.last_segment(at, target, &mut state);
         if RETRACTABLE {
             let in_source_group = hop.vc == self.last_vc;
             state.phase = if in_source_group { TENTATIVE } else { LAST_SEGMENT };
@@ -357,7 +357,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             let link = self.network.groups().minimal_link(at.router, RouterId(via), draw);
             state.path = link.min(u32::from(u16::MAX)) as u16;
         }
-        let hop = self.first_leg(at, via, state.path)?;
+        let hop = self.first_segment(at, via, state.path)?;
         if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
             return None;
         }
@@ -367,7 +367,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     #[inline]
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         if state.phase == FIRST_SEGMENT {
-            if let Some(hop) = self.first_leg(at, state.via, state.path) {
+            if let Some(hop) = self.first_segment(at, state.via, state.path) {
                 return hop;
             }
             state.phase = ARRIVED;
@@ -377,7 +377,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 return hop;
             }
         }
-        self.last_leg(at, target, state)
+        self.last_segment(at, target, state)
     }
 
     #[inline(never)]

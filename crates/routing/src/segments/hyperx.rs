@@ -83,13 +83,13 @@ impl RouterSegments for DimensionSegments {
     }
 
     #[inline]
-    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop {
+    fn first_segment(&self, at: At, state: &mut RouteState) -> Hop {
         let draw = || spread(spread(at.router.0, state.via), at.destination.0);
         self.step(at.router, RouterId(state.via), draw, self.first_vc).0
     }
 
     #[inline]
-    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+    fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         let hop;
         (hop, state.via) = self.step(at.router, target, || state.via, self.vcs() - 1);
         hop

@@ -19,10 +19,10 @@ pub(super) trait RouterSegments: Send + Sync {
     fn vcs(&self) -> u8;
 
     /// One hop towards the intermediate router, which is another one.
-    fn first_leg(&self, at: At, state: &mut RouteState) -> Hop;
+    fn first_segment(&self, at: At, state: &mut RouteState) -> Hop;
 
     /// One hop towards the destination's router, with `via` to draw from.
-    fn last_leg(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
+    fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
 
     /// See [`PathSegments::minimal`].
     fn minimal(&self, at: At, target: RouterId, state: RouteState) -> PathStart;
@@ -70,17 +70,17 @@ impl<L: RouterSegments> PathSegments for L {
 
     fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<PathStart> {
         (state.phase, state.via) = (FIRST_SEGMENT, via);
-        Some((self.first_leg(at, &mut state), state))
+        Some((self.first_segment(at, &mut state), state))
     }
 
     fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
         if state.phase == FIRST_SEGMENT {
             if at.router.0 != state.via {
-                return self.first_leg(at, state);
+                return self.first_segment(at, state);
             }
             (state.phase, state.via) = (LAST_SEGMENT, spread(state.via, at.destination.0));
         }
-        self.last_leg(at, target, state)
+        self.last_segment(at, target, state)
     }
 
     fn minimal_links(&self, at: At, target: RouterId, _: &PathStart) -> u32 {

@@ -8,7 +8,7 @@ use topology::Port;
 use crate::walk::{Draws, Known, first_hop, network, pairs, path, routing};
 
 #[test]
-fn equally_long_ways_round_a_ring_are_both_used() {
+fn both_directions_of_equal_length_are_used() {
     for toml in [
         "kind = \"torus\"\nsizes = [2]\nhosts_per_router = 32",
         "kind = \"torus\"\nsizes = [4, 4, 4]",
@@ -28,7 +28,7 @@ fn equally_long_ways_round_a_ring_are_both_used() {
 }
 
 #[test]
-fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() {
+fn minimal_adaptive_takes_the_least_loaded_port_with_space_else_the_escape() {
     // From (0, 0) to (4, 2): ports 1 and 3 lead up, 2 and 4 down.
     let topology = network("kind = \"torus\"\nsizes = [5, 3]");
     let hop = |parameters, load: &dyn Fn(u16) -> u64, free_space: &dyn Fn(u16, u8) -> u64| {

@@ -8,7 +8,7 @@ use topology::{HostId, Port, RouterId, Shape};
 use crate::walk::{Draws, Load, network, pairs, path, routing};
 
 #[test]
-fn destination_mod_k_keeps_destinations_apart_on_the_way_down() {
+fn destination_mod_k_separates_destinations_downwards() {
     for toml in [
         "kind = \"fat-tree\"\nradix = 8",
         "kind = \"fat-tree\"\nradix = 8\npods = 4",

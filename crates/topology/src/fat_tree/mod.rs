@@ -1,5 +1,5 @@
-//! Fat tree of two or more levels: of routers of one radix, or with the ports of every level given; tapered
-//! where that is asked for, and partly filled.
+//! Fat tree of two or more levels: of routers of one radix, or with given ports of every level; optionally tapered
+//! and partly filled.
 //!
 //! Sources: C. E. Leiserson, "Fat-trees", IEEE Trans. Computers C-34(10), 1985; S. R. Ohring, M. Ibel, S. K.
 //! Das, M. J. Kumar, "On generalized fat trees", IPPS 1995 (XGFT), and E. Zahavi, "D-Mod-K routing providing
@@ -9,16 +9,16 @@
 //! architecture", SIGCOMM 2008: k pods of k/2 leaves and k/2 spines, (k/2)^2 cores, k^3/4 hosts at tapering
 //! 1:1.
 //!
-//! A *subtree* of level l is what lies below a router of level l, with all other routers that the same leaves
-//! lie below: its *tops*. A leaf is a subtree of level 0 with one top. A subtree of level l is made of m_l
-//! subtrees of level l-1, and has w_l times as many tops as each of these; the t-th top of each of them is
-//! linked to the tops t*w_l .. (t+1)*w_l, by p_l parallel cables each. Two levels are leaves and spines,
-//! three are pods of these, and cores, of which those above the s-th spine of every pod are plane s. The
-//! last subtree of a level has fewer leaves if their number is given; its tops are all there.
+//! The *tops* of a *subtree* of level l are all routers of level l above the same leaves; the subtree is everything
+//! below them. A leaf is a subtree of level 0 with one top. A subtree of level l consists of m_l subtrees of level
+//! l-1 and has w_l times as many tops as each of these. The t-th top of each of them is linked to the tops t*w_l ..
+//! (t+1)*w_l by p_l parallel cables each. Two levels are leaves and spines. Three levels are pods of these, and
+//! cores; the cores above the s-th spine of every pod form plane s. If the number of leaves is given, the last
+//! subtree of a level has fewer leaves, but all its tops.
 //!
-//! Routers are numbered level by level from the leaves, in a level subtree by subtree, in a subtree top by
-//! top. Ports of a router: downward ones first (hosts; or cable by cable, the subtrees below), then upward
-//! ones (cable by cable, the tops above); the rest of the radix is not wired.
+//! Routers are numbered by level from the leaves, within a level by subtree, within a subtree by top. Ports of a
+//! router: downward ports first (hosts; or the subtrees below, cable by cable), then upward ports (the tops above,
+//! cable by cable); the rest of the radix is not wired.
 
 mod ports;
 

@@ -1,9 +1,9 @@
 //! The network files of BookSim 2's topology `anynet`.
 //!
-//! Source: BookSim 2, src/examples/anynet/README. Each line begins with a router or a node (a host) and goes
-//! on with what it is linked to, each with the latency of the channel in cycles behind it, if not 1:
-//! `router 0 node 0 node 1 router 1 15`. A link leads both ways, and naming it again, from either side, does
-//! not make a second one; so there are no parallel links.
+//! Source: BookSim 2, src/examples/anynet/README. Each line names a router or a node (a host) and then the routers
+//! and nodes to which it is linked, each followed by the latency of the channel in cycles, if it is not 1: `router
+//! 0 node 0 node 1 router 1 15`. A link has both directions, and a repeated link, from either side, is the same
+//! link; so there are no parallel links.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! Edge lists: a line for each pair of routers, `a b` or `a b cables`; `#` begins a comment.
 //!
-//! Names are any words. networkx (`write_edgelist`) ends lines with `{}` where edges have no data, which
-//! stands for one cable.
+//! Names are any words. networkx (`write_edgelist`) ends lines with `{}` if edges have no data, which means one
+//! cable.
 
 use super::plan::{NetworkPlan, PlanError, Position, ROUTER};
 

@@ -1,8 +1,8 @@
 //! GraphML: U. Brandes, M. Eiglsperger, I. Herman, M. Himsolt, M. S. Marshall, "GraphML progress report",
 //! Graph Drawing 2001; <http://graphml.graphdrawing.org>.
 //!
-//! Nodes may have the data `kind` or `type` (`router`, `switch`, `host`) and `hosts`, edges `count`, each
-//! declared by a `key` with that `attr.name`; others are passed over.
+//! Nodes may have the data `kind` or `type` (`router`, `switch`, `host`) and `hosts`, edges `count`, each declared
+//! by a `key` with that `attr.name`. Other data are ignored.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! which newer versions call edges.
 //!
 //! Nodes may have the attributes `kind` or `type` (`"router"`, `"switch"`, `"host"`) and `hosts`, links the
-//! attribute `count`; others are passed over.
+//! attribute `count`. Other attributes are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;

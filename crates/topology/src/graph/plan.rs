@@ -71,7 +71,7 @@ impl fmt::Display for Position {
 /// The role of a node of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeRole {
-    /// A router, with its number of hosts beside those that the file names, if given.
+    /// A router, with its number of hosts besides those that the file names, if given.
     Router { hosts: Option<u32> },
     /// A host.
     Host,

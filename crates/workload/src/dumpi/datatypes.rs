@@ -39,7 +39,7 @@ impl TypeSizeHints {
     pub fn note(&mut self, record: &DumpiRecord) {
         if let Some((handle, _)) = made(record) {
             self.made.insert(handle);
-        } else if let Some((handle, bytes)) = told(record) {
+        } else if let Some((handle, bytes)) = reported_size(record) {
             self.sizes.entry(handle).or_insert(bytes);
         }
     }
@@ -118,7 +118,7 @@ impl Datatypes {
                 .and_then(|elements| self.sum(&elements))
                 .map_or(TypeSize::Unknown(record.name()), TypeSize::Bytes);
             self.sizes.insert(handle, size);
-        } else if let Some((handle, bytes)) = told(record) {
+        } else if let Some((handle, bytes)) = reported_size(record) {
             self.sizes.insert(handle, TypeSize::Bytes(bytes));
         }
     }
@@ -173,7 +173,7 @@ fn times(factors: &[i64], handle: u16) -> Option<Elements> {
 }
 
 /// The type whose size a call reports, and the size.
-fn told(record: &DumpiRecord) -> Option<(u16, u64)> {
+fn reported_size(record: &DumpiRecord) -> Option<(u16, u64)> {
     let (handle, bytes) = match record.name() {
         "MPI_Type_size" => (record.handle(0), record.number(1)),
         "MPI_Type_match_size" => (record.handle(2), record.number(1)),

@@ -103,7 +103,7 @@ impl DumpiFile {
         let after = parts.into_iter().filter(|offset| *offset > body).min();
         self.end = after.unwrap_or(index_at);
         if self.end < body + 8 {
-            return Err("its index leaves no room for calls; copy the trace again".into());
+            return Err("its index leaves no space for calls; copy the trace again".into());
         }
         file.seek(SeekFrom::Start(header)).map_err(unreadable)?;
         file.read_exact(&mut self.version).map_err(unreadable)?;

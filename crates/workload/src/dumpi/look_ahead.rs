@@ -2,7 +2,7 @@
 //!
 //! The trace records the status where the receive completes, and the replay needs it where it is posted. A
 //! second cursor therefore reads ahead. It keeps what it finds for later receives; if one receive stays open so
-//! long that this becomes too much, a third cursor searches for that one alone, which costs time instead of
+//! long that this becomes too much, a third cursor searches for that one single, which costs time instead of
 //! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,27 +141,27 @@ impl LookAhead {
         self.fates.len()
     }
 
-    /// Searches for one receive alone.
+    /// Searches for one receive with a separate cursor.
     fn search(&mut self, n: u64) -> Result<ReceiveFate, TraceError> {
         let Some((id, _)) = self.open.iter().find(|(_, posted)| **posted == n) else {
             return Ok(ReceiveFate::Never);
         };
         let id = *id;
         self.open.remove(&id);
-        let mut alone = LookAhead::new(self.cursor.clone(), self.filter);
-        alone.open.insert(id, n);
+        let mut single = LookAhead::new(self.cursor.clone(), self.filter);
+        single.open.insert(id, n);
         if self.cancelled.contains(&id) {
-            alone.cancelled.insert(id);
+            single.cancelled.insert(id);
         }
-        // Receives posted on the way are ignored.
-        alone.posted = n + 1;
-        while !alone.ended {
-            alone.step()?;
-            if let Some(fate) = alone.fates.remove(&n) {
+        // Receives posted meanwhile are ignored.
+        single.posted = n + 1;
+        while !single.ended {
+            single.step()?;
+            if let Some(fate) = single.fates.remove(&n) {
                 return Ok(fate);
             }
-            alone.fates.clear();
-            alone.open.retain(|_, posted| *posted == n);
+            single.fates.clear();
+            single.open.retain(|_, posted| *posted == n);
         }
         Ok(ReceiveFate::Never)
     }

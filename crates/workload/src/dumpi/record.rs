@@ -416,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_of_times_survive_the_turn_of_the_counter() {
+    fn differences_of_times_survive_wrapping() {
         let at = |seconds, nanoseconds| ClockTime { seconds, nanoseconds };
         assert_eq!(at(0, 5).since(at(u16::MAX, 999_999_999)), 6);
         assert_eq!(at(3, 0).since(at(1, 1)), 1_999_999_999);

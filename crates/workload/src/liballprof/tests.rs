@@ -242,7 +242,7 @@ fn what_tests_found_is_waited_for_where_it_must_have_come() {
 }
 
 #[test]
-fn one_of_several_can_only_be_told_if_it_is_the_only_one() {
+fn one_of_several_needs_to_be_the_only_one() {
     let other = vec!["MPI_Send:64:1:11,8,8:0:0:0,1,2", "MPI_Send:64:1:11,8,8:0:0:0,1,2"];
     let mut own = vec!["MPI_Irecv:64:1:11,8,8:1:0:0,0,2:800", "MPI_Waitany:2:800:0:0"];
     let folder = write(&[own.clone(), other.clone()]);

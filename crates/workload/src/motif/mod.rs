@@ -43,7 +43,7 @@ pub use skeleton::{Script, Skeleton, workload};
 pub struct Motif {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Its code or paper.
     pub source: &'static str,

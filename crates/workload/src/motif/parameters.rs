@@ -68,7 +68,7 @@ pub(super) fn in_range(section: &Section, key: &str, size: u128) -> Result<u64, 
     }
 }
 
-/// Picoseconds of one computation over so many cells: `compute`, and `compute_per_cell` for each.
+/// Picoseconds of one computation over `cells` cells: `compute`, and `compute_per_cell` for each.
 pub(super) fn compute(section: &Section, cells: &[u64]) -> Result<u64, Error> {
     let whole = section.get::<Duration>("compute")?.ps;
     let each = section.get::<Duration>("compute_per_cell")?.ps;

@@ -16,7 +16,7 @@ pub(super) const MOTIF: Motif = Motif {
         Parameter::integer(
             "ranks",
             2,
-            "number of ranks, at least 2; of an odd number, one stays alone",
+            "number of ranks, at least 2; of an odd number, one has no partner",
         ),
         Parameter::choice(
             "pairs",

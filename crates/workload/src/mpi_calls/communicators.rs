@@ -86,7 +86,7 @@ pub trait CommunicatorAssembly {
     /// An error at the call at which a rank has arrived.
     fn error(&self, rank: u32, message: String) -> TraceError;
 
-    /// Creates all communicators of so many ranks.
+    /// Creates all communicators of `ranks` ranks.
     fn assemble(&mut self, ranks: u32) -> Result<(), TraceError> {
         let mut waiting: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut ready: VecDeque<u32> = (0..ranks).collect();

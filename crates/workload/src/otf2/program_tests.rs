@@ -617,7 +617,7 @@ mod whole_streams {
 }
 
 #[test]
-fn computation_is_told_apart_by_the_innermost_region() {
+fn computation_belongs_to_the_innermost_region() {
     let enter = |time, name| at(time, EventRecord::Enter { region: region(name) });
     let leave = |time, name| at(time, EventRecord::Leave { region: region(name) });
     let operations = run(&[

@@ -161,12 +161,12 @@ impl RouterRows {
             has_changed = false;
             for router in self.left() {
                 // A router may be in a row by now, which the regrouping of another made.
-                has_changed |= self.search.free[router as usize] && self.find_room(router);
+                has_changed |= self.search.free[router as usize] && self.find_space(router);
             }
         }
     }
 
-    fn find_room(&mut self, router: u32) -> bool {
+    fn find_space(&mut self, router: u32) -> bool {
         let mut beside = self.search.links.of(router).to_vec();
         beside.retain(|end| self.row_of[*end as usize] != NONE);
         beside

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_has_to_send() {
+    fn a_host_has_to_send() {
         assert!(error("incast", "targets = 4", 4).contains("leave no sender"));
     }
 }

@@ -107,7 +107,7 @@ impl OfferedLoad {
 pub struct TrafficKind<B: 'static> {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],

@@ -9,7 +9,7 @@ use super::TrafficRandom;
 /// A network as patterns see it: hosts, their routers, and the relation of routers. Hosts of one router have
 /// consecutive numbers.
 pub trait Geometry {
-    /// One line for people, for example `torus of 4 x 4 routers with 1 host each`.
+    /// One-line description, for example `torus of 4 x 4 routers with 1 host each`.
     fn describe(&self) -> String;
     /// Number of routers.
     fn routers(&self) -> u32;

@@ -12,10 +12,10 @@ use super::{Pattern, PatternContext, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
-    summary: "to the host, router or group so many further on",
+    summary: "to the host, router or group at a fixed distance",
     parameters: &[
         Parameter::integer("by", 1, "how many further on; may be negative"),
-        Parameter::choice("unit", &["hosts", "routers", "groups"], "what is counted"),
+        Parameter::choice("unit", &["hosts", "routers", "groups"], "unit of the distance"),
         Parameter::choice(
             "to",
             &["same", "random"],

@@ -181,7 +181,7 @@ pub fn built_in(
     Ok(pattern)
 }
 
-/// A pattern of a job on so many hosts that are a part of the network.
+/// A pattern of a job on `hosts` hosts, a part of the network.
 pub fn pattern(name: &str, parameters: &str, hosts: u32) -> Box<dyn Pattern> {
     built(name, parameters, hosts, None, &mut SplitMix(1)).unwrap()
 }
@@ -193,7 +193,7 @@ fn message(built: Result<Box<dyn Pattern>, Error>) -> String {
     }
 }
 
-/// The error of a pattern on so many hosts of a part of the network.
+/// The error of a pattern of a job on a part of the network.
 pub fn error(name: &str, parameters: &str, hosts: u32) -> String {
     message(built(name, parameters, hosts, None, &mut SplitMix(1)))
 }
