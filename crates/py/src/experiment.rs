@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use pyo3::prelude::*;
-use sim::Control;
+use sim::RunControl;
 
 use crate::program::{Given, Interpreter};
 use crate::{error, json};
@@ -88,7 +88,7 @@ impl Experiment {
         interference: bool,
     ) -> PyResult<String> {
         let until_ns = self.inner.run.until.map(|until| until.ps() as f64 / 1000.0);
-        let report = |control: &Control| match &progress {
+        let report = |control: &RunControl| match &progress {
             Some(callback) => callback
                 .call1((control.now_ps() as f64 / 1000.0, until_ns))
                 .map(drop),
@@ -112,10 +112,10 @@ fn run(
     experiment: &sim::Experiment,
     out: &Path,
     interference: bool,
-    report: impl Fn(&Control) -> PyResult<()>,
+    report: impl Fn(&RunControl) -> PyResult<()>,
 ) -> Result<String, Failure> {
     results::may_write(out).map_err(Failure::Write)?;
-    let control = Control::new();
+    let control = RunControl::new();
     let (sender, receiver) = mpsc::channel::<()>();
     let receiver = Mutex::new(receiver);
     let wait = || match receiver.lock() {

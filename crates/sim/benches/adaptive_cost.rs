@@ -9,7 +9,7 @@
 
 use std::process::ExitCode;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
 /// As in the program that users run.
 #[global_allocator]
@@ -183,7 +183,9 @@ fn experiment(topology: &str, algorithm: &str, microseconds: u32) -> Experiment 
 }
 
 fn measure(experiment: &Experiment) -> Measured {
-    let summary = run(experiment, &Control::new()).expect("the case runs").summary;
+    let summary = run(experiment, &RunControl::new())
+        .expect("the case runs")
+        .summary;
     Measured {
         cost_ns: 1e9 / summary.run.packet_hops_per_cpu_s,
         hops: summary.network.mean_hops,

@@ -7,7 +7,7 @@
 
 use std::process::Command;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
 /// As in the program that users run.
 #[global_allocator]
@@ -204,7 +204,7 @@ fn measure(case: &Case) {
          [collect]\nseries = \"off\"\n[[job]]\n{job}\n"
     );
     let experiment = Experiment::from_toml(&toml, name, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let result = run(&experiment, &Control::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let result = run(&experiment, &RunControl::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let summary = &result.summary;
     let (hops, cpu_s) = (summary.network.packet_hops, summary.run.cpu_s);
     println!(

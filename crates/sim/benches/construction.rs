@@ -8,7 +8,7 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use fabricsim_sim::{Control, Error, Experiment, run};
+use fabricsim_sim::{Error, Experiment, RunControl, run};
 
 /// As in the program that users run.
 #[global_allocator]
@@ -80,7 +80,7 @@ fn build((name, topology): &(&str, &str)) -> ExitCode {
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
     let graph_s = begin.elapsed().as_secs_f64();
     // An interrupted run gives up when it has made all processes, before the first of their events.
-    let control = Control::new();
+    let control = RunControl::new();
     control.stop();
     let ended = run(&experiment, &control);
     assert!(matches!(ended, Err(Error::Interrupted)), "it was told to stop");

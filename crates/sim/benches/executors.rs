@@ -4,7 +4,7 @@
 //! within each turn, so that the machine's mood cancels out: the ratios are medians over the turns.
 
 use des::Executor;
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
 /// As in the program that users run.
 #[global_allocator]
@@ -41,7 +41,7 @@ fn main() {
     for _ in 0..TURNS {
         let turn = CASES.map(|(executor, threads)| {
             (experiment.run.executor, experiment.run.threads) = (executor, threads);
-            run(&experiment, &Control::new()).expect("it runs").summary.run
+            run(&experiment, &RunControl::new()).expect("it runs").summary.run
         });
         turns.push(turn);
     }

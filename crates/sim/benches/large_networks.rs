@@ -9,7 +9,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
 /// As in the program that users run.
 #[global_allocator]
@@ -71,7 +71,7 @@ fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32)) {
     );
     let begin = Instant::now();
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
-    let result = run(&experiment, &Control::new()).expect("the case runs");
+    let result = run(&experiment, &RunControl::new()).expect("the case runs");
     let run_s = begin.elapsed().as_secs_f64();
     let (cost, hops) = (&result.summary.run, result.summary.network.packet_hops);
     let threads = cost.thread_seconds.iter();

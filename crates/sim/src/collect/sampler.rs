@@ -1,12 +1,12 @@
-//! What an LP keeps to sample itself.
+//! Samplers: each LP samples itself.
 //!
-//! An LP is sampled when the first event after a bin's end reaches it, or at the end of the run: nothing has
-//! changed since, so what it finds is what was at the bin's end, and what its links did on their own after their
-//! last event (carry what has its turn, or be held up) follows from it. So sampling needs no events of its own,
-//! changes nothing that is simulated, and costs an idle LP nothing.
+//! An LP takes a sample when the first event after the end of a bin reaches it, or at the end of the run. Its state
+//! has not changed since the end of the bin. What its links did after the last event (transmit reserved packets, or
+//! stall) follows from the state. Sampling needs no events, changes nothing that is simulated, and costs an idle LP
+//! nothing.
 //!
-//! A sample is the difference of counters that the LP has anyway. Only one thing is counted here: packets that the
-//! model `packet` gave their turn on a wire before its end, and whose turn begins in a later bin.
+//! A sample is the difference of counters that the LP has anyway. The sampler counts one thing itself: packets of
+//! the model `packet` whose link reservation begins in a later bin.
 
 use std::collections::VecDeque;
 
@@ -18,75 +18,76 @@ use topology::{HostId, RouterId};
 
 use super::plan::{INJECTION, Plan, RouterLinks};
 use crate::lp::counts::JobCounts;
-use crate::lp::net_event::{BriefFlow, Record, VCS_PER_RECORD};
+use crate::lp::net_event::{BinFlow, Record, VCS_PER_RECORD};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 use crate::setup::job::JobKind;
 
-/// No slot: a port without a cable.
+/// Slot of a port without a cable.
 const NO_SLOT: u16 = u16::MAX;
 
-/// One link, or all those of one class: what is sampled together.
+/// One link, or all links of one class, sampled together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct PortIndex {
+struct SampledLink {
     class: u8,
-    /// What it had carried at the last sample.
+    /// Flow up to the last sample.
     flow: Flow,
-    /// What waited then.
+    /// Packets that waited at the last sample.
     waiting_packets: u32,
     waiting_bytes: u64,
-    /// Packets whose turn on the wire begins in a later bin, by bin in ascending order.
-    later: VecDeque<Later>,
+    /// Packets whose link reservation begins in a later bin, by ascending bin.
+    later: VecDeque<LaterReservations>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Later {
+struct LaterReservations {
     bin: u64,
     packets: u32,
     bytes: u64,
 }
 
-/// What a router keeps of its last sample; all that changes.
+/// State of a router's sampler at the last sample: everything that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouterSamples {
-    /// The bin of its latest event, if it had any.
+    /// Bin of the latest event; `None` before the first event.
     open: Option<u64>,
-    slots: Vec<PortIndex>,
-    /// Room taken by slot, then VC; empty where VCs are not sampled.
-    rooms: Vec<u32>,
-    /// Packets that had come.
+    slots: Vec<SampledLink>,
+    /// Buffer space in use, by slot, then VC; empty unless VCs are sampled.
+    vc_use: Vec<u32>,
+    /// Packets received.
     received: u64,
 }
 
-/// What does not change.
-struct RouterPlaces {
-    /// By port.
+/// The constant part of a router's sampler.
+struct RouterSlots {
+    /// Slot by port.
     slots: Box<[u16]>,
-    /// Number of the link of the first slot, where each slot is one link.
+    /// Link number of the first slot, if each slot is one link.
     first: Option<u32>,
     vcs: u8,
-    /// Room of one VC at the far end, in bytes.
+    /// Buffer size of one VC at the far end, in bytes.
     capacity: u32,
 }
 
 /// Samples a router.
 pub struct RouterSampler {
-    /// End of the open bin: from then on the next event has to be preceded by a sample. Nothing is sampled: never.
+    /// End of the open bin. A sample must precede the next event from then on. The largest time if nothing is
+    /// sampled.
     until: Time,
-    /// Packets that have come.
+    /// Packets received.
     received: u64,
-    of: Option<Box<(RouterPlaces, RouterSamples)>>,
+    sampled: Option<Box<(RouterSlots, RouterSamples)>>,
 }
 
-/// One step back of a sampler.
+/// One undo step of a sampler.
 pub enum RouterSamplerUndo {
-    /// It has sampled.
+    /// A sample was taken.
     Sampled(Box<RouterSamples>),
-    /// A packet has come.
+    /// A packet was received.
     Received,
-    /// A packet was given a turn in a later bin.
-    Later {
-        /// Port of the wire.
+    /// A packet reserved a link in a later bin.
+    LaterReservation {
+        /// Output port.
         port: u16,
         /// Bytes.
         bytes: u32,
@@ -95,8 +96,8 @@ pub enum RouterSamplerUndo {
     },
 }
 
-impl PortIndex {
-    /// Packets and bytes whose turn begins after a bin.
+impl SampledLink {
+    /// Packets and bytes whose link reservation begins after a bin.
     fn after(&self, bin: u64) -> (u64, u64) {
         let later = self.later.iter().rev().take_while(|later| later.bin > bin);
         later.fold((0, 0), |(packets, bytes), later| {
@@ -105,7 +106,7 @@ impl PortIndex {
     }
 
     fn add_later(&mut self, bin: u64, bytes: u32) {
-        // Nearly always the last one.
+        // Nearly always the last entry.
         let place = self.later.iter().rposition(|later| later.bin <= bin);
         match place {
             Some(index) if self.later[index].bin == bin => {
@@ -114,7 +115,7 @@ impl PortIndex {
             }
             _ => self.later.insert(
                 place.map_or(0, |index| index + 1),
-                Later {
+                LaterReservations {
                     bin,
                     packets: 1,
                     bytes: u64::from(bytes),
@@ -135,10 +136,10 @@ impl PortIndex {
         }
     }
 
-    /// Takes note of a new flow; gives what has come since the last sample.
-    fn advance(&mut self, flow: Flow) -> BriefFlow {
+    /// Sets the flow. Returns the difference to the last sample.
+    fn advance(&mut self, flow: Flow) -> BinFlow {
         let last = std::mem::replace(&mut self.flow, flow);
-        BriefFlow {
+        BinFlow {
             bytes: flow.bytes.saturating_sub(last.bytes),
             packets: flow.packets.saturating_sub(last.packets) as u32,
             busy_ps: flow.busy.saturating_sub(last.busy).ps(),
@@ -146,7 +147,7 @@ impl PortIndex {
         }
     }
 
-    /// Takes note of what waits; whether it is something else than before.
+    /// Sets the waiting packets and bytes. Returns whether they have changed.
     fn wait(&mut self, packets: u32, bytes: u64) -> bool {
         let before = (self.waiting_packets, self.waiting_bytes);
         (self.waiting_packets, self.waiting_bytes) = (packets, bytes);
@@ -161,14 +162,14 @@ fn add(sum: &mut Flow, flow: Flow) {
     sum.buffer_full += flow.buffer_full;
 }
 
-impl BriefFlow {
+impl BinFlow {
     fn is_nothing(&self) -> bool {
-        *self == BriefFlow::default()
+        *self == BinFlow::default()
     }
 }
 
-/// The record of room in up to [`VCS_PER_RECORD`] VCs, where any has changed.
-fn note_rooms(
+/// Records the buffer space in use of up to [`VCS_PER_RECORD`] VCs, if any has changed.
+fn record_vc_use(
     bin: u32,
     link: u32,
     first: usize,
@@ -195,20 +196,20 @@ fn note_rooms(
 }
 
 impl RouterSampler {
-    /// Of an idle router.
+    /// The sampler of an idle router.
     pub fn new(simulation: &Simulation, router: RouterId) -> RouterSampler {
         let plan = &simulation.plan;
         if !plan.samples() {
             return RouterSampler {
                 until: Time::MAX,
                 received: 0,
-                of: None,
+                sampled: None,
             };
         }
         let network = &simulation.network;
         let vcs = network.routing.vcs();
         let RouterLinks { classes, first } = plan.links_of(network, router);
-        let mut slots: Vec<PortIndex> = Vec::new();
+        let mut slots: Vec<SampledLink> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
         for (place, class) in by_port.iter_mut().zip(classes) {
             let Some(class) = class else { continue };
@@ -217,18 +218,18 @@ impl RouterSampler {
                 None => slots.iter().position(|slot| slot.class == class),
             };
             *place = known.unwrap_or_else(|| {
-                slots.push(PortIndex {
+                slots.push(SampledLink {
                     class,
-                    ..PortIndex::default()
+                    ..SampledLink::default()
                 });
                 slots.len() - 1
             }) as u16;
         }
-        let rooms = match first {
+        let vc_use = match first {
             Some(_) if plan.vcs() => slots.len() * usize::from(vcs),
             _ => 0,
         };
-        let places = RouterPlaces {
+        let router_slots = RouterSlots {
             slots: by_port.into(),
             first,
             vcs,
@@ -237,24 +238,24 @@ impl RouterSampler {
         let samples = RouterSamples {
             open: None,
             slots,
-            rooms: vec![0; rooms],
+            vc_use: vec![0; vc_use],
             received: 0,
         };
         RouterSampler {
             until: Time::ZERO,
             received: 0,
-            of: Some(Box::new((places, samples))),
+            sampled: Some(Box::new((router_slots, samples))),
         }
     }
 
-    /// Whether a sample has to precede an event at this time.
+    /// Whether a sample must precede an event at this time.
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.until
     }
 
-    /// Samples up to the bin of an event that is carried out next. Gives what was known before, if that may have to
-    /// be put back.
+    /// Samples up to the bin of the event that is executed next. Returns the state before, if it may have to be
+    /// restored.
     #[cold]
     #[inline(never)]
     pub fn sample(
@@ -265,13 +266,13 @@ impl RouterSampler {
         reversible: bool,
         emit: &mut impl FnMut(Record),
     ) -> Option<Box<RouterSamples>> {
-        let (places, samples) = &mut **self.of.as_mut()?;
+        let (router_slots, samples) = &mut **self.sampled.as_mut()?;
         let before = reversible.then(|| Box::new(samples.clone()));
         let bin = plan.bins().of(now);
         if let Some(open) = samples.open {
-            let wanted = Wanted {
+            let wanted = SampleInput {
                 plan,
-                places,
+                router_slots,
                 switch,
                 received: self.received,
                 not_begun: None,
@@ -283,7 +284,7 @@ impl RouterSampler {
         before
     }
 
-    /// The last samples, of a router to which nothing will happen any more.
+    /// Takes the last samples, at the end of the run.
     pub fn finish(
         &self,
         plan: &Plan,
@@ -292,12 +293,12 @@ impl RouterSampler {
         not_begun: &NotBegun,
         emit: &mut impl FnMut(Record),
     ) {
-        let Some(of) = &self.of else { return };
-        let (places, mut samples) = (&of.0, of.1.clone());
+        let Some(sampled) = &self.sampled else { return };
+        let (router_slots, mut samples) = (&sampled.0, sampled.1.clone());
         let Some(open) = samples.open else { return };
-        let wanted = Wanted {
+        let wanted = SampleInput {
             plan,
-            places,
+            router_slots,
             switch,
             received: self.received,
             not_begun: Some(not_begun),
@@ -305,7 +306,7 @@ impl RouterSampler {
         wanted.sample(&mut samples, open..plan.last_before(end) + 1, Some(end), emit);
     }
 
-    /// A packet has come. Returns whether that was noted.
+    /// Counts a received packet. Returns whether it was counted.
     #[inline(always)]
     pub fn receive(&mut self) -> bool {
         let samples = self.until != Time::MAX;
@@ -313,35 +314,35 @@ impl RouterSampler {
         samples
     }
 
-    /// Whether a turn on the wire that begins at this time has to be noted.
+    /// Whether a link reservation that begins at this time must be counted.
     #[inline(always)]
     pub fn is_later(&self, start: Time) -> bool {
         start >= self.until
     }
 
-    /// A packet has its turn on a wire in a later bin, which is returned.
+    /// Counts a link reservation in a later bin. Returns the bin.
     #[cold]
     #[inline(never)]
     pub fn note_later(&mut self, plan: &Plan, port: u16, start: Time, bytes: u32) -> Option<u64> {
-        let (places, samples) = &mut **self.of.as_mut()?;
+        let (router_slots, samples) = &mut **self.sampled.as_mut()?;
         let bin = plan.bins().of(start);
-        let slot = places.slots[usize::from(port)];
+        let slot = router_slots.slots[usize::from(port)];
         samples.slots.get_mut(usize::from(slot))?.add_later(bin, bytes);
         Some(bin)
     }
 
-    /// Takes back one step.
+    /// Undoes one step.
     pub fn undo(&mut self, plan: &Plan, step: RouterSamplerUndo) {
-        let Some(of) = &mut self.of else { return };
-        let (places, samples) = &mut **of;
+        let Some(sampled) = &mut self.sampled else { return };
+        let (router_slots, samples) = &mut **sampled;
         match step {
             RouterSamplerUndo::Sampled(before) => {
                 *samples = *before;
                 self.until = samples.open.map_or(Time::ZERO, |bin| plan.bins().end(bin));
             }
             RouterSamplerUndo::Received => self.received -= 1,
-            RouterSamplerUndo::Later { port, bytes, bin } => {
-                let slot = usize::from(places.slots[usize::from(port)]);
+            RouterSamplerUndo::LaterReservation { port, bytes, bin } => {
+                let slot = usize::from(router_slots.slots[usize::from(port)]);
                 if let Some(slot) = samples.slots.get_mut(slot) {
                     slot.take_later(bin, bytes);
                 }
@@ -349,26 +350,28 @@ impl RouterSampler {
         }
     }
 
-    /// All that changes; none where nothing is sampled.
+    /// All state that changes; `None` if nothing is sampled.
     pub fn state(&self) -> Option<(u64, &RouterSamples)> {
-        self.of.as_ref().map(|of| (self.received, &of.1))
+        self.sampled.as_ref().map(|sampled| (self.received, &sampled.1))
     }
 
-    /// Whether it has a state.
+    /// Whether it has state.
     pub fn samples(&self) -> bool {
-        self.of.is_some()
+        self.sampled.is_some()
     }
 
-    /// Takes over a state that [`RouterSampler::state`] gave.
+    /// Replaces the state by one that [`RouterSampler::state`] returned.
     ///
     /// # Errors
-    /// It is of another router, or something else was sampled.
+    /// The state belongs to another router, or the collection settings differ.
     pub fn restore(&mut self, plan: &Plan, received: u64, saved: RouterSamples) -> Result<(), String> {
-        let Some(of) = &mut self.of else { return Ok(()) };
-        let samples = &mut of.1;
-        let shape = |samples: &RouterSamples| (samples.slots.len(), samples.rooms.len());
+        let Some(sampled) = &mut self.sampled else {
+            return Ok(());
+        };
+        let samples = &mut sampled.1;
+        let shape = |samples: &RouterSamples| (samples.slots.len(), samples.vc_use.len());
         if shape(samples) != shape(&saved) {
-            return Err("its router was sampled in another way".into());
+            return Err("the router was sampled differently".into());
         }
         self.received = received;
         self.until = saved.open.map_or(Time::ZERO, |bin| plan.bins().end(bin));
@@ -377,18 +380,18 @@ impl RouterSampler {
     }
 }
 
-/// What a sample is taken of.
-struct Wanted<'a> {
+/// The inputs of a sample.
+struct SampleInput<'a> {
     plan: &'a Plan,
-    places: &'a RouterPlaces,
+    router_slots: &'a RouterSlots,
     switch: &'a Router,
     received: u64,
-    /// At the end of the run: turns that had not begun.
+    /// At the end of the run: reservations that had not begun.
     not_begun: Option<&'a NotBegun>,
 }
 
-impl Wanted<'_> {
-    /// Samples bins one after the other, as long as anything goes on in them.
+impl SampleInput<'_> {
+    /// Samples successive bins while anything happens in them.
     fn sample(
         &self,
         samples: &mut RouterSamples,
@@ -403,7 +406,7 @@ impl Wanted<'_> {
                 is_last = end >= run_end;
                 end = end.min(run_end);
             }
-            let goes_on = match self.places.first {
+            let goes_on = match self.router_slots.first {
                 Some(first) => self.sample_links(samples, first, bin, end, is_last, emit),
                 None => self.sample_classes(samples, bin, end, is_last, emit),
             };
@@ -413,11 +416,11 @@ impl Wanted<'_> {
         }
     }
 
-    /// What the link at a port has carried up to the end of a bin, and what has to wait for its turn after that.
+    /// What the link at a port has carried up to the end of a bin, and the reservations after that.
     fn flow(
         &self,
         port: u16,
-        slot: Option<&PortIndex>,
+        slot: Option<&SampledLink>,
         bin: u64,
         end: Time,
         is_last: bool,
@@ -436,7 +439,7 @@ impl Wanted<'_> {
         (flow, later)
     }
 
-    /// Returns whether anything goes on after the bin.
+    /// Samples each link. Returns whether anything happens after the bin.
     fn sample_links(
         &self,
         samples: &mut RouterSamples,
@@ -447,8 +450,8 @@ impl Wanted<'_> {
         emit: &mut impl FnMut(Record),
     ) -> bool {
         let (mut goes_on, mut sent, number) = (false, 0, bin as u32);
-        let vcs = usize::from(self.places.vcs);
-        for (port, index) in (0..).zip(&self.places.slots) {
+        let vcs = usize::from(self.router_slots.vcs);
+        for (port, index) in (0..).zip(&self.router_slots.slots) {
             let index = usize::from(*index);
             let Some(slot) = samples.slots.get_mut(index) else {
                 continue;
@@ -462,7 +465,7 @@ impl Wanted<'_> {
             sent += flow.packets;
             let is_to_router = slot.class > super::plan::EJECTION;
             let taken = match is_to_router {
-                true => (0..self.places.vcs)
+                true => (0..self.router_slots.vcs)
                     .map(|vc| self.used(port, vc))
                     .fold(0, |sum, used| sum + u64::from(used)),
                 false => 0,
@@ -484,10 +487,10 @@ impl Wanted<'_> {
                     waiting_bytes,
                 });
             }
-            if is_to_router && let Some(rooms) = samples.rooms.get_mut(index * vcs..(index + 1) * vcs) {
-                for (part, known) in rooms.chunks_mut(VCS_PER_RECORD).enumerate() {
+            if is_to_router && let Some(vc_use) = samples.vc_use.get_mut(index * vcs..(index + 1) * vcs) {
+                for (part, known) in vc_use.chunks_mut(VCS_PER_RECORD).enumerate() {
                     let used = |vc| self.used(port, vc);
-                    note_rooms(number, link, part * VCS_PER_RECORD, known, used, emit);
+                    record_vc_use(number, link, part * VCS_PER_RECORD, known, used, emit);
                 }
             }
         }
@@ -505,10 +508,12 @@ impl Wanted<'_> {
     }
 
     fn used(&self, port: u16, vc: u8) -> u32 {
-        self.places.capacity.saturating_sub(self.switch.credits(port, vc))
+        self.router_slots
+            .capacity
+            .saturating_sub(self.switch.credits(port, vc))
     }
 
-    /// Returns whether anything goes on after the bin.
+    /// Samples the sums by class. Returns whether anything happens after the bin.
     fn sample_classes(
         &self,
         samples: &mut RouterSamples,
@@ -527,7 +532,7 @@ impl Wanted<'_> {
                 &mut more[..]
             }
         };
-        for (port, index) in (0..).zip(&self.places.slots) {
+        for (port, index) in (0..).zip(&self.router_slots.slots) {
             let Some(sum) = sums.get_mut(usize::from(*index)) else {
                 continue;
             };
@@ -554,17 +559,17 @@ impl Wanted<'_> {
     }
 }
 
-/// What a host keeps of its last sample; all that changes.
+/// State of a host's sampler at the last sample: everything that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSamples {
-    /// The bin of its latest event, if it had any.
+    /// Bin of the latest event; `None` before the first event.
     open: Option<u64>,
-    /// One for each rail, or one for all of them.
-    links: Vec<PortIndex>,
-    /// Room taken of each rail; empty where VCs are not sampled.
-    rooms: Vec<u32>,
-    /// In the order of the host's counts.
-    jobs: Vec<JobCounted>,
+    /// One entry for each rail, or one for all of them.
+    links: Vec<SampledLink>,
+    /// Buffer space in use by rail; empty unless VCs are sampled.
+    vc_use: Vec<u32>,
+    /// Jobs in the order of the host's counts.
+    jobs: Vec<JobCountsSeen>,
     packets_sent: u64,
     bytes_sent: u64,
     packets_received: u64,
@@ -573,7 +578,7 @@ pub struct HostSamples {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct JobCounted {
+struct JobCountsSeen {
     messages_sent: u64,
     bytes_sent: u64,
     messages_received: u64,
@@ -583,68 +588,68 @@ struct JobCounted {
 
 /// Samples a host.
 pub struct HostSampler {
-    /// As of a router.
+    /// See [`RouterSampler::until`].
     until: Time,
     details: bool,
-    of: Option<Box<HostSamples>>,
+    samples: Option<Box<HostSamples>>,
 }
 
-/// Memory that sampling one router or host takes, with so many ports or rails, in bytes.
+/// Memory of the sampler of one router or host with this number of links, in bytes.
 pub fn bytes_of_samples(plan: &Plan, router: bool, links: u64, vcs: u64) -> u64 {
     if !plan.samples() {
         return 0;
     }
     let details = plan.setting.series >= super::Series::Links;
-    // Classes that a router has links of, or so.
+    // A router has links of about this many classes.
     let slots = if details { links } else { links.min(3) };
-    let rooms = if plan.vcs() { links * vcs } else { 0 };
-    let of = match router {
-        true => size_of::<(RouterPlaces, RouterSamples)>() as u64 + 2 * links,
-        false => (size_of::<HostSamples>() + size_of::<JobCounted>()) as u64,
+    let vc_use = if plan.vcs() { links * vcs } else { 0 };
+    let samples = match router {
+        true => size_of::<(RouterSlots, RouterSamples)>() as u64 + 2 * links,
+        false => (size_of::<HostSamples>() + size_of::<JobCountsSeen>()) as u64,
     };
-    of + slots * size_of::<PortIndex>() as u64 + rooms * 4
+    samples + slots * size_of::<SampledLink>() as u64 + vc_use * 4
 }
 
-/// What is seen of one rail.
-pub struct RailSeen {
+/// The state of one rail, as the sampler sees it.
+pub struct RailView {
     /// What its link has carried up to the end of the bin.
     pub flow: Flow,
     /// Bytes in the queue.
     pub backlog: u64,
     /// Credits.
     pub credits: u32,
-    /// Whether something goes on after the bin.
+    /// Whether anything happens after the bin.
     pub is_active: bool,
 }
 
-/// What is seen of a host.
-pub struct HostSeen<'a, R> {
-    /// Its number.
+/// The state of a host, as the sampler sees it.
+pub struct HostView<'a, R> {
+    /// Number of the host.
     pub id: HostId,
-    /// Its rails, at a time.
+    /// State of a rail at a time.
     pub rail: R,
     /// Number of rails.
     pub rails: u32,
-    /// Its counts.
+    /// Counts of the host.
     pub counts: &'a [JobCounts],
 }
 
 impl HostSampler {
-    /// Of a host before the run.
+    /// The sampler of a host before the run.
     pub fn new(simulation: &Simulation, host: HostId) -> HostSampler {
         let (plan, network) = (&simulation.plan, &simulation.network);
         if !plan.samples() {
             return HostSampler {
                 until: Time::MAX,
                 details: false,
-                of: None,
+                samples: None,
             };
         }
         // A host belongs to the router of its first rail.
         let (router, _) = network.attachment(host, 0);
         let details = plan.setting.details(router);
         let rails = network.rails.count() as usize;
-        let (links, rooms) = match details {
+        let (links, vc_use) = match details {
             true if plan.vcs() => (rails, rails),
             true => (rails, 0),
             false => (1, 0),
@@ -652,30 +657,30 @@ impl HostSampler {
         HostSampler {
             until: Time::ZERO,
             details,
-            of: Some(Box::new(HostSamples {
-                links: vec![PortIndex::default(); links],
-                rooms: vec![0; rooms],
+            samples: Some(Box::new(HostSamples {
+                links: vec![SampledLink::default(); links],
+                vc_use: vec![0; vc_use],
                 ..HostSamples::default()
             })),
         }
     }
 
-    /// Whether a sample has to precede an event at this time.
+    /// Whether a sample must precede an event at this time.
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.until
     }
 
     /// As [`RouterSampler::sample`].
-    pub fn sample<R: Fn(u32, Time) -> RailSeen>(
+    pub fn sample<R: Fn(u32, Time) -> RailView>(
         &mut self,
         simulation: &Simulation,
-        seen: &HostSeen<'_, R>,
+        seen: &HostView<'_, R>,
         now: Time,
         reversible: bool,
         emit: &mut impl FnMut(Record),
     ) -> Option<Box<HostSamples>> {
-        let samples = &mut **self.of.as_mut()?;
+        let samples = &mut **self.samples.as_mut()?;
         let before = reversible.then(|| Box::new(samples.clone()));
         let bins = simulation.plan.bins();
         let bin = bins.of(now);
@@ -692,16 +697,16 @@ impl HostSampler {
     }
 
     /// As [`RouterSampler::finish`].
-    pub fn finish<R: Fn(u32, Time) -> RailSeen>(
+    pub fn finish<R: Fn(u32, Time) -> RailView>(
         &self,
         simulation: &Simulation,
-        seen: &HostSeen<'_, R>,
+        seen: &HostView<'_, R>,
         end: Time,
         emit: &mut impl FnMut(Record),
     ) {
-        let Some(of) = &self.of else { return };
-        let Some(open) = of.open else { return };
-        let mut samples = (**of).clone();
+        let Some(before) = &self.samples else { return };
+        let Some(open) = before.open else { return };
+        let mut samples = (**before).clone();
         let plan = &simulation.plan;
         for bin in open..=plan.last_before(end) {
             let bin_end = plan.bins().end(bin).min(end);
@@ -711,25 +716,25 @@ impl HostSampler {
         }
     }
 
-    /// Puts back what was known before a sample.
+    /// Restores the state before a sample.
     pub fn undo(&mut self, bins: super::Bins, before: Box<HostSamples>) {
         self.until = before.open.map_or(Time::ZERO, |bin| bins.end(bin));
-        self.of = Some(before);
+        self.samples = Some(before);
     }
 
-    /// All that changes; none where nothing is sampled.
+    /// All state that changes; `None` if nothing is sampled.
     pub fn state(&self) -> Option<HostSamples> {
-        self.of.as_deref().cloned()
+        self.samples.as_deref().cloned()
     }
 
-    /// Takes over a state that [`HostSampler::state`] gave.
+    /// Replaces the state by one that [`HostSampler::state`] returned.
     ///
     /// # Errors
-    /// It is of another host, or something else was sampled.
+    /// The state belongs to another host, or the collection settings differ.
     pub fn restore(&mut self, bins: super::Bins, saved: Option<HostSamples>) -> Result<(), String> {
-        let shape = |samples: &HostSamples| (samples.links.len(), samples.rooms.len());
-        if self.of.as_deref().map(shape) != saved.as_ref().map(shape) {
-            return Err("its host was sampled in another way".into());
+        let shape = |samples: &HostSamples| (samples.links.len(), samples.vc_use.len());
+        if self.samples.as_deref().map(shape) != saved.as_ref().map(shape) {
+            return Err("the host was sampled differently".into());
         }
         if let Some(saved) = saved {
             self.undo(bins, Box::new(saved));
@@ -739,11 +744,11 @@ impl HostSampler {
 }
 
 impl HostSamples {
-    /// Samples one bin, which ends at a time. Returns whether anything goes on after it.
-    fn sample<R: Fn(u32, Time) -> RailSeen>(
+    /// Samples one bin, which ends at a time. Returns whether anything happens after it.
+    fn sample<R: Fn(u32, Time) -> RailView>(
         &mut self,
         simulation: &Simulation,
-        seen: &HostSeen<'_, R>,
+        seen: &HostView<'_, R>,
         details: bool,
         (bin, end): (u64, Time),
         emit: &mut impl FnMut(Record),
@@ -752,7 +757,7 @@ impl HostSamples {
         let capacity = network.buffer_of_vc(network.routing.vcs());
         let (mut goes_on, mut all, mut queue_bytes) = (false, Flow::default(), 0);
         for rail in 0..seen.rails {
-            let RailSeen {
+            let RailView {
                 flow,
                 backlog,
                 credits,
@@ -778,8 +783,8 @@ impl HostSamples {
                     waiting_bytes: backlog,
                 });
             }
-            if let Some(known) = self.rooms.get_mut(rail as usize..=rail as usize) {
-                note_rooms(bin, link, 0, known, |_| capacity.saturating_sub(credits), emit);
+            if let Some(known) = self.vc_use.get_mut(rail as usize..=rail as usize) {
+                record_vc_use(bin, link, 0, known, |_| capacity.saturating_sub(credits), emit);
             }
         }
         if details {
@@ -797,7 +802,7 @@ impl HostSamples {
 
     fn sample_host<R>(
         &mut self,
-        seen: &HostSeen<'_, R>,
+        seen: &HostView<'_, R>,
         all: Flow,
         queue_bytes: u64,
         bin: u32,
@@ -830,9 +835,9 @@ impl HostSamples {
         bin: u32,
         emit: &mut impl FnMut(Record),
     ) {
-        self.jobs.resize(counts.len(), JobCounted::default());
+        self.jobs.resize(counts.len(), JobCountsSeen::default());
         for (last, counts) in self.jobs.iter_mut().zip(counts) {
-            let now = JobCounted {
+            let now = JobCountsSeen {
                 messages_sent: counts.messages,
                 bytes_sent: counts.bytes,
                 messages_received: counts.messages_received,

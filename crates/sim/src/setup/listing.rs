@@ -1,4 +1,4 @@
-//! What there is to choose from, from the registries.
+//! Lists the registered parts.
 
 use config::Parameter;
 use serde::{Serialize, Serializer};
@@ -8,12 +8,12 @@ use serde::{Serialize, Serializer};
 pub struct Listing {
     /// Name in experiments.
     pub name: String,
-    /// One line.
+    /// Summary of one line.
     pub summary: String,
     /// Its parameters.
     #[serde(serialize_with = "as_json")]
     pub parameters: &'static [Parameter],
-    /// Of a table that chooses among algorithms: the rules for each collective.
+    /// Rules for each collective, if the part is a selection table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<(String, String)>,
 }
@@ -22,7 +22,7 @@ fn as_json<S: Serializer>(parameters: &[Parameter], serializer: S) -> Result<S::
     serializer.collect_seq(parameters.iter().map(Parameter::to_json))
 }
 
-/// The kinds of parts, as `fabricsim list` takes them.
+/// Kinds of parts, as `fabricsim list` names them.
 pub const PART_KINDS: &[&str] = &[
     "topologies",
     "routings",
@@ -39,7 +39,7 @@ pub const PART_KINDS: &[&str] = &[
     "executors",
 ];
 
-/// All parts of a kind (see [`PART_KINDS`]); none for an unknown kind.
+/// All parts of a kind (see [`PART_KINDS`]); `None` for an unknown kind.
 pub fn listing(kind: &str) -> Option<Vec<Listing>> {
     let part = |name: &str, summary: &str, parameters: &'static [Parameter]| Listing {
         name: name.into(),
@@ -131,7 +131,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
     })
 }
 
-/// A table of rules that choose among the algorithms of collectives.
+/// A table of rules that select the algorithms of collectives.
 fn table(table: &mpi::SelectionTable) -> Listing {
     let algorithms = mpi::AlgorithmSelection::table(table);
     let rules = |variant| {

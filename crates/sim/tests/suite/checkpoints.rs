@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use des::{Executor, Optimism, Processes, SingleProcess, Time};
 use results::RunResult;
-use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
+use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
 use tempfile::TempDir;
 use testkit::processes::Together;
 
@@ -64,12 +64,12 @@ fn begin(
 ) -> Option<RunResult> {
     (experiment.run.executor, experiment.run.threads) = (executor, threads);
     // Of several processes, only the first can be asked.
-    let control = Control::new();
+    let control = RunControl::new();
     let experiment = &*experiment;
     let mut ends = thread::scope(|scope| {
         let runs = scope.spawn(|| {
             Together::run(processes, |process| {
-                let own = Control::new();
+                let own = RunControl::new();
                 let way = RunContext {
                     processes: process,
                     checkpoints: Some(checkpoints),
@@ -261,7 +261,7 @@ fn programs_in_memory_are_refused_at_the_start() {
     let (folder, file) = place();
     for executor in [Executor::Sequential, Executor::Conservative, Executor::Optimistic] {
         experiment.run.executor = executor;
-        let control = Control::new();
+        let control = RunControl::new();
         let checkpoints = Checkpoints {
             file: file.clone(),
             // Never in this run.
@@ -378,7 +378,7 @@ fn a_network_of_another_size_is_refused() {
             from: Some(&checkpoint),
             ..RunContext::default()
         };
-        let ended = run_in(&smaller, &Control::new(), &way);
+        let ended = run_in(&smaller, &RunControl::new(), &way);
         ended.unwrap_err().to_string()
     };
     let said = format!(
@@ -410,7 +410,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
                 checkpoints: Some(&checkpoints),
                 ..RunContext::default()
             };
-            run_in(&experiment, &Control::new(), &way)
+            run_in(&experiment, &RunControl::new(), &way)
                 .map(|_| ())
                 .unwrap_err()
         });

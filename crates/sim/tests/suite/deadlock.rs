@@ -7,7 +7,7 @@ use des::Time;
 use routing::{
     At, BufferClaim, Congestion, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free,
 };
-use sim::{Experiment, Network, Plane};
+use sim::{Experiment, NetworkModel, Plane};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};
 
@@ -255,7 +255,7 @@ until = "100 us"
     let mut experiment = Experiment::from_toml(text, "x.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let network = experiment.network.clone();
     let routing: Arc<dyn Routing> = Arc::new(WithoutBubbles(network.routing.clone()));
-    let careless = Network {
+    let careless = NetworkModel {
         topology: network.topology.clone(),
         routing: routing.clone(),
         plane: Plane {
@@ -270,7 +270,7 @@ until = "100 us"
     let proof = prove_deadlock_free(careless.topology.as_ref(), careless.routing.as_ref(), 1_000_000);
     assert!(matches!(proof, Err(NotProven::Cycle(_))), "{proof:?}");
     let careless = Arc::new(careless);
-    let mut delivered = |network: &Arc<Network>, until_us: u64| {
+    let mut delivered = |network: &Arc<NetworkModel>, until_us: u64| {
         experiment.network = network.clone();
         experiment.run.until = Some(Time::from_ns(1000 * until_us));
         run(&experiment).summary.network.packets_delivered

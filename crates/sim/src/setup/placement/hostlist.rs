@@ -1,10 +1,10 @@
-//! Hosts from a list of names as Slurm writes it: `nid[0001-0016,0020]`.
+//! Hosts from a list of names in Slurm's notation: `nid[0001-0016,0020]`.
 //!
-//! Names are separated by commas. A bracket stands for each of the numbers and ranges in it, with as many digits
-//! as the range's first number is written with; a name may have several brackets, of which the last one goes
-//! fastest. Source: the man page `scontrol(1)`, "show hostnames", and `slurm.conf(5)`, "NodeName".
+//! Names are separated by commas. A bracket expands to each of its numbers and ranges, with as many digits as the first
+//! number of the range. A name may have several brackets, of which the last one varies fastest. Source: the man pages
+//! `scontrol(1)`, "show hostnames", and `slurm.conf(5)`, "NodeName".
 //!
-//! A name stands for the host of its number, the last digits in it, less `first`: of `nid0004-hsn2` that is 2.
+//! The host of a name is its number (the last digits) minus `first`. The number of `nid0004-hsn2` is 2.
 
 use super::Placement;
 use config::{Parameter, Type};
@@ -35,7 +35,7 @@ pub(super) const KIND: Placement = Placement {
     },
 };
 
-/// All names of a list, at most so many.
+/// Expands a list to at most `most` names.
 fn names(text: &str, most: usize) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for part in parts(text)? {
@@ -52,7 +52,7 @@ fn too_many(most: usize) -> String {
     format!("names more than the {most} hosts of the network")
 }
 
-/// What stands between commas outside of brackets.
+/// The parts between commas outside of brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut inside) = (Vec::new(), 0, false);
     for (at, c) in text.char_indices() {
@@ -74,7 +74,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
-/// The names that one part with any number of brackets stands for.
+/// Expands one part with any number of brackets.
 fn expanded(part: &str, most: usize) -> Result<Vec<String>, String> {
     if part.is_empty() {
         return Err("has an empty name; expected names separated by single commas".into());
@@ -128,7 +128,7 @@ fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
     Ok(numbers)
 }
 
-/// The last digits of a name.
+/// The number of a name: its last digits.
 fn number(name: &str) -> Result<u64, String> {
     let end = name.rfind(|c: char| c.is_ascii_digit()).map(|at| at + 1);
     let end = end.ok_or_else(|| format!("{name} has no number; expected names such as nid0012"))?;
