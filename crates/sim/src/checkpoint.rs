@@ -83,7 +83,7 @@ impl Checkpoint {
             .map_err(|e| fail(format!("cannot be read: {e}")))?;
         let rest = bytes
             .strip_prefix(MAGIC)
-            .ok_or_else(|| fail("is no checkpoint that this version of FabricSim knows".into()))?;
+            .ok_or_else(|| fail("is not a checkpoint of this version of FabricSim".into()))?;
         let damaged = || fail("is damaged".into());
         let (digest, rest) = rest.split_at_checked(DIGEST_BYTES).ok_or_else(damaged)?;
         let rest = rest.strip_prefix(b"\n").ok_or_else(damaged)?;
@@ -164,11 +164,11 @@ impl<'a> CheckpointWriter<'a> {
         };
         if source.folder.to_str().is_none() {
             return Err(fail(
-                "the name of the experiment's folder is no UTF-8 text".into(),
+                "the name of the experiment's folder is not UTF-8 text".into(),
             ));
         }
         if experiment.run.executor == Executor::ReverseCheck {
-            return Err(fail("the executor reverse-check writes no checkpoints".into()));
+            return Err(fail("the executor reverse-check cannot write checkpoints".into()));
         }
         if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
             return Err(fail(format!(

@@ -42,7 +42,7 @@ pub enum Error {
         why: String,
     },
     /// Collected rows cannot be written or read again.
-    #[error("what the run collects: {0}")]
+    #[error("collected rows: {0}")]
     Collect(std::io::Error),
     /// The run cannot use several processes.
     #[error("{0}")]

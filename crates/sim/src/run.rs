@@ -438,9 +438,7 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time
         };
         count += 1;
         if lines.len() < NAMED_RANKS {
-            let what = state
-                .waiting_for()
-                .unwrap_or_else(|| "nothing that is known".into());
+            let what = state.waiting_for().unwrap_or_else(|| "nothing known".into());
             let name = &simulation.jobs[usize::from(job)].name;
             lines.push(format!("  job '{name}', rank {rank}: {what}"));
         }

@@ -46,7 +46,7 @@ macro_rules! tables {
 
             fn restored(store: &TableStore, states: Vec<StreamState>) -> io::Result<Tables> {
                 let mut states = states.into_iter();
-                let mut next = || states.next().ok_or_else(|| io::Error::other("the saved tables are not all there"));
+                let mut next = || states.next().ok_or_else(|| io::Error::other("saved tables are missing"));
                 Ok(Tables { $( $field: Stream::restored(store, next()?)?, )* })
             }
 
@@ -213,7 +213,7 @@ impl Collector {
         state: CollectorState,
     ) -> Result<Collector, Error> {
         if state.setting != format!("{setting:?}") {
-            let message = "the run that was broken off has collected something else; expected the same [collect] as \
+            let message = "the checkpoint has other collection settings; expected the same [collect] as \
                            before";
             return Err(Error::Collect(io::Error::other(message)));
         }

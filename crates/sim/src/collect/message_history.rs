@@ -330,7 +330,7 @@ impl TraceBuilder {
                 let before = (0..port).filter(wired).count() as u32;
                 (self.links[router.0 as usize] + before, false)
             }
-            LpIdentity::TerminationDetector => unreachable!("the overseer has no links"),
+            LpIdentity::TerminationDetector => unreachable!("the termination detector has no links"),
         }
     }
 }

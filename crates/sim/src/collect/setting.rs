@@ -143,7 +143,7 @@ fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
     let width =
         Duration::parse(&bin).map_err(|message| section.error("bin", format!("{message}, or \"auto\"")))?;
     if width.ps == 0 {
-        let message = "0 is no width; expected a time such as \"1 us\", or \"auto\"";
+        let message = "0 is out of range; expected a time such as \"1 us\", or \"auto\"";
         return Err(section.error("bin", message));
     }
     at_most(section, "bin", width, LONGEST)?;
@@ -158,7 +158,7 @@ fn read_routers(section: &Section, network: &NetworkModel) -> Result<Option<Vec<
     };
     let count = network.topology.routers();
     if let Some(router) = routers.iter().find(|router| **router >= count) {
-        let message = format!("there is no router {router}; expected 0 to {}", count - 1);
+        let message = format!("router {router} does not exist; expected 0 to {}", count - 1);
         return Err(section.error("routers", message));
     }
     routers.sort_unstable();

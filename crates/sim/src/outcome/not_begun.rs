@@ -35,7 +35,7 @@ pub fn not_begun(
                 Peer::Router(_, port) => port,
                 Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
             },
-            LpIdentity::TerminationDetector => unreachable!("the termination detector gets no packets"),
+            LpIdentity::TerminationDetector => unreachable!("the termination detector receives no packets"),
         };
         let link_end = numbering
             .link_end(network, router, from)

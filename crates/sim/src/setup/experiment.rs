@@ -208,7 +208,7 @@ impl RunSetting {
         let until: Option<Duration> = section.optional("until")?;
         let warmup = section.or("warmup", Duration { ps: 0 })?;
         if until.is_some_and(|until| until.ps == 0) {
-            return Err(section.error("until", "0 is no time at all; expected a time such as \"100 us\""));
+            return Err(section.error("until", "0 is out of range; expected a time such as \"100 us\""));
         }
         if let Some(until) = until
             && warmup >= until
@@ -229,7 +229,7 @@ impl RunSetting {
         }
         let watchdog = section.or("watchdog", Duration { ps: 1_000_000_000 })?;
         if watchdog.ps == 0 {
-            let message = "0 is no interval; expected a time such as \"1 ms\"";
+            let message = "0 is out of range; expected a time such as \"1 ms\"";
             return Err(section.error("watchdog", message));
         }
         at_most(section, "watchdog", watchdog, LATEST)?;
@@ -251,7 +251,7 @@ impl RunSetting {
 
 /// Parameters of the executor `optimistic`, the keys of `run.optimistic`.
 pub const OPTIMISTIC: &[Parameter] = &[
-    Parameter::integer("batch", 16, "events between two looks at the mail"),
+    Parameter::integer("batch", 16, "events between two reads of incoming events"),
     Parameter::integer("gvt_interval", 64, "batches between two global virtual times"),
     Parameter::computed(
         "ahead",
@@ -259,11 +259,7 @@ pub const OPTIMISTIC: &[Parameter] = &[
         "found as it runs",
         "how far beyond global virtual time",
     ),
-    Parameter::size(
-        "memory",
-        "128 MiB",
-        "for events that are not yet certain, per thread",
-    ),
+    Parameter::size("memory", "128 MiB", "for uncommitted events, per thread"),
 ];
 
 fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {

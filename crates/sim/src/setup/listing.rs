@@ -118,12 +118,12 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             ),
             part(
                 "optimistic",
-                "ahead of what is certain, with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
+                "speculative execution with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
                 crate::setup::experiment::OPTIMISTIC,
             ),
             part(
                 "reverse-check",
-                "carries every event out, takes it back, compares, and carries it out again: finds bugs of FabricSim",
+                "executes, undoes, compares and executes every event again: finds bugs of FabricSim",
                 &[],
             ),
         ],

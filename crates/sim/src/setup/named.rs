@@ -68,7 +68,7 @@ pub fn numbers(folder: &Path, file: &str) -> Result<Vec<(usize, u32)>, String> {
         let text = text.split('#').next().unwrap_or_default().trim();
         if !text.is_empty() {
             let number = text.parse().map_err(|_| {
-                format!("{file}:{line}: '{text}' is no number; expected a whole number on each line")
+                format!("{file}:{line}: '{text}' is not a number; expected a whole number on each line")
             })?;
             numbers.push((line, number));
         }

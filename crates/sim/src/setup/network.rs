@@ -70,7 +70,7 @@ impl NetworkModel {
         let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
         if planes > 1 {
             if routing.reports().is_some() {
-                let message = "routers tell each other their loads in one plane only; expected planes = 1 with such \
+                let message = "load reports work in one plane only; expected planes = 1 with such \
                                routing, or routing without such reports";
                 return Err(section.error("planes", message));
             }
@@ -82,7 +82,7 @@ impl NetworkModel {
         let router = section.section("router")?;
         let model = RouterParameters::read(router)?;
         if routing.packets_per_vc() > 1 && !model.has_slots() {
-            let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
+            let message = "routing with bubbles needs the router model packet; \
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
         }
@@ -180,7 +180,7 @@ impl NetworkModel {
     /// group, through idle routers.
     pub fn report_delay(&self, from: RouterId, to: RouterId) -> Time {
         let Shape::Groups(groups) = self.topology.shape() else {
-            unreachable!("only routers of groups tell each other of loads")
+            unreachable!("only routers of groups exchange load reports")
         };
         let (mut at, mut delay) = (from, Time::ZERO);
         while at != to {
@@ -269,10 +269,7 @@ fn read_link(section: &Section, default: LinkSetting) -> Result<LinkSetting, con
     }
     at_most(section, "latency", latency, LONGEST_DELAY)?;
     if latency.ps == 0 {
-        return Err(section.error(
-            "latency",
-            "0 is no latency that a cable can have; expected at least \"1 ps\"",
-        ));
+        return Err(section.error("latency", "0 is out of range; expected at least \"1 ps\""));
     }
     Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
 }

@@ -325,7 +325,7 @@ fn a_damaged_file_is_refused() {
         bytes[place] ^= 1 << (place % 8);
         assert_eq!(refusal(&bytes), "is damaged", "byte {place}");
     }
-    let unknown = "is no checkpoint that this version of FabricSim knows";
+    let unknown = "is not a checkpoint of this version of FabricSim";
     let other_layout = [b"FABRICSIM CHECKPOINT 1\n", &good[23..]].concat();
     for bytes in [&other_layout, &b"Dear diary"[..], b"", &good[..10], &good[1..]] {
         assert_eq!(refusal(bytes), unknown);

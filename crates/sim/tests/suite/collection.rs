@@ -331,7 +331,7 @@ fn what_cannot_be_collected_is_refused() {
     for (collect, said) in [
         ("series = \"link\"", "did you mean 'links'?"),
         ("series = true", "collect.series"),
-        ("bin = \"0 us\"", "0 is no width"),
+        ("bin = \"0 us\"", "0 is out of range"),
         ("bin = \"1 parsec\"", "or \"auto\""),
         ("bin = 5", "collect.bin"),
         ("bin = \"2 day\"", "collect.bin"),

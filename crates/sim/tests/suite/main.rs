@@ -21,6 +21,6 @@ mod random_networks;
 mod rollbacks;
 mod sanity;
 mod support;
-mod told;
 mod traces;
+mod tracing;
 mod traffic;

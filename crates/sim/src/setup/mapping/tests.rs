@@ -157,7 +157,7 @@ fn files_say_where_each_rank_sits() {
             "seats.txt:4: host 4 of 4 ranks; expected 0 to 3",
         ),
         ("0\n2\n0\n2\n", "", "no rank is on host 1, but some are on host 2"),
-        ("0\n-1\n0\n2\n", "", "seats.txt:2: '-1' is no number"),
+        ("0\n-1\n0\n2\n", "", "seats.txt:2: '-1' is not a number"),
         (
             "0\n0\n0\n1\n",
             "ranks_per_host = 2",

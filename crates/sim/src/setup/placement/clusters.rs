@@ -17,7 +17,7 @@ pub(super) const KIND: Placement = Placement {
     order: |section, site| {
         let size: u32 = section.required("size")?;
         if size == 0 {
-            return Err(section.error("size", "0 hosts are no run; expected at least 1"));
+            return Err(section.error("size", "0 is out of range; expected at least 1"));
         }
         let (mut full, mut short): (Vec<_>, Vec<_>) = runs(&site.free, size as usize)
             .into_iter()

@@ -104,7 +104,8 @@ fn expanded(part: &str, most: usize) -> Result<Vec<String>, String> {
 fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
     let mut numbers = Vec::new();
     for range in ranges.split(',') {
-        let wrong = || format!("'[{ranges}]': '{range}' is no range; expected numbers such as 3 or 001-016");
+        let wrong =
+            || format!("'[{ranges}]': '{range}' is not a range; expected numbers such as 3 or 001-016");
         let (low, high) = range.split_once('-').unwrap_or((range, range));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if !is_number(low) || !is_number(high) {
@@ -116,7 +117,7 @@ fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
         };
         if to < from {
             return Err(format!(
-                "'[{ranges}]': '{range}' goes down; expected the lower number first"
+                "'[{ranges}]': '{range}' is descending; expected the lower number first"
             ));
         }
         if to - from >= (most - numbers.len().min(most)) as u64 {
@@ -176,12 +177,12 @@ mod tests {
             ("a[1-3", "a [ without a ]"),
             ("a1-3]", "a ] without a ["),
             ("a[[1]]", "a bracket within a bracket"),
-            ("a[]", "'' is no range"),
-            ("a[1-]", "'1-' is no range"),
-            ("a[1-2-3]", "'1-2-3' is no range"),
-            ("a[x]", "'x' is no range"),
-            ("a[99999999999999999999]", "is no range"),
-            ("a[5-3]", "'5-3' goes down"),
+            ("a[]", "'' is not a range"),
+            ("a[1-]", "'1-' is not a range"),
+            ("a[1-2-3]", "'1-2-3' is not a range"),
+            ("a[x]", "'x' is not a range"),
+            ("a[99999999999999999999]", "is not a range"),
+            ("a[5-3]", "'5-3' is descending"),
             ("a[0-18446744073709551615]", "more than the 40 hosts"),
             ("a[0-9][0-9]", "more than the 40 hosts"),
             ("a[0-39],b", "more than the 40 hosts"),

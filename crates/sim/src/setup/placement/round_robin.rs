@@ -9,7 +9,7 @@ pub(super) const KIND: Placement = Placement {
     parameters: &[Parameter::choice(
         "over",
         &["routers", "groups"],
-        "what is dealt out in turn",
+        "what takes turns",
     )],
     names_hosts: false,
     order: |section, site| {

@@ -208,7 +208,7 @@ fn wrong_placements_are_refused_by_key() {
         ),
         (
             "placement = { kind = \"clusters\", size = 0 }",
-            "placement.size: 0 hosts are no run",
+            "placement.size: 0 is out of range",
         ),
         (
             "placement = { kind = \"random\", size = 3 }",
@@ -232,7 +232,7 @@ fn wrong_placements_are_refused_by_key() {
         ),
         (
             "placement = { hostlist = \"n[5-3]\" }",
-            "placement.hostlist: '[5-3]': '5-3' goes down",
+            "placement.hostlist: '[5-3]': '5-3' is descending",
         ),
         (
             "placement = { hostlist = \"n[22-24]\" }",
@@ -257,7 +257,7 @@ fn files_are_refused_by_line() {
     let experiment = experiment(TORUS, "");
     let folder = tempfile::tempdir().unwrap();
     for (text, needle) in [
-        ("0\n\nx1\n", "placement.file: hosts.txt:3: 'x1' is no number"),
+        ("0\n\nx1\n", "placement.file: hosts.txt:3: 'x1' is not a number"),
         ("0\n24\n", "hosts.txt:2: host 24 does not exist; expected 0 to 23"),
         (
             "7\n8\n# no\n7",
