@@ -7,16 +7,16 @@
 
 mod bins;
 mod collector;
+mod host_sampler;
 pub mod message_history;
 mod plan;
-mod sampler;
+mod router_sampler;
+mod sampled_link;
 pub(crate) mod setting;
 
 pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};
+pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use plan::Plan;
-pub use sampler::{
-    HostSampler, HostSamples, HostView, RailView, RouterSampler, RouterSamplerUndo, RouterSamples,
-    bytes_of_samples,
-};
+pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use setting::{CollectSetting, Series};

@@ -9,7 +9,7 @@ use topology::RouterId;
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
-use crate::collect::{Plan, bytes_of_samples};
+use crate::collect::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
@@ -118,15 +118,14 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let port = |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);
-    let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
-        .map(|ports| ports * (port(ports) + link_end) + samples(true, ports))
+        .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))
         .sum();
     let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
     let host = crate::lp::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
-    let host = host + samples(false, u64::from(rails));
+    let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
     // State of the kernel per LP: identity, numbering, list heads, counters.
     let process = 64;
     let ranks: u64 = experiment
