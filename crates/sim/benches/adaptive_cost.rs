@@ -2,7 +2,7 @@
 //! static routing.
 //!
 //! `cargo bench -p fabricsim-sim --bench adaptive_cost` runs every algorithm in turn with the network's first
-//! one, several times, and compares within each pair, so that the machine's mood cancels out: the ratio is the
+//! one, several times, and compares within each pair, so that other load on the machine cancels out: the ratio is the
 //! median over the pairs. Credits go back each by itself: static algorithms could have them in batches, which has
 //! nothing to do with decisions. It fails if a ratio is above [`LIMIT`]. `-- NAME` runs the networks whose name
 //! contains NAME.
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

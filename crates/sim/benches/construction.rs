@@ -1,4 +1,4 @@
-//! What it takes to build a network as a run does: topology and routing, then routers, hosts and their first
+//! Cost of building a network as a run does: topology and routing, then routers, hosts and their first
 //! events, on one thread.
 //!
 //! `cargo bench -p fabricsim-sim --bench construction` builds each case in a process of its own and prints
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use fabricsim_sim::{Error, Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -29,7 +29,7 @@ const CASES: &[(&str, &str)] = &[
 /// Most seconds, and most GiB.
 const LIMITS: (f64, f64) = (20.0, 3.0);
 
-/// Told to the process that builds one case.
+/// Argument of the process that builds one case.
 const ONE: &str = "--one";
 
 fn main() -> ExitCode {

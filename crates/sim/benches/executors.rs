@@ -1,12 +1,12 @@
 //! The executors on the same experiment, side by side: the dragonfly of 1,056 hosts at load 0.5.
 //!
 //! `cargo bench -p fabricsim-sim --bench executors` runs all of them in turn, several times, and compares
-//! within each turn, so that the machine's mood cancels out: the ratios are medians over the turns.
+//! within each turn, so that other load on the machine cancels out: the ratios are medians over the turns.
 
 use des::Executor;
 use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -25,7 +25,7 @@ const CASES: &[(&str, &str, u32, u32)] = &[
 const SLIM_FLY_74K: &str = r#"kind = "slim-fly", q = 37, hosts_per_router = 27"#;
 const SLIM_FLY_1M: &str = r#"kind = "slim-fly", q = 163, hosts_per_router = 19"#;
 
-/// Told to the process that runs one case.
+/// Argument of the process that runs one case.
 const ONE: &str = "--one";
 
 fn main() {

@@ -6,7 +6,7 @@
 
 use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

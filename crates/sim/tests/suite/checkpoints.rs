@@ -1,5 +1,5 @@
-//! A run that is broken off goes on from its checkpoint, on any executor and any number of threads and
-//! processes, to the result of a run that nobody disturbed; what is no checkpoint of it is refused.
+//! A killed run resumes from its checkpoint, on any executor and any number of threads and processes, with the result
+//! of an undisturbed run. Invalid checkpoints are rejected.
 
 use std::fs;
 use std::path::{Path, PathBuf};

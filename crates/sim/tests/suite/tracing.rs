@@ -1,4 +1,4 @@
-//! Timelines, messages and waits: they add up to what is counted without them, and change nothing.
+//! Timelines, messages and waits: they add up to the counters of the run, and change no result.
 
 use std::collections::BTreeMap;
 
