@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sim::Control;
+use sim::RunControl;
 
 /// A progress bar in a background thread.
 pub(crate) struct RunProgress {
@@ -16,7 +16,7 @@ pub(crate) struct RunProgress {
 }
 
 /// Shows the progress of a run until simulated time `end_ps`; `None` if the end is unknown.
-pub(crate) fn show(control: &Arc<Control>, end_ps: Option<u64>) -> RunProgress {
+pub(crate) fn show(control: &Arc<RunControl>, end_ps: Option<u64>) -> RunProgress {
     let done = Arc::new(AtomicBool::new(false));
     let thread = std::io::stderr().is_terminal().then(|| {
         let (control, done) = (control.clone(), done.clone());
@@ -35,7 +35,7 @@ impl RunProgress {
     }
 }
 
-fn follow(control: &Control, end_ps: Option<u64>, done: &AtomicBool) {
+fn follow(control: &RunControl, end_ps: Option<u64>, done: &AtomicBool) {
     let bar = match end_ps {
         Some(end) => ProgressBar::new(end).with_style(style("{bar:30} {percent:>3} %  {msg}  {eta} left")),
         None => ProgressBar::new_spinner().with_style(style("{spinner} {elapsed}  {msg}")),

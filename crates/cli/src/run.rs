@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use cluster::Processes;
 use results::{RunningFolder, Summary};
 use serde_json::json;
-use sim::{Checkpoint, Checkpoints, Control, Experiment, Interpreters, RunContext};
+use sim::{Checkpoint, Checkpoints, Experiment, Interpreters, RunContext, RunControl};
 
 use crate::{
     CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, MachineArguments, ReportArguments,
@@ -97,7 +97,7 @@ fn execute(
     machine: &MachineArguments,
     out: &Path,
 ) -> Result<(), CommandFailure> {
-    let control = Arc::new(Control::new());
+    let control = Arc::new(RunControl::new());
     let interrupt = control.clone();
     // Fails only if a handler exists already, as in a second run within one Python process.
     let _ = ctrlc::set_handler(move || interrupt.stop());

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sim::{Control, Experiment, RunContext};
+use sim::{Experiment, RunContext, RunControl};
 use tempfile::TempDir;
 use testkit::mpirun::{mpirun, mpirun_with};
 
@@ -177,7 +177,7 @@ fn a_process_of_the_corpus() {
             ..RunContext::default()
         };
         let result =
-            sim::run_in(&experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{name}: {e}"));
+            sim::run_in(&experiment, &RunControl::new(), &way).unwrap_or_else(|e| panic!("{name}: {e}"));
         // The first process has the result.
         if let Some(result) = result {
             let collected = result.summary.collect.expect("it is always there").digest;

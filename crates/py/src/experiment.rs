@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use pyo3::prelude::*;
-use sim::Control;
+use sim::RunControl;
 
 use crate::program::{FunctionArguments, PythonInterpreter};
 use crate::{error, json};
@@ -86,7 +86,7 @@ impl Experiment {
         interference: bool,
     ) -> PyResult<String> {
         let until_ns = self.inner.run.until.map(|until| until.ps() as f64 / 1000.0);
-        let report = |control: &Control| match &progress {
+        let report = |control: &RunControl| match &progress {
             Some(callback) => callback
                 .call1((control.now_ps() as f64 / 1000.0, until_ns))
                 .map(drop),
@@ -110,10 +110,10 @@ fn run(
     experiment: &sim::Experiment,
     out: &Path,
     interference: bool,
-    report: impl Fn(&Control) -> PyResult<()>,
+    report: impl Fn(&RunControl) -> PyResult<()>,
 ) -> Result<String, RunFailure> {
     results::may_write(out).map_err(RunFailure::Write)?;
-    let control = Control::new();
+    let control = RunControl::new();
     let (sender, receiver) = mpsc::channel::<()>();
     let receiver = Mutex::new(receiver);
     let wait = || match receiver.lock() {

@@ -2,16 +2,16 @@
 //! static routing.
 //!
 //! `cargo bench -p fabricsim-sim --bench adaptive_cost` runs every algorithm in turn with the network's first
-//! one, several times, and compares within each pair, so that the machine's mood cancels out: the ratio is the
+//! one, several times, and compares within each pair, so that other load on the machine cancels out: the ratio is the
 //! median over the pairs. Credits go back each by itself: static algorithms could have them in batches, which has
 //! nothing to do with decisions. It fails if a ratio is above [`LIMIT`]. `-- NAME` runs the networks whose name
 //! contains NAME.
 
 use std::process::ExitCode;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -183,7 +183,9 @@ fn experiment(topology: &str, algorithm: &str, microseconds: u32) -> Experiment 
 }
 
 fn measure(experiment: &Experiment) -> Measured {
-    let summary = run(experiment, &Control::new()).expect("the case runs").summary;
+    let summary = run(experiment, &RunControl::new())
+        .expect("the case runs")
+        .summary;
     Measured {
         cost_ns: 1e9 / summary.run.packet_hops_per_cpu_s,
         hops: summary.network.mean_hops,

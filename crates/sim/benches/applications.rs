@@ -1,4 +1,4 @@
-//! What it takes to simulate applications: packet-hops per second of processor time where every rank of a large
+//! Cost of simulating applications: packet-hops per second of processor time where every rank of a large
 //! machine exchanges with its neighbours, in stand-ins for applications of Design Forward, and memory where a trace is
 //! played many times. Nothing is collected over time: the bench `collection` says what that costs.
 //!
@@ -7,9 +7,9 @@
 
 use std::process::Command;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -163,7 +163,7 @@ fn cases() -> Vec<Case> {
     others.chain(stand_ins).collect()
 }
 
-/// Told to the process that runs one case.
+/// Argument of the process that runs one case.
 const ONE: &str = "--one";
 
 fn main() {
@@ -204,7 +204,7 @@ fn measure(case: &Case) {
          [collect]\nseries = \"off\"\n[[job]]\n{job}\n"
     );
     let experiment = Experiment::from_toml(&toml, name, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let result = run(&experiment, &Control::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let result = run(&experiment, &RunControl::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let summary = &result.summary;
     let (hops, cpu_s) = (summary.network.packet_hops, summary.run.cpu_s);
     println!(

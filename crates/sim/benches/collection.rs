@@ -6,7 +6,7 @@
 //! disk; a result's other tables and its page are not in it.
 
 use cpu_time::ProcessTime;
-use fabricsim_sim::{Control, Experiment, RunContext, run_in};
+use fabricsim_sim::{Experiment, RunContext, RunControl, run_in};
 
 /// Repetitions of each case.
 const ROUNDS: usize = 9;
@@ -72,7 +72,7 @@ fn measure(load: f64, microseconds: u32) {
                 ..RunContext::default()
             };
             let begin = ProcessTime::now();
-            let result = run_in(&experiments[index], &Control::new(), &way).expect("the case runs");
+            let result = run_in(&experiments[index], &RunControl::new(), &way).expect("the case runs");
             seconds[index].push(begin.elapsed().as_secs_f64());
             let summary = result.expect("one process").summary;
             let collect = summary.collect.expect("it is always there");

@@ -1,4 +1,4 @@
-//! What it takes to build a network as a run does: topology and routing, then routers, hosts and their first
+//! Cost of building a network as a run does: topology and routing, then routers, hosts and their first
 //! events, on one thread.
 //!
 //! `cargo bench -p fabricsim-sim --bench construction` builds each case in a process of its own and prints
@@ -8,9 +8,9 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use fabricsim_sim::{Control, Error, Experiment, run};
+use fabricsim_sim::{Error, Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -29,7 +29,7 @@ const CASES: &[(&str, &str)] = &[
 /// Most seconds, and most GiB.
 const LIMITS: (f64, f64) = (20.0, 3.0);
 
-/// Told to the process that builds one case.
+/// Argument of the process that builds one case.
 const ONE: &str = "--one";
 
 fn main() -> ExitCode {
@@ -80,7 +80,7 @@ fn build((name, topology): &(&str, &str)) -> ExitCode {
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
     let graph_s = begin.elapsed().as_secs_f64();
     // An interrupted run gives up when it has made all processes, before the first of their events.
-    let control = Control::new();
+    let control = RunControl::new();
     control.stop();
     let ended = run(&experiment, &control);
     assert!(matches!(ended, Err(Error::Interrupted)), "it was told to stop");

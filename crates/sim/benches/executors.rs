@@ -1,12 +1,12 @@
 //! The executors on the same experiment, side by side: the dragonfly of 1,056 hosts at load 0.5.
 //!
 //! `cargo bench -p fabricsim-sim --bench executors` runs all of them in turn, several times, and compares
-//! within each turn, so that the machine's mood cancels out: the ratios are medians over the turns.
+//! within each turn, so that other load on the machine cancels out: the ratios are medians over the turns.
 
 use des::Executor;
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -41,7 +41,7 @@ fn main() {
     for _ in 0..TURNS {
         let turn = CASES.map(|(executor, threads)| {
             (experiment.run.executor, experiment.run.threads) = (executor, threads);
-            run(&experiment, &Control::new()).expect("it runs").summary.run
+            run(&experiment, &RunControl::new()).expect("it runs").summary.run
         });
         turns.push(turn);
     }

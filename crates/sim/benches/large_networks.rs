@@ -9,9 +9,9 @@
 use std::process::Command;
 use std::time::Instant;
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -25,7 +25,7 @@ const CASES: &[(&str, &str, u32, u32)] = &[
 const SLIM_FLY_74K: &str = r#"kind = "slim-fly", q = 37, hosts_per_router = 27"#;
 const SLIM_FLY_1M: &str = r#"kind = "slim-fly", q = 163, hosts_per_router = 19"#;
 
-/// Told to the process that runs one case.
+/// Argument of the process that runs one case.
 const ONE: &str = "--one";
 
 fn main() {
@@ -71,7 +71,7 @@ fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32)) {
     );
     let begin = Instant::now();
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
-    let result = run(&experiment, &Control::new()).expect("the case runs");
+    let result = run(&experiment, &RunControl::new()).expect("the case runs");
     let run_s = begin.elapsed().as_secs_f64();
     let (cost, hops) = (&result.summary.run, result.summary.network.packet_hops);
     let threads = cost.thread_seconds.iter();

@@ -4,9 +4,9 @@
 //! best rate of each: on shared machines the best is closest to what the program can do, the median to
 //! what a user will see. `cargo bench -p fabricsim-sim -- NAME` runs the cases whose name contains NAME.
 
-use fabricsim_sim::{Control, Experiment, run};
+use fabricsim_sim::{Experiment, RunControl, run};
 
-/// As in the program that users run.
+/// The allocator of the command `fabricsim`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -91,7 +91,9 @@ fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f6
     let (mut rates, mut hops, mut events) = (Vec::new(), 0, 0);
     let mut credits = String::new();
     for _ in 0..RUNS {
-        let summary = run(&experiment, &Control::new()).expect("the case runs").summary;
+        let summary = run(&experiment, &RunControl::new())
+            .expect("the case runs")
+            .summary;
         rates.push(summary.run.packet_hops_per_cpu_s / 1e6);
         hops = summary.network.packet_hops;
         events = summary.run.events_committed;

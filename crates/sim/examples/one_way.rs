@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use config::Section;
 use des::Time;
-use fabricsim_sim::{Control, Experiment, Job, JobKind, RankJob, run};
+use fabricsim_sim::{Experiment, Job, JobKind, RankJob, RunControl, run};
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 
@@ -80,7 +80,7 @@ fn one_way(file: &str, hosts: [HostId; 2], bytes: u64) -> Result<(u32, u64), Box
         kind: JobKind::Ranks(job),
     }]);
     experiment.run.until = None;
-    let result = run(&experiment, &Control::default())?;
+    let result = run(&experiment, &RunControl::default())?;
     let time_ps = (result.summary.jobs[0].time_ns * 1000.0).round() as u64;
     Ok((network.topology.distance(from, to), time_ps))
 }

@@ -1,8 +1,8 @@
-//! Checkpoints: a run in a file, from which it goes on after it was broken off.
+//! Checkpoints: a run in a file, from which it resumes.
 //!
-//! The file holds the experiment as it was given and the kernel's [`des::Snapshot`]. It is written under
-//! another name beside its place, synchronised to the disk and renamed: whatever happens, a whole checkpoint
-//! lies there. Layout: `docs/formats/checkpoint.md`.
+//! The file contains the experiment as it was given and the kernel's [`des::Snapshot`]. It is written beside its
+//! final path, synchronised to the disk and renamed, so that a complete checkpoint exists at any time. Layout:
+//! `docs/formats/checkpoint.md`.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,54 +15,54 @@ use workload::Interpreters;
 
 use crate::collect::CollectorState;
 use crate::lp::net_event::NetEvent;
-use crate::setup::experiment::Source;
+use crate::setup::experiment::ExperimentSource;
 use crate::{Error, Experiment};
 
-/// What every file begins with; the version is that of the layout.
+/// First bytes of each file, with the version of the layout.
 const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 2\n";
 
-/// What follows then: BLAKE3 of all the rest, in hexadecimal digits, and the end of the line.
+/// Length of the digest behind the magic: BLAKE3 of the rest, in hexadecimal digits.
 const DIGEST_BYTES: usize = 64;
 
-/// When checkpoints are written.
+/// Interval of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After so much wall-clock time each.
+    /// Wall-clock time between two checkpoints.
     Wall(Duration),
-    /// After so much simulated time each, in ps.
+    /// Simulated time between two checkpoints, in ps.
     Simulated(u64),
 }
 
 /// Where and when checkpoints are written.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// The file; each checkpoint replaces the one before.
+    /// Path of the file. Each checkpoint replaces the previous one.
     pub file: PathBuf,
-    /// When.
+    /// Interval.
     pub every: Every,
 }
 
-/// A run that was broken off.
+/// A run that can be resumed.
 pub struct Checkpoint {
     file: PathBuf,
-    source: Source,
-    pub(crate) body: Body,
+    source: ExperimentSource,
+    pub(crate) body: CheckpointBody,
 }
 
-/// What a checkpoint says of itself, as JSON at the file's beginning, behind its length.
+/// The head of a checkpoint: JSON, preceded by its length.
 #[derive(Serialize, Deserialize)]
 struct CheckpointHead {
     /// Version of FabricSim.
     version: String,
     simulated_ns: f64,
     /// The experiment as it was given.
-    experiment: Source,
+    experiment: ExperimentSource,
 }
 
-/// The rest of it, in the kernel's own form.
+/// The body, in the kernel's own format.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Body {
-    /// What has been collected so far.
+pub(crate) struct CheckpointBody {
+    /// State of the collector.
     pub(crate) collected: CollectorState,
     pub(crate) snapshot: Snapshot<NetEvent>,
 }
@@ -71,7 +71,7 @@ impl Checkpoint {
     /// Reads a checkpoint.
     ///
     /// # Errors
-    /// There is none, it is damaged, or it is one of another version of FabricSim.
+    /// The file does not exist, is damaged, or belongs to another version of FabricSim.
     pub fn load(file: &Path) -> Result<Checkpoint, Error> {
         let fail = |why: String| Error::Checkpoint {
             file: file.display().to_string(),
@@ -83,7 +83,7 @@ impl Checkpoint {
             .map_err(|e| fail(format!("cannot be read: {e}")))?;
         let rest = bytes
             .strip_prefix(MAGIC)
-            .ok_or_else(|| fail("is no checkpoint that this version of FabricSim knows".into()))?;
+            .ok_or_else(|| fail("is not a checkpoint of this version of FabricSim".into()))?;
         let damaged = || fail("is damaged".into());
         let (digest, rest) = rest.split_at_checked(DIGEST_BYTES).ok_or_else(damaged)?;
         let rest = rest.strip_prefix(b"\n").ok_or_else(damaged)?;
@@ -108,10 +108,10 @@ impl Checkpoint {
         })
     }
 
-    /// The experiment, with further overrides such as `run.threads`; those must not change what is simulated.
+    /// The experiment, with further overrides such as `run.threads`. They must not change what is simulated.
     ///
     /// # Errors
-    /// What the experiment reads is not there any more, or not what it was.
+    /// An input of the experiment is missing or has changed.
     pub fn experiment(
         &self,
         overrides: &[(String, String)],
@@ -136,25 +136,25 @@ impl Checkpoint {
 }
 
 /// Writes a run's checkpoints.
-pub(crate) struct Writer<'a> {
+pub(crate) struct CheckpointWriter<'a> {
     checkpoints: &'a Checkpoints,
-    source: Source,
-    /// When the last one was finished.
+    source: ExperimentSource,
+    /// When the last checkpoint was finished.
     written: Instant,
-    /// Simulated time from which on the next is due.
+    /// Simulated time from which the next checkpoint is due.
     due: Time,
 }
 
-impl<'a> Writer<'a> {
-    /// For a run that begins at `now`.
+impl<'a> CheckpointWriter<'a> {
+    /// The writer of a run that begins at `now`.
     ///
     /// # Errors
-    /// The run cannot be continued by another process.
+    /// Another process cannot resume the run.
     pub(crate) fn new(
         checkpoints: &'a Checkpoints,
         experiment: &Experiment,
         now: Time,
-    ) -> Result<Writer<'a>, Error> {
+    ) -> Result<CheckpointWriter<'a>, Error> {
         let fail = |why: String| Error::Checkpoint {
             file: checkpoints.file.display().to_string(),
             why,
@@ -164,11 +164,11 @@ impl<'a> Writer<'a> {
         };
         if source.folder.to_str().is_none() {
             return Err(fail(
-                "the name of the experiment's folder is no UTF-8 text".into(),
+                "the name of the experiment's folder is not UTF-8 text".into(),
             ));
         }
         if experiment.run.executor == Executor::ReverseCheck {
-            return Err(fail("the executor reverse-check writes no checkpoints".into()));
+            return Err(fail("the executor reverse-check cannot write checkpoints".into()));
         }
         if let Some(job) = experiment.jobs.iter().find(|job| !job.reopens()) {
             return Err(fail(format!(
@@ -176,7 +176,7 @@ impl<'a> Writer<'a> {
                 job.name
             )));
         }
-        let mut writer = Writer {
+        let mut writer = CheckpointWriter {
             checkpoints,
             source: source.clone(),
             written: Instant::now(),
@@ -194,7 +194,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether it is time for one.
+    /// Whether a checkpoint is due.
     #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         match self.checkpoints.every {
@@ -203,14 +203,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes one.
+    /// Writes a checkpoint.
     pub(crate) fn write(
         &mut self,
         collected: CollectorState,
         snapshot: Snapshot<NetEvent>,
     ) -> Result<(), Error> {
         let time = snapshot.time;
-        let body = Body { collected, snapshot };
+        let body = CheckpointBody { collected, snapshot };
         let body = postcard::to_stdvec(&body).expect("what is in memory can be written there");
         let head = CheckpointHead {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -236,7 +236,7 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(results::PARTIAL_CHECKPOINT);
-    // Those of any new file, not the private ones of a temporary file.
+    // Permissions of a regular new file, not those of a temporary file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
@@ -249,6 +249,6 @@ fn write_atomically(path: &Path, head: &[u8], body: &[u8]) -> io::Result<()> {
     file.write_all(body)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The new name is on the disk once the folder is.
+    // The new name is durable once the folder is synchronised.
     File::open(folder)?.sync_all()
 }

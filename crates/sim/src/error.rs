@@ -1,8 +1,8 @@
-//! What can go wrong between an experiment and its result.
+//! Errors between an experiment and its result.
 
 use thiserror::Error;
 
-/// Why there is no result.
+/// The reason for which there is no result.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The experiment asks for something that does not exist or cannot be built.
@@ -11,46 +11,46 @@ pub enum Error {
     /// A trace cannot be read.
     #[error("{0}")]
     Trace(#[from] workload::TraceError),
-    /// A rank cannot go on.
+    /// A rank cannot continue.
     #[error("job '{job}': {source}")]
     Replay {
         /// Name of the job.
         job: String,
-        /// What it ran into.
+        /// The error of the rank.
         source: mpi::ReplayError,
     },
-    /// Ranks wait for what never comes.
+    /// Ranks wait for ever.
     #[error("{0}")]
     Deadlock(String),
-    /// The simulator contradicts itself; a bug of ours.
+    /// The simulator contradicts itself: a bug of FabricSim.
     #[error("internal check failed, please report this: {0}")]
     Audit(String),
     /// A file cannot be read.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A checkpoint cannot be written, read, or gone on from.
+    /// A checkpoint cannot be written, read or resumed.
     #[error("{file}: {why}")]
     Checkpoint {
-        /// The checkpoint.
+        /// Path of the checkpoint.
         file: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// What is collected while the run goes on cannot be written, or not be read again.
-    #[error("what the run collects: {0}")]
+    /// Collected rows cannot be written or read again.
+    #[error("collected rows: {0}")]
     Collect(std::io::Error),
-    /// The run is not one for several processes.
+    /// The run cannot use several processes.
     #[error("{0}")]
     Processes(String),
-    /// There is no interference to be measured.
+    /// Interference cannot be measured.
     #[error("interference of jobs: {0}")]
     Interference(String),
-    /// Another process of the run has failed, and says why.
+    /// Another process of the run has failed and reports the reason.
     #[error("another process of the run has failed")]
     Elsewhere,
     /// The owner interrupted the run.

@@ -1,26 +1,26 @@
-//! What jobs do to each other: each job of ranks alone, compared with all of them together.
+//! Interference of jobs: each job with ranks runs alone, and its time is compared with that of the common run.
 //!
-//! A job alone has the network, the hosts and the random streams that it has in company: only the others are
-//! left out, and their hosts stay empty. What differs is what the others do to it.
+//! A job alone has the same network, hosts and random streams. Only the other jobs are removed, and their hosts
+//! stay empty. All differences are effects of the other jobs.
 
 use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
 use crate::collect::{CollectSetting, Series};
-use crate::run::{Control, RunContext, run_in};
+use crate::run::{RunContext, RunControl, run_in};
 use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
 
-/// Runs an experiment, and then each of its jobs of ranks alone. The result is that of the whole experiment,
-/// and says how much slower each job was in company.
+/// Runs an experiment, then each of its jobs with ranks alone. The result is that of the whole experiment, with the
+/// slow-down of each job.
 ///
-/// `control` is that of all these runs. They cannot be continued from a checkpoint, so `context` has none.
+/// `control` applies to all runs. They cannot resume from a checkpoint, so `context` must have none.
 ///
 /// # Errors
-/// As [`run_in`], of any of the runs; no job has ranks; `context` has checkpoints.
+/// As [`run_in`], for any of the runs; no job has ranks; `context` has checkpoints.
 pub fn run_with_interference(
     experiment: &Experiment,
-    control: &Control,
+    control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
     if context.checkpoints.is_some() || context.from.is_some() {
@@ -44,7 +44,7 @@ pub fn run_with_interference(
     let mut result = together(experiment, control, context)?;
     let mut jobs = Vec::new();
     for index in with_ranks {
-        // Nothing would be left out.
+        // With one job, both runs are the same.
         let alone = match experiment.jobs.len() {
             1 => None,
             _ => {
@@ -67,10 +67,10 @@ pub fn run_with_interference(
     Ok(result)
 }
 
-/// Runs, with all processes: where one fails, the others do not go on to the next run without it.
+/// Runs with all processes. If one fails, the others do not start the next run.
 fn together(
     experiment: &Experiment,
-    control: &Control,
+    control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
     let result = run_in(experiment, control, context);
@@ -83,7 +83,7 @@ fn together(
 }
 
 impl Experiment {
-    /// The same with one of its jobs of ranks only, on the hosts that it has.
+    /// The experiment with only one of its jobs with ranks, on the same hosts.
     fn alone(&self, index: usize) -> Experiment {
         let job = &self.jobs[index];
         let JobKind::Ranks(ranks) = &job.kind else {

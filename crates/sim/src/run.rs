@@ -13,13 +13,13 @@ use results::{Part, Rollbacks, Run, RunResult, TableStore, ThreadSeconds};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
-use crate::checkpoint::{Checkpoint, Checkpoints, Writer};
+use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
-use crate::lp::simulation::{Failure, Simulation};
-use crate::lp::wiring::Identity;
+use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::wiring::LpIdentity;
 use crate::outcome::audit::audit;
 use crate::outcome::final_state::FinalState;
 use crate::outcome::inventory;
@@ -27,19 +27,19 @@ use crate::outcome::wait_cycles;
 use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::JobKind;
 
-/// Ranks that an error about a deadlock names.
+/// Number of ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;
 
-/// Shared with whoever watches a run: progress out, interruption in.
+/// Shared with the observer of a run: reports progress, accepts an interruption.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct RunControl {
     kernel: des::Control,
 }
 
-impl Control {
-    /// A fresh one. Runs that follow each other may share it; those at a time need one each.
-    pub fn new() -> Control {
-        Control::default()
+impl RunControl {
+    /// A new control. Successive runs may share one; simultaneous runs need one each.
+    pub fn new() -> RunControl {
+        RunControl::default()
     }
 
     /// Ends the run soon, without a result.
@@ -53,17 +53,17 @@ impl Control {
     }
 }
 
-/// The circumstances of a run, which do not change its result.
+/// The circumstances of a run. They do not change its result.
 pub struct RunContext<'a> {
-    /// Who takes part.
+    /// The participating processes.
     pub processes: &'a dyn Processes,
     /// Whether and how checkpoints are written.
     pub checkpoints: Option<&'a Checkpoints>,
-    /// Where to go on; none: the run begins.
+    /// The checkpoint to resume from; `None` starts a new run.
     pub from: Option<&'a Checkpoint>,
-    /// What each thread simulates; none: about equal parts that keep neighbours together.
+    /// The LPs of each thread; `None` for about equal parts that keep neighbours together.
     pub partition: Option<Partition>,
-    /// Folder for what is collected as the run goes on; none: it stays in memory. Of several processes the first
+    /// Folder for tables that grow during the run; `None` keeps them in memory. Of several processes, the first
     /// writes there.
     pub parts: Option<&'a Path>,
 }
@@ -80,28 +80,28 @@ impl Default for RunContext<'_> {
     }
 }
 
-/// Runs an experiment to its end. The result is the same for every executor and number of threads, but
-/// for what the run itself cost.
+/// Runs an experiment to its end. The result is the same for every executor and number of threads, except for the
+/// cost of the run itself.
 ///
 /// # Errors
-/// A trace that is broken, ranks that wait for ever, an interruption through `control`.
-pub fn run(experiment: &Experiment, control: &Control) -> Result<RunResult, Error> {
+/// A broken trace, ranks that wait for ever, an interruption through `control`.
+pub fn run(experiment: &Experiment, control: &RunControl) -> Result<RunResult, Error> {
     let result = run_in(experiment, control, &RunContext::default())?;
     Ok(result.expect("a process that is alone has the result"))
 }
 
-/// Runs an experiment, or its rest, possibly with other processes: all of them call this with the same
-/// experiment. The first one gets the result.
+/// Runs an experiment, or resumes it, with any number of processes. All of them call this function with the same
+/// experiment. The first process gets the result.
 ///
 /// # Errors
-/// As [`run`]; checkpoints that cannot be written, or one that is not of this experiment. What has failed
-/// in another process is [`Error::Elsewhere`].
+/// As [`run`]; a checkpoint that cannot be written, or that belongs to another experiment. A failure of another
+/// process is [`Error::Elsewhere`].
 pub fn run_in(
     experiment: &Experiment,
-    control: &Control,
+    control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
-    let begin = Meter::start();
+    let begin = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
     let (mut observed, declared) = (
         Observed::new(experiment, whole),
@@ -118,18 +118,18 @@ pub fn run_in(
 
 /// How an attempt at a run ended.
 enum Attempt {
-    /// It was valid, and the first process has the result.
+    /// The attempt was valid. The first process has the result.
     Done(Option<Box<RunResult>>),
-    /// A packet lacked credits while they returned in batches, in any process.
+    /// A packet of any process lacked credits while they returned in batches.
     CreditsRanShort,
 }
 
 /// Runs with these shortcuts.
 fn attempt(
     experiment: &Experiment,
-    control: &Control,
+    control: &RunControl,
     context: &RunContext<'_>,
-    (begin, shortcuts): (&Meter, Shortcuts),
+    (begin, shortcuts): (&Stopwatch, Shortcuts),
 ) -> Result<Attempt, Error> {
     let executor = experiment.run.executor;
     let threads = if executor.is_parallel() {
@@ -164,7 +164,7 @@ fn attempt(
     let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
     let writer = context
         .checkpoints
-        .map(|checkpoints| Writer::new(checkpoints, experiment, start));
+        .map(|checkpoints| CheckpointWriter::new(checkpoints, experiment, start));
     let store = match context.parts {
         Some(folder) => TableStore::Folder(folder.into()),
         None => TableStore::Memory,
@@ -175,20 +175,20 @@ fn attempt(
         inventory::write(&simulation.network, drawing, &store)
     });
     let collector = match from {
-        // What was collected lies with the first process.
+        // The first process has the collected rows.
         Some(body) if first => {
             Collector::restored(&simulation, &experiment.collect, store, body.collected.clone())
         }
         _ => Ok(Collector::new(&simulation, &experiment.collect, store)),
     };
-    let mut watcher = Watcher {
+    let mut watcher = RunObserver {
         collector: collector?,
         writer: writer.transpose()?,
         failure: None,
         control: &control.kernel,
     };
     if let Err(error) = written {
-        // Other processes, which know nothing of it, learn it in the run.
+        // The other processes learn of the failure in the run.
         watcher.fail(Error::Collect(error));
     }
     let run = des::Run {
@@ -209,8 +209,8 @@ fn attempt(
         return Ok(Attempt::CreditsRanShort);
     }
     match finished.end {
-        RunEnd::Failed(Failure::Error(error)) => return Err(error),
-        RunEnd::Failed(Failure::CreditsRanShort) => unreachable!("only batches run short of credits"),
+        RunEnd::Failed(LpFailure::Error(error)) => return Err(error),
+        RunEnd::Failed(LpFailure::CreditsRanShort) => unreachable!("only batches run short of credits"),
         RunEnd::FailedElsewhere => return Err(Error::Elsewhere),
         RunEnd::Irreversible(what) => return Err(Error::Audit(what)),
         _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
@@ -225,7 +225,7 @@ fn attempt(
         RunEnd::Until => {}
     }
     audit(&simulation, &finished.lps, &finished.pending)?;
-    let Watcher { collector, .. } = watcher;
+    let RunObserver { collector, .. } = watcher;
     let final_state = FinalState {
         simulation: &simulation,
         processes: &finished.lps,
@@ -263,19 +263,19 @@ fn attempt(
     Ok(Attempt::Done(Some(Box::new(result))))
 }
 
-/// Whether a run in which credits returned in batches has to begin anew, in any process: a packet lacked credits, or no
-/// event is left, and the last credit would have set the end.
-fn ran_short(processes: &dyn Processes, end: &RunEnd<Failure>) -> bool {
-    let short = matches!(end, RunEnd::Failed(Failure::CreditsRanShort) | RunEnd::Drained);
+/// Whether a run with credit batching must be repeated without it, because of any process: a packet lacked credits,
+/// or no event is left, so that the last credit would have determined the end.
+fn ran_short(processes: &dyn Processes, end: &RunEnd<LpFailure>) -> bool {
+    let short = matches!(end, RunEnd::Failed(LpFailure::CreditsRanShort) | RunEnd::Drained);
     let mut values = [u64::from(!short)];
     processes.least(&mut values);
     values[0] == 0
 }
 
-/// Files may differ from machine to machine.
+/// Checks that all processes have read the same experiment. Files may differ between machines.
 fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result<(), Error> {
     let text = format!("{}{:?}", experiment.settings, experiment.run);
-    // 63 bits of the hash are enough to tell two files apart.
+    // 63 bits of the hash distinguish two files.
     let digits = &results::hash(&[text.as_bytes()])[..16];
     let mine = u64::from_str_radix(digits, 16).expect("hexadecimal digits") >> 1;
     let mut values = [mine, u64::MAX - mine];
@@ -288,23 +288,23 @@ fn same_experiment(experiment: &Experiment, processes: &dyn Processes) -> Result
     Ok(())
 }
 
-/// TraceRecord by the kernel as the run goes on.
-struct Watcher<'a> {
+/// Observes the run for the kernel.
+struct RunObserver<'a> {
     collector: Collector,
-    writer: Option<Writer<'a>>,
-    /// Why the run was broken off from here.
+    writer: Option<CheckpointWriter<'a>>,
+    /// Failure that ended the run in this process.
     failure: Option<Error>,
     control: &'a des::Control,
 }
 
-impl Watcher<'_> {
+impl RunObserver<'_> {
     fn fail(&mut self, why: Error) {
         self.failure = Some(why);
         self.control.interrupt();
     }
 }
 
-impl Observer<Simulation> for Watcher<'_> {
+impl Observer<Simulation> for RunObserver<'_> {
     fn commit(&mut self, time: Time, record: Record) {
         if let Err(error) = self.collector.take(time, record)
             && self.failure.is_none()
@@ -326,14 +326,14 @@ impl Observer<Simulation> for Watcher<'_> {
     }
 }
 
-/// What the kernel tells of the run.
+/// The costs of the run, from the kernel's statistics.
 fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
     let mut rollbacks = Rollbacks::default();
     for (lp, count) in statistics.rollbacks.iter().enumerate() {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
-            Identity::Router(_) => &mut rollbacks.router,
-            Identity::Host(_) => &mut rollbacks.host,
-            Identity::TerminationDetector => &mut rollbacks.overseer,
+            LpIdentity::Router(_) => &mut rollbacks.router,
+            LpIdentity::Host(_) => &mut rollbacks.host,
+            LpIdentity::TerminationDetector => &mut rollbacks.overseer,
         };
         *of += u64::from(*count);
     }
@@ -361,7 +361,7 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
     }
 }
 
-/// What each thread simulates.
+/// The LPs of each thread, counted.
 fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<Part> {
     let work = |lp| simulation.numbering.work(&simulation.network, LpId(lp));
     let total: u64 = (0..simulation.numbering.lps()).map(work).sum();
@@ -374,7 +374,7 @@ fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<
         for lp in partition.range(index) {
             part.share += work(lp) as f64 / total.max(1) as f64;
             match simulation.numbering.identity(LpId(lp)) {
-                Identity::Router(router) => {
+                LpIdentity::Router(router) => {
                     let id = u64::from(router.0);
                     if part.routers == 0 {
                         part.router_range[0] = id;
@@ -382,8 +382,8 @@ fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<
                     part.router_range[1] = id + 1;
                     part.routers += 1;
                 }
-                Identity::Host(_) => part.hosts += 1,
-                Identity::TerminationDetector => {}
+                LpIdentity::Host(_) => part.hosts += 1,
+                LpIdentity::TerminationDetector => {}
             }
         }
         part
@@ -391,7 +391,7 @@ fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<
     (0..partition.parts()).map(part).collect()
 }
 
-/// Processor seconds and memory of all processes, in the first.
+/// Processor seconds and memory of all processes, in the first process.
 fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
     let mut parcels = vec![Vec::new(); processes.count()];
     parcels[0] = [cpu_s.to_bits(), rss_bytes]
@@ -409,7 +409,7 @@ fn sums(processes: &dyn Processes, cpu_s: f64, rss_bytes: u64) -> (f64, u64) {
     sums
 }
 
-/// When the overseer found that no rank can go on.
+/// When the termination detector found that no rank can continue.
 fn stuck(processes: &Lps<NetworkLp>) -> Option<Time> {
     processes.iter().find_map(|process| match process {
         NetworkLp::TerminationDetector(termination_detector) => termination_detector.stuck(),
@@ -417,7 +417,7 @@ fn stuck(processes: &Lps<NetworkLp>) -> Option<Time> {
     })
 }
 
-/// Nothing is left to happen to ranks: all of them must have finished.
+/// Checks that all ranks have finished when no event for them is left.
 fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time) -> Result<(), Error> {
     let mut lines = Vec::new();
     let mut count = 0u64;
@@ -427,20 +427,18 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time
         let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
             continue;
         };
-        let Some(seat) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {
+        let Some(slot) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {
             continue;
         };
-        let state = seat.state.as_ref().filter(|state| !state.finished());
-        // Ranks come in their order.
+        let state = slot.state.as_ref().filter(|state| !state.finished());
+        // Ranks come in ascending order.
         awaited[usize::from(job)].push(state.map(Rank::awaited_ranks));
         let Some(state) = state else {
             continue;
         };
         count += 1;
         if lines.len() < NAMED_RANKS {
-            let what = state
-                .waiting_for()
-                .unwrap_or_else(|| "nothing that is known".into());
+            let what = state.waiting_for().unwrap_or_else(|| "nothing known".into());
             let name = &simulation.jobs[usize::from(job)].name;
             lines.push(format!("  job '{name}', rank {rank}: {what}"));
         }
@@ -457,7 +455,7 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time
         lines.extend(wait_cycles.map(|cycle| format!("  job '{}': {cycle}", job.name)));
     }
     Err(Error::Deadlock(format!(
-        "the application waits for ever: at {time} nothing of it is under way any more, and {count} ranks have not finished\n{}",
+        "the application waits for ever: at {time} none of its messages is in flight, and {count} ranks have not finished\n{}",
         lines.join("\n")
     )))
 }
@@ -476,15 +474,15 @@ fn ranks(simulation: &Simulation) -> impl Iterator<Item = (u16, u32, topology::H
     })
 }
 
-/// Wall and processor time since a moment.
-struct Meter {
+/// Wall-clock and processor time since its start.
+struct Stopwatch {
     wall: Instant,
     cpu: ProcessTime,
 }
 
-impl Meter {
-    fn start() -> Meter {
-        Meter {
+impl Stopwatch {
+    fn start() -> Stopwatch {
+        Stopwatch {
             wall: Instant::now(),
             cpu: ProcessTime::now(),
         }
@@ -499,7 +497,7 @@ impl Meter {
     }
 }
 
-/// Largest resident memory of this process so far; 0 where the system does not tell.
+/// Largest resident memory of this process so far; 0 if the system does not report it.
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status

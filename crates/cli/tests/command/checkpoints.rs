@@ -255,8 +255,8 @@ fn a_checkpoint_that_cannot_be_continued_stays() {
     for (bytes, needle) in [
         (&spoilt[..], "is damaged"),
         (&whole[..1000], "is damaged"),
-        (b"", "is no checkpoint"),
-        (b"Dear diary", "is no checkpoint"),
+        (b"", "is not a checkpoint"),
+        (b"Dear diary", "is not a checkpoint"),
     ] {
         fs::write(checkpoint(&bench), bytes).unwrap();
         fails(&bench, bench.command().args(["resume", "here"]), &[named, needle]);

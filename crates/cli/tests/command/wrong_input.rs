@@ -500,7 +500,7 @@ fn places_and_rules_that_cannot_be() {
         ),
         (
             "placement = { file = \"hosts.txt\" }",
-            &["experiment.toml:16: job.0.placement.file: hosts.txt:2: 'two' is no number"],
+            &["experiment.toml:16: job.0.placement.file: hosts.txt:2: 'two' is not a number"],
         ),
         (
             "mapping = { kind = \"blocked\", grid = [3, 3], block = [3, 1] }",

@@ -1,36 +1,36 @@
-//! Who sends how much to whom, gathered by destination: what the walk of flows asks for.
+//! Demand: the traffic matrix of a job, grouped by destination, as the input of flows.
 //!
-//! There is no table of hosts x hosts. Traffic that treats all hosts alike is given by how many hosts each router
-//! has; of other patterns the shares are asked for once, and added up by router.
+//! No table of host pairs exists. Uniform traffic is described by the number of hosts of each router. Other patterns
+//! are asked once for their shares, which are added by router.
 
 use topology::{HostId, RouterId, Topology};
 use workload::traffic::Pattern;
 
-/// Pairs of a router and a destination that are kept at most: some 50 MB.
+/// Largest number of stored pairs of router and destination: some 50 MB.
 const MOST_PAIRS: usize = 1 << 22;
 
-/// The traffic of one job, if every host offers a load of 1, by destination.
+/// The traffic of one job, by destination, if every host offers a load of 1.
 pub struct Demand {
-    /// A host of each destination: of each router with hosts of the job, or every host of it.
+    /// One host for each destination: one per router with hosts of the job, or every host of the job.
     pub destinations: Vec<HostId>,
-    /// What the hosts send, in loads of an injection link.
+    /// Traffic that each host sends, in loads of an injection link.
     pub injected: Vec<f64>,
-    /// What the hosts receive.
+    /// Traffic that each host receives.
     pub ejected: Vec<f64>,
     flows: Flows,
 }
 
 enum Flows {
-    /// From every host as much to every other one.
+    /// Every host sends the same to every other host.
     Even {
-        /// Routers with hosts of the job, and how many.
+        /// Routers with hosts of the job, with the number of hosts.
         routers: Vec<(RouterId, u32)>,
-        /// By destination: its router's place in `routers`, and how many hosts it stands for.
+        /// By destination: index of its router in `routers`, and number of hosts.
         destinations: Vec<(u32, u32)>,
         hosts: u32,
         include_self: bool,
     },
-    /// By destination: where its flows begin; the flows: router and load.
+    /// Start of the flows of each destination, and the flows: router and load.
     Listed {
         first: Vec<usize>,
         flows: Vec<(RouterId, f64)>,
@@ -38,11 +38,11 @@ enum Flows {
 }
 
 impl Demand {
-    /// What `senders`, numbered in their order, send each other by a pattern; asks it for at most `most_shares`
-    /// shares. `by_host`: destinations are hosts, not routers.
+    /// The traffic among `senders`, in their order, of a pattern. The pattern is asked for at most `most_shares`
+    /// shares. With `by_host`, destinations are hosts instead of routers.
     ///
     /// # Errors
-    /// It is too much; says what would be needed.
+    /// The demand is too large. The message says what it would need.
     pub fn new(
         topology: &dyn Topology,
         pattern: &dyn Pattern,
@@ -62,12 +62,12 @@ impl Demand {
         }
     }
 
-    /// Whether all hosts of the network send as much to all others.
+    /// Whether each host of the network sends the same to all others.
     pub fn is_even_over(&self, topology: &dyn Topology) -> bool {
         matches!(self.flows, Flows::Even { hosts, .. } if hosts == topology.hosts())
     }
 
-    /// Whether anybody sends to one of the destinations, by its number.
+    /// Whether any host sends to the destination.
     pub fn has(&self, destination: usize) -> bool {
         match &self.flows {
             Flows::Even { .. } => true,
@@ -75,7 +75,7 @@ impl Demand {
         }
     }
 
-    /// The routers that send to one of the destinations, by its number, with their loads.
+    /// Routers that send to the destination, with their loads.
     pub fn sources(&self, destination: usize) -> Box<dyn Iterator<Item = (RouterId, f64)> + '_> {
         match &self.flows {
             Flows::Listed { first, flows } => {
@@ -155,7 +155,7 @@ fn listed(
 ) -> Result<Demand, String> {
     let all = topology.hosts() as usize;
     let (mut injected, mut ejected) = (vec![0.0; all], vec![0.0; all]);
-    // The number of the destination that each of the job's hosts belongs to.
+    // Index of the destination of each host of the job.
     let mut of_host = vec![0u32; hosts.len()];
     let mut destinations: Vec<HostId> = Vec::new();
     let mut last = None;
@@ -166,7 +166,7 @@ fn listed(
         last = Some(router);
         of_host[*index as usize] = destinations.len() as u32 - 1;
     }
-    // Flows in the order of the routers that they come from: destination, router, load.
+    // Flows in the order of their routers: destination, router, load.
     let mut found: Vec<(u32, RouterId, f64)> = Vec::new();
     let mut of_router = vec![0.0; destinations.len()];
     let mut touched: Vec<u32> = Vec::new();

@@ -1,27 +1,26 @@
-//! Flows: what oblivious routing makes of traffic, link by link, without simulating a packet.
+//! Flows: the load of each link under oblivious routing, computed without simulating packets.
 //!
-//! For one destination after the other, the situations are gathered that packets to it can be in (router, routing
-//! state, what the latency depends on), and the loads of all sources are pushed through them in topological order:
-//! a situation is left when all that enters it has come. Memory is that of all links and of the situations of one
-//! destination.
+//! For each destination, the walk collects the situations of packets to it (router, routing state, inputs of the
+//! latency). It pushes the loads of all sources through them in topological order: a situation passes its load on when
+//! all of its inputs are known. The memory is that of all links and of the situations of one destination.
 
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 use routing::{RouteState, Routing};
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use super::timing::{Behind, Timing};
+use super::timing::{Timing, Upstream};
 
-/// Numbers the links that leave routers by router and port.
+/// Numbers the outgoing links of routers, by router and port.
 pub struct Channels {
     first: Vec<u32>,
 }
 
 impl Channels {
-    /// Of a topology.
+    /// The channels of a topology.
     ///
     /// # Errors
-    /// More than can be numbered.
+    /// The topology has too many ports.
     pub fn new(topology: &dyn Topology) -> Result<Channels, String> {
         let mut first = vec![0u32];
         let mut sum = 0u32;
@@ -34,7 +33,7 @@ impl Channels {
         Ok(Channels { first })
     }
 
-    /// How many.
+    /// Number of channels.
     pub fn count(&self) -> usize {
         *self.first.last().expect("one more than routers") as usize
     }
@@ -43,7 +42,7 @@ impl Channels {
         self.first[router.0 as usize] as usize + usize::from(port.0)
     }
 
-    /// The links between routers with their routers, ports and numbers.
+    /// The links between routers, with router, port and number.
     pub fn between_routers<'a>(
         &'a self,
         topology: &'a dyn Topology,
@@ -57,61 +56,61 @@ impl Channels {
     }
 }
 
-/// What came out, added up over destinations. Loads are in those of an injection link.
+/// Sums over destinations. Loads are in units of an injection link.
 pub struct FlowPattern {
-    /// Load by channel; ejection links have none here.
+    /// Load by channel, without ejection links.
     pub loads: Vec<f64>,
-    /// Load of all packets together.
+    /// Load of all packets.
     pub sent: f64,
-    /// The same, times the links between routers that they cross.
+    /// Load of all packets times their links between routers.
     pub hops: f64,
-    /// The same, times the latency in picoseconds.
+    /// Load of all packets times their latency, in picoseconds.
     pub latency: f64,
     /// Longest latency in picoseconds.
     pub longest: f64,
-    /// By link class, links between routers on any one path, at most.
+    /// Largest number of links between routers on any one path, by link class.
     pub most: Vec<u32>,
-    /// Situations so far.
+    /// Number of situations so far.
     pub situations: u64,
 }
 
-/// Where a packet can be on its way to the destination.
+/// A situation of a packet to the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct FlowState {
     router: RouterId,
     state: RouteState,
-    behind: Behind,
+    behind: Upstream,
 }
 
-/// A way out of a situation.
+/// A transition to the next situation.
 struct FlowStep {
-    /// The next situation; none: delivered.
+    /// The next situation; `None` after delivery.
     to: Option<u32>,
     channel: usize,
     class: usize,
     chance: f64,
-    /// Time that it takes, mean and most, in picoseconds.
+    /// Mean and largest time of the transition, in picoseconds.
     mean: f64,
     max: f64,
 }
 
-/// What is walked for one destination; kept for the next one.
+/// The walk for one destination. Its memory is reused for the next destination.
 pub struct FlowWalk<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     channels: &'a Channels,
     timing: &'a Timing,
-    /// In the order in which they were found.
+    /// Situations in the order of discovery.
     situations: IndexSet<FlowState, FixedState>,
     loads: Vec<f64>,
-    /// By situation, where its steps begin.
+    /// Index of the first transition, by situation.
     first: Vec<usize>,
     steps: Vec<FlowStep>,
     chances: Vec<(Port, RouteState, f64)>,
 }
 
 impl<'a> FlowWalk<'a> {
-    /// Nothing walked yet.
+    /// A walk without a destination.
     pub fn new(
         topology: &'a dyn Topology,
         routing: &'a dyn Routing,
@@ -144,17 +143,17 @@ impl<'a> FlowWalk<'a> {
         }
     }
 
-    /// Adds what the sources, routers with their loads, send to one destination. `ahead`: how many destinations
-    /// will need about as many situations, with this one.
+    /// Adds the flow from the sources (routers with loads) to one destination. `remaining` is the number of
+    /// destinations that need about as many situations, this one included.
     ///
     /// # Errors
-    /// More than `most` situations altogether, known as soon as there are too many for what is ahead; or a routing
-    /// whose packets can go round for ever.
+    /// The walk needs more than `most` situations in total, extrapolated to the remaining destinations; or the routing
+    /// permits infinite paths.
     pub fn add(
         &mut self,
         sources: impl Iterator<Item = (RouterId, f64)>,
         destination: HostId,
-        ahead: u64,
+        remaining: u64,
         most: u64,
         flow: &mut FlowPattern,
     ) -> Result<(), String> {
@@ -177,7 +176,7 @@ impl<'a> FlowWalk<'a> {
         let mut next = 0;
         while next < self.situations.len() {
             let open = (self.situations.len() - next) as u64;
-            if (flow.situations + open).saturating_mul(ahead) > most {
+            if (flow.situations + open).saturating_mul(remaining) > most {
                 return Err(format!("too large: more than {most} routing situations"));
             }
             flow.situations += 1;
@@ -189,7 +188,7 @@ impl<'a> FlowWalk<'a> {
         for situation in &order {
             self.push_on(*situation as usize, flow);
         }
-        self.look_back(&order, starts, injection as f64, flow);
+        self.longest_paths(&order, starts, injection as f64, flow);
         Ok(())
     }
 
@@ -201,7 +200,7 @@ impl<'a> FlowWalk<'a> {
         number as u32
     }
 
-    /// Finds the ways out of a situation.
+    /// Finds the transitions of a situation.
     fn explore(&mut self, number: u32, destination: HostId) -> Result<(), String> {
         let FlowState {
             router,
@@ -259,7 +258,7 @@ impl<'a> FlowWalk<'a> {
         &self.steps[self.first[situation]..self.first[situation + 1]]
     }
 
-    /// The situations, each after all that lead to it.
+    /// The situations in topological order.
     fn order(&self) -> Result<Vec<u32>, String> {
         let mut before = vec![0u32; self.situations.len()];
         for step in &self.steps {
@@ -302,8 +301,8 @@ impl<'a> FlowWalk<'a> {
         }
     }
 
-    /// Longest ways, from their ends back to the first `starts` situations, which are those of the sources.
-    fn look_back(&self, order: &[u32], starts: usize, injection: f64, flow: &mut FlowPattern) {
+    /// Longest paths, computed backwards to the first `starts` situations, which are those of the sources.
+    fn longest_paths(&self, order: &[u32], starts: usize, injection: f64, flow: &mut FlowPattern) {
         let classes = flow.most.len();
         let mut longest = vec![0.0f64; self.situations.len()];
         let mut most = vec![0u32; self.situations.len() * classes];

@@ -1,9 +1,9 @@
-//! Bounds: what a network allows synthetic traffic at most, computed without simulating. What the numbers mean,
-//! and the conventions, stand in `docs/methods/bounds.md`.
+//! Bounds: limits of the network for synthetic traffic, computed without simulation. `docs/methods/bounds.md` explains
+//! the numbers and conventions.
 //!
-//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004, chapters 3
-//! and 23 (channel load, ideal throughput, zero-load latency). Knows nothing of queues: a run may stay below its
-//! bound, and with bad flow control will.
+//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004, chapters 3 and 23
+//! (channel load, ideal throughput, zero-load latency). Queues are not considered: a run may stay below its bound, and
+//! does so with poor flow control.
 
 mod demand;
 mod flow;
@@ -18,17 +18,17 @@ use workload::traffic::Pattern;
 
 use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use demand::Demand;
 use flow::{Channels, FlowPattern, FlowWalk};
 use timing::Timing;
 
-/// How much work the computation may be.
+/// Limits of the computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Routing situations that are walked for one job.
+    /// Largest number of routing situations for one job.
     pub situations: u64,
-    /// Pairs of hosts for which a pattern is asked for one job.
+    /// Largest number of host pairs for which a pattern is asked, for one job.
     pub shares: u64,
 }
 
@@ -38,26 +38,26 @@ impl Effort {
         situations: 20_000_000,
         shares: 50_000_000,
     };
-    /// Less than a second: beside a run, which takes longer on such networks.
+    /// Less than a second, for bounds beside a run.
     pub const RUN: Effort = Effort {
         situations: 1_000_000,
         shares: 10_000_000,
     };
 }
 
-/// Loads are equal if they differ by less than rounding can explain.
+/// Relative difference that rounding can explain.
 const ROUNDING: f64 = 1e-9;
 
-/// Which rail carries how much is for the hosts to choose, and links of one host are several.
+/// Hosts choose among rails, and a host has several injection links.
 const SEVERAL_RAILS: &str = "hosts have several rails, and bounds are those of one";
 
 /// A job of synthetic traffic.
 struct Traffic<'a> {
     name: &'a str,
     pattern: &'a dyn Pattern,
-    /// Its hosts in the order of their numbers in the job.
+    /// Hosts in the order of their numbers in the job.
     hosts: Vec<HostId>,
-    /// Of a message of mean size.
+    /// Size of a message of mean size.
     message_bytes: u64,
     load: f64,
 }
@@ -77,13 +77,13 @@ impl Traffic<'_> {
     }
 }
 
-/// Loads of all links, in those of an injection link.
+/// Loads of all links, in units of an injection link.
 struct Loads {
     injection: Vec<f64>,
     ejection: Vec<f64>,
-    /// By channel; none: not known.
+    /// Load by channel; `None` if unknown.
     routers: Option<Vec<f64>>,
-    /// By link class, links on any one path, at most.
+    /// Largest number of links on any one path, by link class.
     most: Vec<u32>,
 }
 
@@ -95,16 +95,16 @@ enum Link {
     Router(RouterId, Port),
 }
 
-/// The links that are full first.
+/// The links that saturate first.
 struct Fullest {
-    /// At which factor on all loads.
+    /// Factor on all loads at which they saturate.
     factor: f64,
     link: Link,
-    /// How many links are full at that factor.
+    /// Number of links that saturate at that factor.
     count: u64,
 }
 
-/// The bounds of an experiment's synthetic traffic, with at most so much work; none if it has no such traffic.
+/// The bounds of an experiment's synthetic traffic, within the limits of `effort`; `None` without such traffic.
 pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     let network = experiment.network.as_ref();
     let traffic: Vec<Traffic> = experiment.jobs.iter().filter_map(Traffic::of).collect();
@@ -146,9 +146,9 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     })
 }
 
-/// The bounds of a job by itself, and the loads if every host of it offers a load of 1.
+/// The bounds of one job, and the loads if every host of the job offers a load of 1.
 fn of_job(
-    network: &Network,
+    network: &NetworkModel,
     channels: &Result<Channels, String>,
     traffic: &Traffic<'_>,
     effort: Effort,
@@ -215,7 +215,7 @@ fn of_job(
 
 /// Loads of links between routers, hops and latencies.
 fn flow(
-    network: &Network,
+    network: &NetworkModel,
     channels: &Channels,
     demand: &Demand,
     oblivious: Oblivious,
@@ -232,10 +232,10 @@ fn flow(
     let wanted = if alike { 1 } else { used.len() };
     for (done, destination) in used.iter().take(wanted).enumerate() {
         let host = demand.destinations[*destination];
-        // What the first one needs is all that is known of the others.
-        let ahead = if done == 0 { wanted as u64 } else { 1 };
+        // The first destination predicts the effort of the others.
+        let remaining = if done == 0 { wanted as u64 } else { 1 };
         let sources = demand.sources(*destination);
-        walk.add(sources, host, ahead, effort.situations, &mut flow)?;
+        walk.add(sources, host, remaining, effort.situations, &mut flow)?;
     }
     if alike {
         spread_evenly(topology, channels, used.len(), &mut flow);
@@ -243,7 +243,8 @@ fn flow(
     Ok(flow)
 }
 
-/// From the flows to one destination to those to all, where all destinations and all links of a class are alike.
+/// Extends the flow to one destination to all destinations, if all destinations and all links of a class are
+/// equivalent.
 fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usize, flow: &mut FlowPattern) {
     let classes = topology.link_classes().len();
     let (mut sums, mut links) = (vec![0.0; classes], vec![0u64; classes]);
@@ -261,8 +262,8 @@ fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usi
     }
 }
 
-/// Bandwidth of a link, in those of an injection link.
-fn capacity(network: &Network, class: LinkClass) -> f64 {
+/// Bandwidth of a link, in units of an injection link.
+fn capacity(network: &NetworkModel, class: LinkClass) -> f64 {
     let speed = |class: LinkClass| network.links[usize::from(class.0)].bandwidth.bits_per_s as f64;
     speed(class) / speed(HOST_LINK)
 }
@@ -303,26 +304,26 @@ impl Loads {
         Fullest::of(injection.chain(ejection))
     }
 
-    fn fullest_of_routers(&self, network: &Network, channels: &Channels) -> Option<Fullest> {
+    fn fullest_of_routers(&self, network: &NetworkModel, channels: &Channels) -> Option<Fullest> {
         let (loads, topology) = (self.routers.as_ref()?, network.topology.as_ref());
         let links = channels.between_routers(topology).map(|(router, port, channel)| {
-            let room = capacity(network, topology.link_class(router, port));
-            (Link::Router(router, port), loads[channel] / room)
+            let link_capacity = capacity(network, topology.link_class(router, port));
+            (Link::Router(router, port), loads[channel] / link_capacity)
         });
         Fullest::of(links)
     }
 
-    fn fullest(&self, network: &Network, channels: &Channels) -> Option<Fullest> {
+    fn fullest(&self, network: &NetworkModel, channels: &Channels) -> Option<Fullest> {
         Fullest::first(
             self.fullest_of_hosts(),
             self.fullest_of_routers(network, channels),
         )
     }
 
-    /// Of the load offered, how much cannot get through. A packet crosses one injection and one ejection link, and
-    /// a known number of links of each other class at most: what is more than the links of a class can carry, all
-    /// together, divided by that number, is lost at the least.
-    fn excess(&self, network: &Network, channels: Option<&Channels>) -> f64 {
+    /// Least part of the offered load that is lost. A packet crosses one injection link, one ejection link and a
+    /// limited number of links of each other class. The load beyond the capacity of a class, divided by that number, is
+    /// lost at least.
+    fn excess(&self, network: &NetworkModel, channels: Option<&Channels>) -> f64 {
         let too_much = |loads: &[f64]| loads.iter().map(|load| (load - 1.0).max(0.0)).sum::<f64>();
         let mut excess = too_much(&self.injection).max(too_much(&self.ejection));
         let (Some(loads), Some(channels)) = (&self.routers, channels) else {
@@ -343,7 +344,7 @@ impl Loads {
 }
 
 impl Fullest {
-    /// Of links with their loads in units of what they can carry; none if nothing is sent over any.
+    /// The links that saturate first, of links with loads in units of their capacity; `None` without load.
     fn of(links: impl Iterator<Item = (Link, f64)>) -> Option<Fullest> {
         let mut fullest: Option<(f64, Link, u64)> = None;
         for (link, load) in links.filter(|(_, load)| *load > 0.0) {
@@ -360,7 +361,7 @@ impl Fullest {
         })
     }
 
-    /// Of two, what is full first; of equals, the second.
+    /// The one that saturates first; the second if both are equal.
     fn first(one: Option<Fullest>, other: Option<Fullest>) -> Option<Fullest> {
         match (one, other) {
             (Some(one), Some(other)) if one.factor < other.factor => Some(one),
@@ -369,7 +370,7 @@ impl Fullest {
         }
     }
 
-    fn name(&self, network: &Network) -> String {
+    fn name(&self, network: &NetworkModel) -> String {
         let topology = network.topology.as_ref();
         let router = |router: RouterId| match topology.coordinates(router) {
             grid if grid.starts_with('(') => format!("router {} {grid}", router.0),

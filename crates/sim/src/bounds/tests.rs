@@ -1,4 +1,5 @@
-//! Bounds of chosen patterns and routing against known values, and the short way against the long one.
+//! Bounds of selected patterns and routing algorithms against known values, and the formulas against the full
+//! computation.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use workload::traffic::{PatternContext, TrafficRandom};
 use super::*;
 use crate::setup::geometry::HostGeometry;
 
-/// Uniform traffic that does not say so.
+/// Uniform traffic that does not declare itself uniform.
 struct Listed;
 
 impl Pattern for Listed {
@@ -23,7 +24,7 @@ impl Pattern for Listed {
     }
 }
 
-/// A stream for patterns that draw nothing.
+/// A random stream for patterns that draw nothing.
 struct Never;
 
 impl TrafficRandom for Never {
@@ -32,8 +33,8 @@ impl TrafficRandom for Never {
     }
 }
 
-/// A pattern of the registry among all hosts.
-fn pattern(network: &Network, text: &str) -> Box<dyn Pattern> {
+/// A registered pattern among all hosts.
+fn pattern(network: &NetworkModel, text: &str) -> Box<dyn Pattern> {
     let section = Section::from_toml(text, "x.toml").unwrap();
     let mut place = PatternContext {
         hosts: network.hosts(),
@@ -44,7 +45,7 @@ fn pattern(network: &Network, text: &str) -> Box<dyn Pattern> {
     workload::traffic::pattern(&section, &mut place).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-fn network(topology: &str, routing: &str) -> std::sync::Arc<Network> {
+fn network(topology: &str, routing: &str) -> std::sync::Arc<NetworkModel> {
     let text = format!(
         "network.topology = {{ {topology} }}\nnetwork.routing = {{ {routing} }}\n\
          [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"\n"
@@ -55,7 +56,7 @@ fn network(topology: &str, routing: &str) -> std::sync::Arc<Network> {
 }
 
 /// The bounds of a pattern among all hosts.
-fn of(network: &Network, pattern: &dyn Pattern, effort: Effort) -> (JobBounds, Option<Loads>) {
+fn of(network: &NetworkModel, pattern: &dyn Pattern, effort: Effort) -> (JobBounds, Option<Loads>) {
     let traffic = Traffic {
         name: "",
         pattern,
@@ -71,8 +72,8 @@ fn of(network: &Network, pattern: &dyn Pattern, effort: Effort) -> (JobBounds, O
     )
 }
 
-/// That of links between routers, of a pattern of the registry.
-fn throughput(network: &Network, text: &str) -> f64 {
+/// The bound of links between routers, for a registered pattern.
+fn throughput(network: &NetworkModel, text: &str) -> f64 {
     let (bounds, _) = of(network, pattern(network, text).as_ref(), Effort::CHECK);
     assert_eq!(bounds.not_computed, "", "{text}");
     bounds.router_throughput.unwrap()
@@ -85,7 +86,7 @@ fn close(found: f64, exact: f64) {
     assert!((found - exact).abs() < 1e-9, "{found}, {exact}");
 }
 
-/// The table of `docs/methods/bounds.md`, with the digits that it was given with.
+/// The table of `docs/methods/bounds.md`, to its digits.
 #[test]
 fn known_bounds() {
     let hyperx = |n: u32| format!("kind = \"hyperx\", shape = [{n}, {n}, {n}], hosts_per_router = {n}");
@@ -134,7 +135,7 @@ fn known_bounds() {
     }
 }
 
-/// To the host of the same place or to any host of the group: all the same.
+/// To the host with the same position, or to any host of the group: the same bound.
 #[test]
 fn group_shift_on_a_dragonfly() {
     let both = |routing: &str, groups: u32, exact: f64| {
@@ -147,20 +148,20 @@ fn group_shift_on_a_dragonfly() {
         close(throughput(&network, &worst), exact);
     };
     both("algorithm = \"minimal\"", 1, 1.0 / 32.0);
-    // 0.484: each link carries what 32 hosts send through one of 31 groups, in and out.
+    // 0.484: each link carries the traffic of 32 hosts through one of 31 groups, in and out.
     let by_group = "algorithm = \"valiant\", intermediate = \"group\"";
     both(by_group, 1, 31.0 / 64.0);
-    // 0.194: at the intermediate group, all that four groups send arrives at one router and leaves at the next.
+    // 0.194: at the intermediate group, all traffic of four groups arrives at one router and leaves at the next.
     both(by_group, 4, 31.0 / 160.0);
-    // The same number of groups, and routers of them: global links are the ones that are full.
+    // As many groups and routers: global links saturate.
     both("algorithm = \"valiant\"", 1, 31.0 / 64.0);
-    // 0.508: local links carry, at both ends of both minimal ways, what 4 hosts send to 4 of 33 groups, and twice
-    // what 4 hosts send to one of 264 routers.
+    // 0.508: local links carry, at both ends of both minimal paths, the traffic of 4 hosts to 4 of 33 groups, and twice
+    // the traffic of 4 hosts to one of 264 routers.
     let by_router = "algorithm = \"valiant\", intermediate = \"any-router\"";
     both(by_router, 1, 1.0 / (64.0 / 33.0 + 8.0 / 264.0));
 }
 
-/// Flows to one destination stand for all, and a formula for the list of all pairs.
+/// The flow to one destination represents all, and a formula replaces the list of all pairs.
 #[test]
 fn short_ways_give_what_the_long_ones_give() {
     for (topology, routing) in [
@@ -236,7 +237,7 @@ fn a_hot_spot_is_bound_by_its_ejection_link() {
     assert_eq!(bounds.limited_by, "ejection link of host 0");
     let loads = loads.unwrap();
     assert_eq!(loads.injection[0], 0.0, "the first host is silent");
-    // At a load of 1, one of 14 gets through.
+    // At a load of 1, one packet of 14 gets through.
     assert!((loads.excess(&network, None) - 13.0).abs() < 1e-9);
 }
 

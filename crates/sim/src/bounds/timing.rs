@@ -1,15 +1,14 @@
-//! How long the packets of a message take that meet no others: the formulas of `docs/methods/packet.md`, link by
-//! link.
+//! Latency of the packets of a message in an idle network: the formulas of `docs/methods/packet.md`, link by link.
 
 use topology::{HOST_LINK, LinkClass};
 
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
-/// Sizes and speeds that decide the latency of a message's packets.
+/// Sizes and speeds that determine the latency of the packets of a message.
 pub struct Timing {
-    /// Packets of a message.
+    /// Number of packets of a message.
     packets: u64,
-    /// By link class: how long a full packet, and how long the last one takes on the wire, and the cable.
+    /// By link class: serialisation of a full packet and of the last packet, and latency of the cable.
     classes: Vec<ClassTiming>,
     router_delay: u64,
 }
@@ -19,32 +18,32 @@ struct ClassTiming {
     full: u64,
     last: u64,
     latency: u64,
-    /// The first class of the same speed.
+    /// The first class with the same speed.
     speed: u8,
 }
 
-/// What later links need to know of the earlier ones. Times are in picoseconds.
+/// The state that later links need of earlier ones. Times are in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Behind {
-    /// The last link's class, or one of the same speed.
+pub struct Upstream {
+    /// Class of the last link, or one of the same speed.
     class: u8,
-    /// A full packet on the slowest link so far: the distance of full packets.
+    /// Serialisation of a full packet on the slowest link so far, which is the distance of full packets.
     pace: u64,
-    /// How much later than the first packet the last one starts on the last link.
+    /// Start of the last packet minus start of the first packet, on the last link.
     lag: u64,
 }
 
-/// What the ejection link adds, in picoseconds.
+/// Latency of the ejection link, in picoseconds.
 pub struct Tail {
     /// Mean over the packets of the message.
     pub mean: f64,
-    /// The latest.
+    /// Maximum over the packets of the message.
     pub max: f64,
 }
 
 impl Timing {
-    /// Of messages of so many bytes.
-    pub fn new(network: &Network, message_bytes: u64) -> Timing {
+    /// The timing of messages of this size.
+    pub fn new(network: &NetworkModel, message_bytes: u64) -> Timing {
         let packets = message_bytes.div_ceil(u64::from(network.packet)).max(1);
         let last = (message_bytes - (packets - 1) * u64::from(network.packet)) as u32;
         let full = if packets == 1 { last } else { network.packet };
@@ -69,10 +68,10 @@ impl Timing {
         self.classes[usize::from(class.0)]
     }
 
-    /// Over the injection link: until the head of the first packet is through the first router.
-    pub fn injection(&self) -> (Behind, u64) {
+    /// Crosses the injection link, until the head of the first packet has passed the first router.
+    pub fn injection(&self) -> (Upstream, u64) {
         let class = self.class(HOST_LINK);
-        let behind = Behind {
+        let behind = Upstream {
             class: class.speed,
             pace: class.full,
             lag: (self.packets - 1) * class.full,
@@ -80,21 +79,21 @@ impl Timing {
         (behind, class.latency + self.router_delay)
     }
 
-    /// Onto the next link: from the head's being through one router until it starts on the link.
-    fn onto(&self, behind: Behind, next: LinkClass) -> (Behind, u64) {
+    /// Enters the next link: from the head's passing a router until it starts on the link.
+    fn onto(&self, behind: Upstream, next: LinkClass) -> (Upstream, u64) {
         let (before, class) = (self.class(LinkClass(behind.class)), self.class(next));
-        // It must not run dry.
+        // The link must not underrun.
         let wait = before.full.saturating_sub(class.full);
         let pace = behind.pace.max(class.full);
         let lag = match self.packets {
             1 => 0,
-            // The last packet must not run dry either, nor overtake the one before it.
+            // The last packet must not underrun either, nor overtake its predecessor.
             packets => {
                 let ready = behind.lag + before.last.saturating_sub(class.last);
                 ready.saturating_sub(wait).max((packets - 2) * pace + class.full)
             }
         };
-        let behind = Behind {
+        let behind = Upstream {
             class: class.speed,
             pace,
             lag,
@@ -102,14 +101,14 @@ impl Timing {
         (behind, wait)
     }
 
-    /// Over a link to the next router: until the head of the first packet is through that.
-    pub fn link(&self, behind: Behind, class: LinkClass) -> (Behind, u64) {
+    /// Crosses a link to the next router, until the head of the first packet has passed it.
+    pub fn link(&self, behind: Upstream, class: LinkClass) -> (Upstream, u64) {
         let (behind, wait) = self.onto(behind, class);
         (behind, wait + self.class(class).latency + self.router_delay)
     }
 
-    /// Over the ejection link: until the tails are there.
-    pub fn ejection(&self, behind: Behind) -> Tail {
+    /// Crosses the ejection link, until the tails have arrived.
+    pub fn ejection(&self, behind: Upstream) -> Tail {
         let (behind, wait) = self.onto(behind, HOST_LINK);
         let class = self.class(HOST_LINK);
         let before = (wait + class.latency) as f64;

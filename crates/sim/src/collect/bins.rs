@@ -1,14 +1,14 @@
-//! Bins of simulated time: all of the same width, or wider and wider, so that a run of any length has few.
+//! Bins of simulated time: of constant width, or of growing width, so that a run of any length has few bins.
 
 use des::Time;
 
-/// Bins of one width, after which it doubles.
+/// Number of bins after which a growing width doubles.
 pub const PER_WIDTH: u64 = 128;
 
-/// The last bin, which has no end: numbers of bins fit 32 bits.
+/// The last bin. It has no end, so that bin numbers fit 32 bits.
 const LAST: u64 = u32::MAX as u64;
 
-/// How time is cut into bins. Bin 0 begins with the run, and each where the one before it ends.
+/// The division of time into bins. Bin 0 begins with the run. Each bin begins at the end of the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bins {
     /// Width of the first bin, at least 1 ps.
@@ -26,7 +26,7 @@ impl Bins {
         }
     }
 
-    /// Bins that grow.
+    /// Bins of growing width.
     pub fn growing(first: Time) -> Bins {
         Bins {
             first: first.max(Time(1)),
@@ -39,24 +39,24 @@ impl Bins {
         self.first
     }
 
-    /// Whether they grow.
+    /// Whether the width grows.
     pub fn grow(self) -> bool {
         self.grow
     }
 
-    /// The bin that a time is in; a bin's end is in the next one.
+    /// The bin that contains a time. The end of a bin belongs to the next bin.
     pub fn of(self, time: Time) -> u64 {
         let (time, first) = (time.ps(), self.first.ps());
         if !self.grow {
             return (time / first).min(LAST);
         }
-        // Bins of the widths before this one take (2^doublings - 1) * PER_WIDTH * first.
+        // Bins of the smaller widths take (2^doublings - 1) * PER_WIDTH * first.
         let doublings = (time / first / PER_WIDTH + 1).ilog2();
         let before = ((1u64 << doublings) - 1) * PER_WIDTH * first;
         PER_WIDTH * u64::from(doublings) + (((time - before) / first) >> doublings)
     }
 
-    /// Where a bin begins.
+    /// Begin of a bin.
     pub fn begin(self, bin: u64) -> Time {
         let first = self.first.ps();
         if !self.grow {
@@ -73,7 +73,7 @@ impl Bins {
         ))
     }
 
-    /// Where a bin ends.
+    /// End of a bin.
     pub fn end(self, bin: u64) -> Time {
         if bin == LAST {
             return Time(u64::MAX - 1);

@@ -1,4 +1,4 @@
-//! From records, in the total order, to the rows of tables.
+//! The collector: turns records, in the total order, into table rows.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,28 +15,28 @@ use serde::{Deserialize, Serialize};
 use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::Error;
-use crate::collect::message_history::{Line, MessageHistory, TraceBuilder};
+use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::lp::model::NetworkLp;
-use crate::lp::net_event::{BriefFlow, Record};
+use crate::lp::net_event::{BinFlow, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
-/// Records between two looks at the clock.
+/// Records between two reads of the clock.
 const UNSEEN: u32 = 4096;
 
-/// Wall-clock time after which readers of a run under way first see rows that fill no group yet; then it doubles,
-/// up to the longest.
+/// Wall-clock time before incomplete row groups are first written for readers of a running simulation. The pause
+/// doubles each time, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 macro_rules! tables {
     ($( $field:ident: $row:ident, )*) => {
-        /// The tables that grow.
+        /// The tables that grow during a run.
         struct Tables {
             $( $field: Stream<results::rows::$row>, )*
         }
 
-        /// Their names.
+        /// Names of the tables.
         pub const COLLECTED: &[&str] = &[ $( <results::rows::$row as Row>::TABLE, )* ];
 
         impl Tables {
@@ -46,7 +46,7 @@ macro_rules! tables {
 
             fn restored(store: &TableStore, states: Vec<StreamState>) -> io::Result<Tables> {
                 let mut states = states.into_iter();
-                let mut next = || states.next().ok_or_else(|| io::Error::other("the saved tables are not all there"));
+                let mut next = || states.next().ok_or_else(|| io::Error::other("saved tables are missing"));
                 Ok(Tables { $( $field: Stream::restored(store, next()?)?, )* })
             }
 
@@ -54,7 +54,7 @@ macro_rules! tables {
                 vec![ $( self.$field.state(), )* ]
             }
 
-            /// But for what is not final.
+            /// Writes the rows that fill no row group yet.
             fn write_tails(&mut self) -> io::Result<()> {
                 $( self.$field.write_tail([])?; )*
                 Ok(())
@@ -80,13 +80,13 @@ tables! {
     waits: WaitRow,
 }
 
-/// What is summed up over LPs in one bin. Bins are written when many later ones are there, or at the end: which is
-/// when no LP, with hardly an exception, has anything more to say about them.
+/// Sums over all LPs in one bin. A bin is written when many later bins exist, or at the end of the run: LPs hardly
+/// ever add to it after that.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
-    /// By class of links.
+    /// Sums by link class.
     classes: Vec<ClassSum>,
-    /// By job.
+    /// Sums by job.
     jobs: Vec<JobSum>,
 }
 
@@ -117,44 +117,44 @@ struct BinSums {
     sums: Sums,
 }
 
-/// Bins of which sums are kept.
+/// Number of bins whose sums stay in memory.
 const OPEN_BINS: usize = 4096;
 
-/// What rows are made with.
+/// Constants that rows refer to.
 struct CollectedNames {
     bins: Bins,
-    /// Of classes, with the number of their links.
+    /// Link classes, with their number of links.
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
-    /// Room of one VC of an input buffer.
+    /// Buffer size of one VC of an input port.
     capacity: u32,
-    /// End of the run, once it is known.
+    /// End of the run; the largest time until it is known.
     end: Time,
 }
 
-/// Takes the records of a run.
+/// Receives the records of a run.
 pub struct Collector {
     setting: CollectSetting,
     names: CollectedNames,
-    /// The bin of the latest record, and its sums: nearly always that of the next one, too.
+    /// The bin of the latest record, with its sums. The next record nearly always belongs to the same bin.
     bin: BinSums,
-    /// By bin, those of other bins.
+    /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
-    /// The digest of the records that belong to the results, whatever is collected.
+    /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
-    /// Makes rows of what is told.
+    /// Builds rows from trace records.
     trace_builder: TraceBuilder,
-    /// Records since the clock was looked at.
+    /// Records since the clock was last read.
     unseen: u32,
     shown: Instant,
     pause: Duration,
 }
 
-/// What is needed to go on collecting.
+/// The state that a resumed run needs to continue collecting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CollectorState {
-    /// What is collected, to be compared.
+    /// The collection settings, for comparison.
     setting: String,
     records: Chain,
     sums: BTreeMap<u32, Sums>,
@@ -163,7 +163,7 @@ pub struct CollectorState {
 }
 
 impl Collector {
-    /// Before the run.
+    /// The collector before the run.
     pub fn new(simulation: &Simulation, setting: &CollectSetting, store: TableStore) -> Collector {
         let network = &simulation.network;
         let classes = match setting.series {
@@ -196,16 +196,16 @@ impl Collector {
         .opened()
     }
 
-    /// With the first bin at hand.
+    /// Opens the first bin.
     fn opened(mut self) -> Collector {
         self.open(0);
         self
     }
 
-    /// Goes on from a state that [`Collector::state`] gave.
+    /// Continues from a state that [`Collector::state`] returned.
     ///
     /// # Errors
-    /// Something else was collected before, or what was collected is not there any more.
+    /// The settings differ, or collected rows are missing.
     pub fn restored(
         simulation: &Simulation,
         setting: &CollectSetting,
@@ -213,7 +213,7 @@ impl Collector {
         state: CollectorState,
     ) -> Result<Collector, Error> {
         if state.setting != format!("{setting:?}") {
-            let message = "the run that was broken off has collected something else; expected the same [collect] as \
+            let message = "the checkpoint has other collection settings; expected the same [collect] as \
                            before";
             return Err(Error::Collect(io::Error::other(message)));
         }
@@ -228,7 +228,7 @@ impl Collector {
         Ok(restored.opened())
     }
 
-    /// What is needed to go on.
+    /// The state from which [`Collector::restored`] continues.
     pub fn state(&mut self) -> CollectorState {
         CollectorState {
             setting: format!("{:?}", self.setting),
@@ -248,7 +248,7 @@ impl Collector {
         sums
     }
 
-    /// Takes a record that is certain, in the total order.
+    /// Takes a committed record, in the total order.
     ///
     /// # Errors
     /// Rows cannot be written.
@@ -264,7 +264,7 @@ impl Collector {
             }
             Record::ClassSample { bin, class, flow } => {
                 self.turn_to(bin)?;
-                self.sum_up(class, flow);
+                self.add_class_flow(class, flow);
             }
             Record::LinkSample {
                 bin,
@@ -287,7 +287,7 @@ impl Collector {
                     waiting_packets,
                     waiting_bytes,
                 })?;
-                self.sum_up(class, flow);
+                self.add_class_flow(class, flow);
             }
             Record::VcSample {
                 bin,
@@ -364,10 +364,10 @@ impl Collector {
                 sum.bytes_sent += bytes_sent;
                 sum.bytes_received += bytes_received;
             }
-            Record::Trace(record) => match self.trace_builder.tell(time, record) {
-                Some(Line::Timeline(row)) => self.tables.timeline.push(row)?,
-                Some(Line::Message(row)) => self.tables.messages.push(row)?,
-                Some(Line::Wait(row)) => self.tables.waits.push(row)?,
+            Record::Trace(record) => match self.trace_builder.take(time, record) {
+                Some(TraceRow::Timeline(row)) => self.tables.timeline.push(row)?,
+                Some(TraceRow::Message(row)) => self.tables.messages.push(row)?,
+                Some(TraceRow::Wait(row)) => self.tables.waits.push(row)?,
                 None => {}
             },
         }
@@ -378,18 +378,18 @@ impl Collector {
         Ok(())
     }
 
-    /// Turns to a bin.
+    /// Makes a bin the current one.
     #[inline]
     fn turn_to(&mut self, bin: u32) -> io::Result<()> {
         if self.bin.number != bin {
-            self.put_away()?;
+            self.store_bin()?;
             self.open(bin);
         }
         Ok(())
     }
 
-    /// Puts the sums at hand to the others.
-    fn put_away(&mut self) -> io::Result<()> {
+    /// Stores the sums of the current bin.
+    fn store_bin(&mut self) -> io::Result<()> {
         let sums = std::mem::take(&mut self.bin.sums);
         if sums != Sums::default() {
             self.sums.insert(self.bin.number, sums);
@@ -421,7 +421,7 @@ impl Collector {
     }
 
     #[inline]
-    fn sum_up(&mut self, class: u8, flow: BriefFlow) {
+    fn add_class_flow(&mut self, class: u8, flow: BinFlow) {
         let classes = &mut self.bin.sums.classes;
         if classes.is_empty() {
             classes.resize(self.names.classes.len(), ClassSum::default());
@@ -461,7 +461,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The digest of the records that belong to the results.
+    /// Digest of the records that belong to the results.
     pub fn records(&self) -> Chain {
         self.records
     }
@@ -478,8 +478,8 @@ impl Collector {
         not_begun: &NotBegun,
     ) -> io::Result<Vec<Collected>> {
         self.names.end = end;
-        // Its end is known now.
-        self.put_away()?;
+        // The end is known now.
+        self.store_bin()?;
         self.open(self.bin.number);
         let mut taken = Ok(());
         for process in processes.iter() {
@@ -498,7 +498,7 @@ impl Collector {
             }
         }
         taken?;
-        self.put_away()?;
+        self.store_bin()?;
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
         }

@@ -1,8 +1,8 @@
-//! From what ranks, NICs and routers have told to rows of the tables `timeline`, `messages` and `waits`, in the total
-//! order in which it was told.
+//! Builds rows of the tables `timeline`, `messages` and `waits` from trace records of ranks, NICs and routers, in
+//! the total order.
 //!
-//! The life of a message is told in parts by the two hosts that have to do with it, neither of which knows the times
-//! of the other. They come together here; what is kept is of messages under way only.
+//! Two hosts record the life of a message. Neither knows the times of the other. This module joins both parts. It
+//! keeps messages in flight only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use topology::{HostId, Peer, Port, RouterId};
 
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
-use crate::lp::wiring::{Identity, Numbering};
+use crate::lp::wiring::{LpIdentity, Numbering};
 use crate::setup::job::{Job, JobKind};
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::rails::EndPoint;
 
 /// A row of one of the tables.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
-    /// Of `timeline`.
+pub enum TraceRow {
+    /// A row of `timeline`.
     Timeline(TimelineRow),
-    /// Of `messages`.
+    /// A row of `messages`.
     Message(MessageRow),
-    /// Of `waits`.
+    /// A row of `waits`.
     Wait(WaitRow),
 }
 
-/// What is known of messages that are under way.
+/// The messages in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageHistory {
     in_flight: BTreeMap<MessageKey, MessageTrace>,
-    /// By host and number: messages whose last byte has not left.
+    /// Messages whose last byte has not left, by host and number.
     leaving: BTreeMap<(u32, u32), MessageKey>,
-    /// By the request to send: when its rank came to it, and for which algorithm, for the data that follow.
+    /// By request to send: the time at which its rank began it, and the algorithm, for the data that follow.
     handshakes: BTreeMap<MessageKey, (Time, Option<u16>)>,
 }
 
-/// One message.
+/// The recorded times of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct MessageTrace {
     bytes: u64,
@@ -54,14 +54,14 @@ struct MessageTrace {
     arrived: Option<Time>,
 }
 
-/// Makes rows.
+/// Builds table rows from trace records.
 pub struct TraceBuilder {
-    network: Arc<Network>,
+    network: Arc<NetworkModel>,
     numbering: Arc<Numbering>,
     jobs: Arc<[Job]>,
     names: Vec<JobNames>,
     message_history: MessageHistory,
-    /// By router: the number of its first link.
+    /// Number of the first link, by router.
     links: Vec<u32>,
 }
 
@@ -70,7 +70,7 @@ struct JobNames {
     regions: Vec<Arc<str>>,
 }
 
-/// What the columns of `messages` call the parts of protocols.
+/// The name of a protocol part in the column of `messages`.
 fn protocol(kind: u8) -> &'static str {
     const KINDS: [(MessageKind, &str); 8] = [
         (MessageKind::Eager, "eager"),
@@ -86,13 +86,13 @@ fn protocol(kind: u8) -> &'static str {
     found.map_or("", |(_, name)| name)
 }
 
-/// Whether a receive has to match it, or it is taken as it comes.
+/// Whether a receive must match the message.
 fn is_matched(kind: u8) -> bool {
     [MessageKind::Eager as u8, MessageKind::RequestToSend as u8].contains(&kind)
 }
 
 impl TraceBuilder {
-    /// Goes on with what is under way.
+    /// Continues with these messages in flight.
     pub fn new(simulation: &Simulation, message_history: MessageHistory) -> TraceBuilder {
         let names = |job: &Job| JobNames {
             name: job.name.as_str().into(),
@@ -120,13 +120,13 @@ impl TraceBuilder {
         }
     }
 
-    /// What is under way.
+    /// The messages in flight.
     pub fn message_history(&self) -> &MessageHistory {
         &self.message_history
     }
 
-    /// Takes a record that was committed; gives a row if it is the last of what makes one.
-    pub fn tell(&mut self, now: Time, record: TraceRecord) -> Option<Line> {
+    /// Takes a committed record. Returns the row that it completes.
+    pub fn take(&mut self, now: Time, record: TraceRecord) -> Option<TraceRow> {
         match record {
             TraceRecord::Did {
                 job,
@@ -137,7 +137,7 @@ impl TraceBuilder {
                 blocked,
             } => {
                 let row = self.timeline(job, rank, (since, until), what);
-                Some(Line::Timeline(TimelineRow { blocked, ..row }))
+                Some(TraceRow::Timeline(TimelineRow { blocked, ..row }))
             }
             TraceRecord::Asked { key, number, at } => {
                 let message = MessageTrace {
@@ -166,7 +166,7 @@ impl TraceBuilder {
                 let message = self.message_history.in_flight.get_mut(&key)?;
                 (message.bytes, message.tag, message.algorithm) = (bytes, tag, algorithm);
                 let message = *message;
-                self.shake_hands(key, message);
+                self.inherit_handshake(key, message);
                 None
             }
             TraceRecord::Handed { key } => {
@@ -180,7 +180,7 @@ impl TraceBuilder {
                 if let Some(key) = self.message_history.leaving.get(&(host, number))
                     && let Some(message) = self.message_history.in_flight.get_mut(key)
                 {
-                    // Of several rails, the last.
+                    // Of several rails, the last one counts.
                     message.injected = message.injected.max(Some(at));
                 }
                 None
@@ -196,9 +196,9 @@ impl TraceBuilder {
                 if is_matched(key.kind) {
                     return None;
                 }
-                self.over(key, now)
+                self.finish_message(key, now)
             }
-            TraceRecord::Matched { key } => self.over(key, now),
+            TraceRecord::Matched { key } => self.finish_message(key, now),
             TraceRecord::Waited {
                 job,
                 source,
@@ -215,7 +215,7 @@ impl TraceBuilder {
                     (fabric::Reason::Wire, true) => "nic",
                     (reason, _) => reason.name(),
                 };
-                Some(Line::Wait(WaitRow {
+                Some(TraceRow::Wait(WaitRow {
                     job: self.name(job),
                     from_host: self.host_of(source),
                     number,
@@ -264,8 +264,8 @@ impl TraceBuilder {
         }
     }
 
-    /// Takes over to the data of a rendezvous, and to the answer before them, what was told of the request.
-    fn shake_hands(&mut self, key: MessageKey, message: MessageTrace) {
+    /// Copies the times of a request to send to the clear to send and the data of the same rendezvous.
+    fn inherit_handshake(&mut self, key: MessageKey, message: MessageTrace) {
         let request = |from, to| MessageKey {
             kind: MessageKind::RequestToSend as u8,
             from,
@@ -293,14 +293,14 @@ impl TraceBuilder {
         }
     }
 
-    /// The life of a message is over.
-    fn over(&mut self, key: MessageKey, matched: Time) -> Option<Line> {
+    /// Completes a message.
+    fn finish_message(&mut self, key: MessageKey, matched: Time) -> Option<TraceRow> {
         let message = self.message_history.in_flight.remove(&key)?;
         let host = |rank| self.host_of_rank(key.job, rank).0;
         let algorithm = message
             .algorithm
             .and_then(|index| ALGORITHMS.get(usize::from(index)));
-        Some(Line::Message(MessageRow {
+        Some(TraceRow::Message(MessageRow {
             job: self.name(key.job),
             from_rank: key.from,
             to_rank: key.to,
@@ -320,23 +320,23 @@ impl TraceBuilder {
         }))
     }
 
-    /// The number of a link in the table `links`, by where it begins; and whether that is a NIC.
+    /// Number of a link in the table `links`, by its sending end, and whether that end is a NIC.
     fn link(&self, lp: LpId, port: u16) -> (u32, bool) {
         let network = &self.network;
         match self.numbering.identity(lp) {
-            Identity::Host(host) => (host.0 * network.rails.count() + u32::from(port), true),
-            Identity::Router(router) => {
+            LpIdentity::Host(host) => (host.0 * network.rails.count() + u32::from(port), true),
+            LpIdentity::Router(router) => {
                 let wired = |port: &u16| network.topology.peer(router, Port(*port)) != Peer::Unwired;
                 let before = (0..port).filter(wired).count() as u32;
                 (self.links[router.0 as usize] + before, false)
             }
-            Identity::TerminationDetector => unreachable!("the overseer has no links"),
+            LpIdentity::TerminationDetector => unreachable!("the termination detector has no links"),
         }
     }
 }
 
-/// By router: the number of its first link in the table `links`.
-fn first_links(network: &Network) -> Vec<u32> {
+/// Number of the first link in the table `links`, by router.
+fn first_links(network: &NetworkModel) -> Vec<u32> {
     let topology = network.topology.as_ref();
     let mut next = network.hosts() * network.rails.count();
     let first = |router| {

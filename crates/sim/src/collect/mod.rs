@@ -1,22 +1,22 @@
-//! What is collected while a run goes on: records on their way from LPs to tables.
+//! Collection: records on their way from LPs to tables, during the run.
 //!
-//! An LP notes what has happened as [`Record`](crate::lp::net_event::Record)s, small plain values. The kernel commits them
-//! in the total order, and the [`Collector`] makes rows of them, which stream to the disk. So what is collected is
-//! the same for every executor, and nothing simulated depends on it. Which records there are, the table `[collect]`
-//! of the experiment decides ([`CollectSetting`]). How it works, for users: `docs/methods/collection.md`.
+//! An LP emits [`Record`](crate::lp::net_event::Record)s, which are small plain values. The kernel commits them in
+//! the total order. The [`Collector`] turns them into rows, which stream to the disk. Collected data are the same for
+//! every executor, and the simulation does not depend on them. [`CollectSetting`], the table `[collect]` of the
+//! experiment, selects the records. `docs/methods/collection.md` describes collection for users.
 
 mod bins;
 mod collector;
+mod host_sampler;
 pub mod message_history;
 mod plan;
-mod sampler;
+mod router_sampler;
+mod sampled_link;
 pub(crate) mod setting;
 
 pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};
+pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use plan::Plan;
-pub use sampler::{
-    HostSampler, HostSamples, HostSeen, RailSeen, RouterSampler, RouterSamplerUndo, RouterSamples,
-    bytes_of_samples,
-};
+pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use setting::{CollectSetting, Series};

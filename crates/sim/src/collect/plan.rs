@@ -1,4 +1,4 @@
-//! What is sampled where: classes and numbers of links, as all LPs and the collector see them.
+//! The sampling plan: link classes and link numbers, as LPs and the collector see them.
 
 use std::sync::Arc;
 
@@ -6,35 +6,35 @@ use des::Time;
 use topology::{Peer, Port, RouterId};
 
 use super::{Bins, CollectSetting, Series};
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
-/// Classes of links: those of hosts, then those of the topology.
+/// Link classes: those of hosts, then those of the topology.
 pub const INJECTION: u8 = 0;
 pub const EJECTION: u8 = 1;
 const OF_TOPOLOGY: u8 = 2;
 
-/// What a run samples; read only while it runs.
+/// What a run samples. It is read-only during the run.
 pub struct Plan {
     /// What is collected.
     pub setting: CollectSetting,
-    /// By router: the number of its first link. Empty where no single links are sampled.
+    /// Number of the first link, by router; empty unless single links are sampled.
     first_links: Vec<u32>,
 }
 
 /// The links of a router, by port.
 pub struct RouterLinks {
-    /// Class by port; none: no cable.
+    /// Class by port; `None` without a cable.
     pub classes: Vec<Option<u8>>,
-    /// Number of the first link, if links are sampled one by one.
+    /// Number of the first link, if single links are sampled.
     pub first: Option<u32>,
 }
 
 impl Plan {
-    /// For a network.
-    pub fn new(setting: &CollectSetting, network: &Network) -> Plan {
+    /// The plan for a network.
+    pub fn new(setting: &CollectSetting, network: &NetworkModel) -> Plan {
         let mut first_links = Vec::new();
         if setting.series >= Series::Links {
-            // In the order of the table `links`: those of hosts, then those of routers.
+            // The order of the table `links`: links of hosts, then those of routers.
             let mut next = network.hosts() * network.rails.count();
             for router in (0..network.topology.routers()).map(RouterId) {
                 first_links.push(next);
@@ -54,13 +54,13 @@ impl Plan {
         self.setting.series > Series::Off
     }
 
-    /// How time is cut.
+    /// The division of time into bins.
     pub fn bins(&self) -> Bins {
         self.setting.bins
     }
 
     /// The links of a router.
-    pub fn links_of(&self, network: &Network, router: RouterId) -> RouterLinks {
+    pub fn links_of(&self, network: &NetworkModel, router: RouterId) -> RouterLinks {
         let ports = 0..network.topology.ports(router);
         RouterLinks {
             classes: ports.map(|port| class(network, router, Port(port))).collect(),
@@ -71,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// Whether the links of virtual channels are sampled.
+    /// Whether VCs are sampled.
     pub fn vcs(&self) -> bool {
         self.setting.series >= Series::Vcs
     }
@@ -82,8 +82,8 @@ impl Plan {
     }
 }
 
-/// The class of the link at a router's port; none without a cable.
-fn class(network: &Network, router: RouterId, port: Port) -> Option<u8> {
+/// The class of the link at a router's port; `None` without a cable.
+fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
     match network.topology.peer(router, port) {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),
@@ -91,8 +91,8 @@ fn class(network: &Network, router: RouterId, port: Port) -> Option<u8> {
     }
 }
 
-/// Names of the classes, as in the table `links`, and how many links each has.
-pub fn classes(network: &Network) -> Vec<(Arc<str>, u64)> {
+/// Names of the classes, as in the table `links`, with the number of links of each.
+pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
     let of_topology = network.topology.link_classes();
     let names = ["injection", "ejection"]
         .into_iter()

@@ -8,15 +8,15 @@ use topology::{Peer, Port, RouterId};
 
 use super::bins::{Bins, PER_WIDTH};
 use crate::setup::limits::at_most;
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
-/// Links up to which each of them has its series if nothing else is asked for.
+/// Number of links up to which each link has a series by default.
 const FEW_LINKS: u64 = 4096;
 
 /// Bins of a run whose end is known.
 const BINS: u64 = 128;
 
-/// Width of the first bins where it is not, in ps: 1 us.
+/// Width of the first bins of other runs, in ps: 1 us.
 const FIRST_PS: u64 = 1_000_000;
 
 /// Longest bin: a day.
@@ -24,12 +24,12 @@ const LONGEST: Duration = Duration {
     ps: 86_400_000_000_000_000,
 };
 
-/// What is sampled; each includes those before.
+/// What is sampled. Each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Series {
     /// Nothing.
     Off,
-    /// All links of a class together, and jobs.
+    /// Sums by link class, and jobs.
     Classes,
     /// Each link, host and router.
     Links,
@@ -42,13 +42,13 @@ pub enum Series {
 pub struct CollectSetting {
     /// What is sampled.
     pub(crate) series: Series,
-    /// Into which bins.
+    /// The bins.
     pub(crate) bins: Bins,
-    /// Routers with series of their own; none: all of them. In their order.
+    /// Routers with series of their own, in ascending order; `None` for all.
     pub(crate) routers: Option<Vec<u32>>,
-    /// Whether what ranks do is noted, and their messages.
+    /// Whether timelines of ranks and their messages are recorded.
     pub(crate) timeline: bool,
-    /// Whether it is noted where packets wait.
+    /// Whether waits of packets are recorded.
     pub(crate) waits: bool,
 }
 
@@ -91,8 +91,8 @@ impl Series {
 }
 
 impl CollectSetting {
-    /// This is sampled, of all routers, and nothing else is collected; bins begin with 1 us, and grow. For programs
-    /// that have no file.
+    /// Samples this series of all routers and collects nothing else. Bins begin with 1 us and grow. For programs
+    /// without an experiment file.
     pub fn of(series: Series) -> CollectSetting {
         CollectSetting {
             series,
@@ -103,13 +103,13 @@ impl CollectSetting {
         }
     }
 
-    /// Reads the table.
+    /// Reads the table `[collect]`.
     ///
     /// # Errors
-    /// Unknown names, routers that do not exist, a bin of no width.
+    /// Unknown names, routers that do not exist, a bin of width 0.
     pub(crate) fn read(
         section: &Section,
-        network: &Network,
+        network: &NetworkModel,
         until: Option<Time>,
     ) -> Result<CollectSetting, Error> {
         section.declare(PARAMETERS);
@@ -127,13 +127,13 @@ impl CollectSetting {
         })
     }
 
-    /// Whether anything is sampled at a router beside the sums of its links' classes.
+    /// Whether anything beside the sums by class is sampled at a router.
     pub(crate) fn details(&self, router: RouterId) -> bool {
         let chosen = |routers: &Vec<u32>| routers.binary_search(&router.0).is_ok();
         self.series >= Series::Links && self.routers.as_ref().is_none_or(chosen)
     }
 
-    /// As the result says it.
+    /// The settings as the result prints them.
     pub(crate) fn summary(&self) -> Collect {
         Collect {
             series: self.series.name().into(),
@@ -143,8 +143,8 @@ impl CollectSetting {
         }
     }
 
-    /// Sets whether ranks tell of their timelines and messages, and packets of their waits.
-    pub fn set_told(&mut self, timeline: bool, waits: bool) {
+    /// Sets whether timelines with messages, and waits, are recorded.
+    pub fn set_traces(&mut self, timeline: bool, waits: bool) {
         (self.timeline, self.waits) = (timeline, waits);
     }
 
@@ -165,14 +165,14 @@ fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
     let width =
         Duration::parse(&bin).map_err(|message| section.error("bin", format!("{message}, or \"auto\"")))?;
     if width.ps == 0 {
-        let message = "0 is no width; expected a time such as \"1 us\", or \"auto\"";
+        let message = "0 is out of range; expected a time such as \"1 us\", or \"auto\"";
         return Err(section.error("bin", message));
     }
     at_most(section, "bin", width, LONGEST)?;
     Ok(Bins::constant(Time(width.ps)))
 }
 
-fn read_routers(section: &Section, network: &Network) -> Result<Option<Vec<u32>>, Error> {
+fn read_routers(section: &Section, network: &NetworkModel) -> Result<Option<Vec<u32>>, Error> {
     let mut routers = match section.get("routers")? {
         NameOrSome::Name(name) if name == "all" => return Ok(None),
         NameOrSome::Name(name) => return Err(section.unknown_name("routers", &name, ["all"])),
@@ -180,7 +180,7 @@ fn read_routers(section: &Section, network: &Network) -> Result<Option<Vec<u32>>
     };
     let count = network.topology.routers();
     if let Some(router) = routers.iter().find(|router| **router >= count) {
-        let message = format!("there is no router {router}; expected 0 to {}", count - 1);
+        let message = format!("router {router} does not exist; expected 0 to {}", count - 1);
         return Err(section.error("routers", message));
     }
     routers.sort_unstable();
@@ -188,7 +188,7 @@ fn read_routers(section: &Section, network: &Network) -> Result<Option<Vec<u32>>
     Ok(Some(routers))
 }
 
-fn has_few_links(network: &Network) -> bool {
+fn has_few_links(network: &NetworkModel) -> bool {
     let topology = network.topology.as_ref();
     let mut links = u64::from(network.hosts()) * u64::from(network.rails.count());
     for router in (0..topology.routers()).map(RouterId) {

@@ -1,4 +1,4 @@
-//! What a host counts of each job.
+//! Counts of each job at a host.
 
 use des::{Journal, Time};
 use fabric::Packet;
@@ -8,62 +8,62 @@ use smallvec::SmallVec;
 
 /// What one job has sent and received at one host.
 ///
-/// In the order of what sending a packet touches, and then receiving one.
+/// The fields are in the order in which sending, then receiving a packet touches them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub struct JobCounts {
     /// The job.
     pub job: u16,
-    /// Messages handed to the NIC (or to memory).
+    /// Messages handed to the NIC or to memory.
     pub messages: u64,
-    /// Bytes of those.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Bytes handed to the NIC in the measured part.
+    /// Bytes handed to the NIC after the warm-up.
     pub offered_bytes: u64,
-    /// Packets begun.
+    /// Packets that started to leave.
     pub packets_injected: u64,
-    /// Whole messages that came for its ranks.
+    /// Messages that arrived completely for its ranks.
     pub messages_received: u64,
-    /// Bytes of those.
+    /// Bytes of these messages.
     pub message_bytes_received: u64,
     /// Packets received.
     pub packets_delivered: u64,
-    /// Bytes of those.
+    /// Bytes of these packets.
     pub bytes_delivered: u64,
-    /// Bytes received in the measured part.
+    /// Bytes received after the warm-up.
     pub accepted_bytes: u64,
-    /// From the message being handed to the NIC to the packet's tail at the receiver, in ps, of packets
-    /// whose message was handed over in the measured part.
+    /// Time from the handover of the message to the NIC to the arrival of the packet's tail, in ps, for packets of
+    /// messages handed over after the warm-up.
     pub latency: Histogram,
     /// Links crossed by the same packets.
     pub hops: Histogram,
 }
 
-/// Those of all jobs that a host has to do with: mostly one, which lies in the host itself.
+/// Counts of all jobs of a host: mostly one, stored inside the host.
 pub type AllCounts = SmallVec<[JobCounts; 1]>;
 
-/// One step back of a host's counts.
+/// One undo step of a host's counts.
 #[derive(Clone, Copy, Debug)]
 pub enum CountsUndo {
-    /// A job was met for the first time.
+    /// Counts of a job were added.
     Opened,
     /// A message was handed over.
     Message {
         /// Job.
         job: u16,
-        /// Whether in the measured part, to the NIC.
+        /// Whether it was handed to the NIC after the warm-up.
         offered: bool,
         /// Its size.
         bytes: u64,
     },
-    /// A whole message came.
+    /// A message arrived completely.
     Received {
         /// Job.
         job: u16,
         /// Its size.
         bytes: u64,
     },
-    /// A packet was begun.
+    /// A packet started to leave.
     Injected {
         /// Job.
         job: u16,
@@ -72,7 +72,7 @@ pub enum CountsUndo {
     Delivered {
         /// Job.
         job: u16,
-        /// Whether in the measured part.
+        /// Whether after the warm-up.
         accepted: bool,
         /// Its size.
         bytes: u32,
@@ -83,31 +83,30 @@ pub enum CountsUndo {
         job: u16,
         /// Latency in ps.
         ps: u64,
-        /// The greatest before.
+        /// The maximum before.
         max: u64,
     },
-    /// The links that it crossed were recorded.
+    /// The number of its links was recorded.
     Hops {
         /// Job.
         job: u16,
-        /// How many.
+        /// Number of links.
         hops: u8,
-        /// The most before.
+        /// The maximum before.
         max: u8,
     },
 }
 
 const _: () = assert!(size_of::<CountsUndo>() <= 24);
 
-/// The counts of a job, new ones if it has none yet: a host has to do with few jobs, which are looked for from
-/// the front.
+/// The counts of a job; new ones if it has none. A host has few jobs, so the search is linear.
 #[inline]
 pub fn counts_of<'a, J: Journal<CountsUndo>>(
     counts: &'a mut AllCounts,
     job: u16,
     journal: &mut J,
 ) -> &'a mut JobCounts {
-    // Asked for at first, since the others need a search.
+    // The first entry is checked separately, since the others need a search.
     let index = match counts.first() {
         Some(first) if first.job == job => 0,
         _ => position(counts, job, journal),
@@ -127,15 +126,15 @@ fn position<J: Journal<CountsUndo>>(counts: &mut AllCounts, job: u16, journal: &
     })
 }
 
-/// The counts of one job among these.
+/// The counts of one job.
 pub fn of_job(counts: &AllCounts, job: usize) -> Option<&JobCounts> {
     counts.iter().find(|counts| usize::from(counts.job) == job)
 }
 
-/// A journal where nothing is ever taken back.
-pub struct Unkept;
+/// A journal that keeps nothing, for changes that are never undone.
+pub struct NoJournal;
 
-impl Journal<CountsUndo> for Unkept {
+impl Journal<CountsUndo> for NoJournal {
     const KEPT: bool = false;
 
     #[inline]
@@ -143,7 +142,7 @@ impl Journal<CountsUndo> for Unkept {
 }
 
 impl JobCounts {
-    /// A message is handed over; `offered`: in the measured part, to the NIC.
+    /// Counts a message at its handover. `offered`: to the NIC, after the warm-up.
     #[inline]
     pub fn message<J: Journal<CountsUndo>>(&mut self, bytes: u64, offered: bool, journal: &mut J) {
         self.messages += 1;
@@ -155,7 +154,7 @@ impl JobCounts {
         journal.note(|| CountsUndo::Message { job, offered, bytes });
     }
 
-    /// A whole message has come.
+    /// Counts a message that has arrived completely.
     #[inline]
     pub fn received<J: Journal<CountsUndo>>(&mut self, bytes: u64, journal: &mut J) {
         self.messages_received += 1;
@@ -164,14 +163,14 @@ impl JobCounts {
         journal.note(|| CountsUndo::Received { job, bytes });
     }
 
-    /// A packet is begun.
+    /// Counts a packet that starts to leave.
     #[inline]
     pub fn injected<J: Journal<CountsUndo>>(&mut self, journal: &mut J) {
         self.packets_injected += 1;
         journal.note(|| CountsUndo::Injected { job: self.job });
     }
 
-    /// Asks for the memory that taking in this packet will touch.
+    /// Prefetches the memory that the delivery of this packet touches.
     #[inline]
     pub fn prefetch_for(&self, now: Time, packet: &Packet) {
         if let Some(bucket) = self.latency.bucket((now - packet.created_at()).ps()) {
@@ -182,7 +181,7 @@ impl JobCounts {
         }
     }
 
-    /// A packet's tail has come; measuring begins at `warmup`.
+    /// Counts a packet whose tail has arrived. Measurement begins at `warmup`.
     #[inline]
     pub fn delivered<J: Journal<CountsUndo>>(
         &mut self,
@@ -211,7 +210,7 @@ impl JobCounts {
 }
 
 impl CountsUndo {
-    /// Takes this step back.
+    /// Undoes this step.
     pub fn undo(self, counts: &mut AllCounts) {
         let job = match self {
             CountsUndo::Opened => return drop(counts.pop()),

@@ -1,8 +1,9 @@
-//! What a router has been told of loads elsewhere, and what it tells, for routing that wants to know
-//! ([`routing::Reports`]).
+//! Load reports: the loads of other routers that a router knows, and the reports that it sends, for routing that needs
+//! them ([`routing::Reports`]).
 //!
-//! A report is asked for when a load that is told may have changed, and is sent at the next multiple of the
-//! period, if it has. Where nothing moves, nothing is told: reports keep no run alive.
+//! A router schedules a report when one of its reported loads may have changed. It sends the report at the next
+//! multiple of the period, if the load has changed. Without changes there are no reports, so reports do not prolong a
+//! run.
 
 use des::{Context, Time};
 use routing::Reports;
@@ -12,43 +13,43 @@ use topology::{Port, RouterId};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
 
-/// Loads in one event.
+/// Number of loads in one event.
 pub const LOADS_PER_EVENT: usize = 8;
 
 /// Consecutive loads in units of [`Reports::UNIT`].
 pub type Loads = [u16; LOADS_PER_EVENT];
 
-/// Of one router.
+/// The load reports of one router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadReports {
-    /// Loads in the group, as far as told; the router's own as it told them last.
+    /// Reported loads of the group. For the router itself, the loads that it reported last.
     loads: Vec<u16>,
-    /// Whether a report is to come.
+    /// Whether a report is scheduled.
     due: bool,
 }
 
-/// One step back.
+/// One undo step.
 pub enum LoadReportsUndo {
-    /// A report was asked for.
+    /// A report was scheduled.
     Asked,
-    /// It came.
+    /// A report was due.
     Due,
-    /// Loads changed.
+    /// Reported loads changed.
     Received {
-        /// The first of them.
+        /// Index of the first of them.
         slot: u16,
-        /// What they and those behind them were.
+        /// These loads and the following ones before the change.
         before: Loads,
     },
 }
 
-/// A load as it is told.
+/// A load in units of [`Reports::UNIT`].
 fn in_units(bytes: u64) -> u16 {
     bytes.div_ceil(Reports::UNIT).min(u64::from(u16::MAX)) as u16
 }
 
 impl LoadReports {
-    /// Nothing told yet.
+    /// State without any report.
     pub fn new(reports: &Reports) -> LoadReports {
         LoadReports {
             loads: vec![0; reports.slots()],
@@ -61,22 +62,22 @@ impl LoadReports {
         &self.loads
     }
 
-    /// Brings it into the state of one of the same network.
+    /// Replaces the state by a saved one.
     ///
     /// # Errors
-    /// It is of another network.
+    /// The saved state belongs to another network.
     pub fn restore(&mut self, saved: LoadReports) -> Result<(), String> {
         if saved.loads.len() != self.loads.len() {
             let (here, there) = (self.loads.len(), saved.loads.len());
             return Err(format!(
-                "a router is told {here} loads, in its saved state {there}"
+                "a router has {here} reported loads, the saved state has {there}"
             ));
         }
         *self = saved;
         Ok(())
     }
 
-    /// Asks for a report if the load of a port that is told has changed.
+    /// Schedules a report if the load of a reported port has changed.
     #[inline]
     pub fn look<C: Context<Simulation>>(
         &mut self,
@@ -99,7 +100,7 @@ impl LoadReports {
         context.send(context.lp(), Time::from_ps(wait), NetEvent::ReportDue);
     }
 
-    /// Tells the loads of a router's ports, if they have changed.
+    /// Sends the loads of a router's ports, if they have changed.
     pub fn report<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
@@ -127,13 +128,13 @@ impl LoadReports {
             self.received(slot, count, loads, context);
             for listener in reports.listeners(router) {
                 let delay = simulation.network.report_delay(router, listener);
-                let event = NetEvent::LoadsTold { slot, count, loads };
+                let event = NetEvent::LoadsReported { slot, count, loads };
                 context.send(simulation.numbering.router(listener), delay, event);
             }
         }
     }
 
-    /// Takes note of loads.
+    /// Stores reported loads.
     pub fn received<C: Context<Simulation>>(&mut self, slot: u16, count: u8, loads: Loads, context: &mut C) {
         let known = &mut self.loads[usize::from(slot)..];
         if C::REVERSIBLE {
@@ -144,7 +145,7 @@ impl LoadReports {
         known[..usize::from(count)].copy_from_slice(&loads[..usize::from(count)]);
     }
 
-    /// Takes back one step.
+    /// Undoes one step.
     pub fn undo(&mut self, step: LoadReportsUndo) {
         match step {
             LoadReportsUndo::Asked => self.due = false,

@@ -1,4 +1,4 @@
-//! The model that the kernel runs: routers, hosts and the overseer as logical processes.
+//! The model that the kernel runs: routers, hosts and the termination detector as logical processes.
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::{RouterUndo, RouterWaitUndo};
@@ -12,13 +12,13 @@ use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
-use crate::lp::simulation::Failure;
+use crate::lp::simulation::LpFailure;
 use crate::lp::simulation::Simulation;
 use crate::lp::termination_detector::TerminationDetector;
-use crate::lp::wiring::Identity;
+use crate::lp::wiring::LpIdentity;
 
-/// The state of one logical process; not boxed, as each box would cost a cache miss per turn. The tag lies in front,
-/// in the line that comes first.
+/// The state of one logical process. It is not boxed, since each box would cost a cache miss per event. The tag is in
+/// the first cache line.
 #[allow(clippy::large_enum_variant)]
 #[repr(u8)]
 pub enum NetworkLp {
@@ -26,52 +26,52 @@ pub enum NetworkLp {
     Router(RouterLp),
     /// A host.
     Host(Host),
-    /// The overseer.
+    /// The termination detector.
     TerminationDetector(TerminationDetector),
 }
 
-/// One step back of a process.
-pub enum Undo {
-    /// Of a router.
+/// One undo step of an LP.
+pub enum LpUndo {
+    /// Of a router model.
     Router(RouterUndo),
-    /// Of what a router has been told.
+    /// Of the load reports of a router.
     LoadReports(LoadReportsUndo),
-    /// Of a router's credit batches.
+    /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
-    /// Of what samples a router.
+    /// Of the sampler of a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.
     Host(HostUndo),
     /// Of the wait tracker of a router.
     WaitTracker(RouterWaitUndo),
-    /// Of the overseer: what it was.
+    /// Of the termination detector: its state before.
     TerminationDetector(Box<TerminationDetector>),
 }
 
-// Several of them are kept of each event.
-const _: () = assert!(size_of::<Undo>() <= 40);
+// Each event keeps several of them.
+const _: () = assert!(size_of::<LpUndo>() <= 40);
 
-impl From<HostUndo> for Undo {
+impl From<HostUndo> for LpUndo {
     #[inline]
-    fn from(step: HostUndo) -> Undo {
-        Undo::Host(step)
+    fn from(step: HostUndo) -> LpUndo {
+        LpUndo::Host(step)
     }
 }
 
-impl From<LoadReportsUndo> for Undo {
-    fn from(step: LoadReportsUndo) -> Undo {
-        Undo::LoadReports(step)
+impl From<LoadReportsUndo> for LpUndo {
+    fn from(step: LoadReportsUndo) -> LpUndo {
+        LpUndo::LoadReports(step)
     }
 }
 
-impl From<Box<TerminationDetector>> for Undo {
-    fn from(before: Box<TerminationDetector>) -> Undo {
-        Undo::TerminationDetector(before)
+impl From<Box<TerminationDetector>> for LpUndo {
+    fn from(before: Box<TerminationDetector>) -> LpUndo {
+        LpUndo::TerminationDetector(before)
     }
 }
 
 impl NetworkLp {
-    /// What it has counted of a job.
+    /// Counts of a job at this LP.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         match self {
             NetworkLp::Router(router) => router.delivered(job),
@@ -85,8 +85,8 @@ impl Model for Simulation {
     type Payload = NetEvent;
     type Lp = NetworkLp;
     type Record = Record;
-    type Undo = Undo;
-    type Error = Failure;
+    type Undo = LpUndo;
+    type Error = LpFailure;
 
     fn lps(&self) -> u32 {
         self.numbering.lps()
@@ -98,9 +98,9 @@ impl Model for Simulation {
 
     fn create(&self, lp: LpId) -> NetworkLp {
         match self.numbering.identity(lp) {
-            Identity::Router(router) => NetworkLp::Router(RouterLp::new(self, router)),
-            Identity::Host(host) => NetworkLp::Host(Host::new(self, host)),
-            Identity::TerminationDetector => {
+            LpIdentity::Router(router) => NetworkLp::Router(RouterLp::new(self, router)),
+            LpIdentity::Host(host) => NetworkLp::Host(Host::new(self, host)),
+            LpIdentity::TerminationDetector => {
                 NetworkLp::TerminationDetector(TerminationDetector::new(self.ranks()))
             }
         }
@@ -143,11 +143,11 @@ impl Model for Simulation {
         }
     }
 
-    fn undo(&self, process: &mut NetworkLp, step: Undo) {
+    fn undo(&self, process: &mut NetworkLp, step: LpUndo) {
         match (process, step) {
             (NetworkLp::Router(router), step) => router.undo(self, step),
-            (NetworkLp::Host(host), Undo::Host(step)) => host.undo(self, step),
-            (NetworkLp::TerminationDetector(termination_detector), Undo::TerminationDetector(before)) => {
+            (NetworkLp::Host(host), LpUndo::Host(step)) => host.undo(self, step),
+            (NetworkLp::TerminationDetector(termination_detector), LpUndo::TerminationDetector(before)) => {
                 *termination_detector = *before
             }
             _ => unreachable!("a process takes back its own steps"),
@@ -179,7 +179,7 @@ pub(crate) fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
     *bytes = postcard::to_extend(state, all).expect("a state in memory can be written to memory");
 }
 
-/// A state that is all of the bytes.
+/// Reads a state that takes all of the bytes.
 pub(crate) fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
     match read_first(bytes)? {
         (state, []) => Ok(state),
@@ -187,7 +187,7 @@ pub(crate) fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
     }
 }
 
-/// A state, and the bytes behind it.
+/// Reads a state, and returns the bytes behind it.
 pub(crate) fn read_first<S: DeserializeOwned>(bytes: &[u8]) -> Result<(S, &[u8]), String> {
     postcard::take_from_bytes(bytes).map_err(|error| format!("its state cannot be read: {error}"))
 }

@@ -1,4 +1,4 @@
-//! What happens in a simulated network: the payloads of all events, and the records of a run.
+//! The payloads of all events of a simulated network, and the records of a run.
 
 use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::lp::load_reports::Loads;
 use crate::lp::trace_record::TraceRecord;
 
-/// A fact that a router, a host or the overseer learns.
+/// An event of a router, a host or the termination detector.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum NetEvent {
-    /// Router: a packet's head has come in and is through the pipeline. Host: a packet's tail has come.
+    /// Router: a packet's head has passed the input pipeline. Host: a packet's tail has arrived.
     PacketArrived {
-        /// Port it came by; at a host, the rail.
+        /// Input port; at a host, the rail.
         port: u16,
-        /// VC of the buffer it takes.
+        /// VC of its input buffer.
         vc: u8,
         /// The packet.
         packet: Packet,
@@ -23,23 +23,23 @@ pub enum NetEvent {
     RouterTimer(RouterTimer),
     /// Router: a signal of its model has arrived on a link.
     SignalArrived {
-        /// Port it came by.
+        /// Input port.
         port: u16,
         /// The signal.
         signal: RouterSignal,
     },
-    /// Router, from itself: it is time to tell others of its loads.
+    /// Router, from itself: a load report is due.
     ReportDue,
-    /// Router: another one of its group tells loads, see [`routing::Reports`].
-    LoadsTold {
-        /// Where they begin in the group's table.
+    /// Router: another router of its group reports loads, see [`routing::Reports`].
+    LoadsReported {
+        /// Index of the first load in the group's table.
         slot: u16,
-        /// How many there are.
+        /// Number of loads.
         count: u8,
         /// The loads.
         loads: Loads,
     },
-    /// There is room in the buffer at the far end of a link.
+    /// Buffer space at the far end of a link has become free.
     CreditReturned {
         /// Output port; at a host, the rail.
         port: u16,
@@ -50,10 +50,10 @@ pub enum NetEvent {
     },
     /// Host, from itself: an injection link is free.
     InjectionFree {
-        /// Of which rail.
+        /// The rail.
         rail: u8,
     },
-    /// Host: an MPI message is on its way to it.
+    /// Host: an MPI message for it was sent.
     MessageAnnounced {
         /// Job.
         job: u16,
@@ -62,8 +62,7 @@ pub enum NetEvent {
         /// The message.
         message: mpi::Message,
     },
-    /// Host, from itself: a message of one of its ranks has kept its distance from the one before, and goes to
-    /// the NIC.
+    /// Host, from itself: the gap after the previous message of its ranks has passed, and a message goes to the NIC.
     MessageDue {
         /// Job.
         job: u16,
@@ -72,10 +71,10 @@ pub enum NetEvent {
         /// The message.
         message: mpi::Message,
     },
-    /// Host, from itself: the last byte of a message of one of its ranks has left, or the last that one of
-    /// several rails carries of it.
+    /// Host, from itself: the last byte of a message of one of its ranks has left, or the last byte that one of several
+    /// rails carries.
     MessageInjected {
-        /// Which of the host's ranks.
+        /// Slot of the rank.
         slot: u16,
         /// The rank's request.
         request: u32,
@@ -89,57 +88,57 @@ pub enum NetEvent {
     },
     /// Host, from itself: a rank begins.
     RankStarted {
-        /// Which of the host's ranks.
+        /// Slot of the rank.
         slot: u16,
     },
-    /// Host, from itself: a rank has computed, or spent its overhead.
+    /// Host, from itself: a rank has finished a computation or paid an overhead.
     RankResumed {
-        /// Which of the host's ranks.
+        /// Slot of the rank.
         slot: u16,
     },
     /// Host, from itself: the next message of synthetic traffic is due.
     TrafficDue {
-        /// Which of the host's sources.
+        /// Index of the source on the host.
         source: u16,
     },
-    /// TerminationDetector: a rank has finished.
+    /// Termination detector: a rank has finished.
     RankFinished,
-    /// TerminationDetector, from itself: it is time to ask whether any rank can go on.
+    /// Termination detector, from itself: a round is due.
     RoundDue,
-    /// Host: the overseer asks whether its ranks can go on.
+    /// Host: the termination detector asks for the progress of its ranks.
     ProgressAsked,
-    /// TerminationDetector: a host's answer.
-    ProgressTold {
-        /// Ranks of the host that will do something without being sent anything.
+    /// Termination detector: a host's answer.
+    ProgressReported {
+        /// Ranks of the host that can continue without receiving anything.
         active: u32,
-        /// Messages sent by its ranks less those received by them, modulo 2^32.
+        /// Messages sent by its ranks minus those received by them, modulo 2^32.
         in_flight: u32,
     },
 }
 
-/// What is committed in the total order: on its way from the LP that notes it to the
-/// [`Collector`](crate::collect::Collector), which makes rows of it.
+/// A committed observation, in the total order. LPs emit records, and the [`Collector`](crate::collect::Collector)
+/// turns them into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
-    /// A rank has finished. Its time is that of the event.
+    /// A rank has finished, at the time of the event.
     RankDone {
         /// Job.
         job: u16,
         /// Rank.
         rank: u32,
     },
-    /// What ranks, NICs and routers tell of themselves.
+    /// A trace record of ranks, NICs and routers.
     Trace(TraceRecord),
-    /// What the links of one class did at one router or host in a bin.
+    /// The sum over the links of one class at one router or host in a bin.
     ClassSample {
         /// The bin.
         bin: u32,
         /// The class, see [`Plan`](crate::collect::Plan).
         class: u8,
-        /// What they carried in it.
-        flow: BriefFlow,
+        /// Flow in the bin.
+        flow: BinFlow,
     },
-    /// What one link did in a bin.
+    /// One link in a bin.
     LinkSample {
         /// The bin.
         bin: u32,
@@ -147,55 +146,55 @@ pub enum Record {
         link: u32,
         /// Its class.
         class: u8,
-        /// What it carried in the bin.
-        flow: BriefFlow,
-        /// Packets that wait for it at the end of the bin.
+        /// Flow in the bin.
+        flow: BinFlow,
+        /// Packets that wait for the link at the end of the bin.
         waiting_packets: u32,
-        /// Bytes that do.
+        /// Bytes of these packets.
         waiting_bytes: u64,
     },
-    /// Room taken at the far end of a link at the end of a bin.
+    /// Buffer space in use at the far end of a link at the end of a bin.
     VcSample {
         /// The bin.
         bin: u32,
         /// The link.
         link: u32,
-        /// The first VC of which the record knows.
+        /// First VC of the record.
         first: u8,
-        /// A bit for each VC from there on of which the room has changed.
+        /// One bit for each VC from `first`, set if its use has changed.
         changed: u8,
-        /// Bytes taken.
+        /// Bytes in use.
         used: [u32; VCS_PER_RECORD],
     },
-    /// What one host did in a bin.
+    /// One host in a bin.
     HostSample {
         /// The bin.
         bin: u32,
         /// The host.
         host: u32,
-        /// Packets begun.
+        /// Packets that started to leave.
         packets_sent: u32,
-        /// Packets that came.
+        /// Packets that arrived.
         packets_received: u32,
-        /// Bytes of the packets begun.
+        /// Bytes of the packets sent.
         bytes_sent: u64,
-        /// Bytes of those that came.
+        /// Bytes of the packets received.
         bytes_received: u64,
         /// Bytes in the queues of its NIC at the end of the bin.
         queue_bytes: u64,
     },
-    /// What one router did in a bin.
+    /// One router in a bin.
     RouterSample {
         /// The bin.
         bin: u32,
         /// The router.
         router: u32,
-        /// Packets that began to leave.
+        /// Packets that started to leave.
         packets_sent: u32,
-        /// Packets that came.
+        /// Packets that arrived.
         packets_received: u32,
     },
-    /// What a job did at one host in a bin.
+    /// One job at one host in a bin.
     JobSample {
         /// The bin.
         bin: u32,
@@ -203,30 +202,30 @@ pub enum Record {
         job: u16,
         /// Messages sent.
         messages_sent: u32,
-        /// Messages that came.
+        /// Messages that arrived.
         messages_received: u32,
-        /// Packets that came.
+        /// Packets that arrived.
         packets_delivered: u32,
         /// Bytes sent.
         bytes_sent: u64,
-        /// Bytes that came.
+        /// Bytes that arrived.
         bytes_received: u64,
     },
 }
 
-/// VCs that one record of them has room for.
+/// Number of VCs in one record.
 pub const VCS_PER_RECORD: usize = 8;
 
-/// What one link carried in a bin: of one link, packets and bytes are few.
+/// The flow of one link in one bin. Packets of one link and bin fit 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BriefFlow {
-    /// Bytes of the packets begun.
+pub struct BinFlow {
+    /// Bytes of the packets that started.
     pub bytes: u64,
-    /// Those packets.
+    /// Packets that started.
     pub packets: u32,
-    /// Time during which bits were on the wire, in ps.
+    /// Time in which bits were on the link, in ps.
     pub busy_ps: u64,
-    /// Time during which its buffers were full, in ps.
+    /// Time in which the downstream buffers were full, in ps.
     pub buffer_full_ps: u64,
 }
 
@@ -243,7 +242,7 @@ mod tests {
         );
     }
 
-    /// There are many of them, and all are sorted.
+    /// Events are copied and sorted often, so they must stay small.
     #[test]
     fn a_record_is_small() {
         assert!(size_of::<Record>() <= 64, "{}", size_of::<Record>());

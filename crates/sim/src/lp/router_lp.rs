@@ -1,4 +1,4 @@
-//! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns".
+//! The router as a logical process: turns "port 7" into "LP 311, port 2, 50 ns later".
 
 use std::marker::PhantomData;
 
@@ -12,12 +12,12 @@ use routing::{At, Random};
 use topology::{Peer, Port, RouterId};
 
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
-use crate::lp::counts::{AllCounts, JobCounts, Unkept, counts_of, of_job};
+use crate::lp::counts::{AllCounts, JobCounts, NoJournal, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
-use crate::lp::model::{self, Undo};
+use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
-use crate::lp::simulation::{Failure, Simulation};
+use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
@@ -25,22 +25,22 @@ use crate::lp::wiring::LinkEnd;
 pub struct RouterLp {
     /// The state machine.
     pub switch: Router,
-    /// By port; `None` where no cable is.
+    /// Link ends by port; `None` without a cable.
     link_ends: Box<[Option<LinkEnd>]>,
     /// Loads that other routers reported, if routing asks for them.
     load_reports: Option<Box<LoadReports>>,
-    /// Samples it, if anything is sampled.
+    /// Samples the router.
     pub sampler: RouterSampler,
     /// Tracks which packets wait for whom, if waits are collected.
     wait_tracker: Option<Box<RouterWaitTracker>>,
-    /// Credits that wait for a batch.
+    /// Credits that wait for a complete batch.
     credit_batches: CreditBatches,
-    /// Packets for its hosts that it counted early.
+    /// Early committed deliveries to its hosts.
     delivered: AllCounts,
 }
 
-/// The random stream of the LP at work.
-pub struct Draws<'a, C>(pub &'a mut C);
+/// The random stream of the executing LP, for routing.
+pub struct RoutingRandom<'a, C>(pub &'a mut C);
 
 /// Turns the outputs of a router into events.
 struct RouterLinkAdapter<'a, 'c, C> {
@@ -50,7 +50,7 @@ struct RouterLinkAdapter<'a, 'c, C> {
     wait_tracker: Option<&'a mut RouterWaitTracker>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
-    /// Records so far of the wait of the packet that departs next.
+    /// Number of records of the wait of the departing packet so far.
     parts: u8,
     context: &'c mut C,
 }
@@ -59,10 +59,10 @@ struct RouterLinkAdapter<'a, 'c, C> {
 struct Outputs<'a, 'c, C, M>(RouterLinkAdapter<'a, 'c, C>, PhantomData<M>);
 
 /// Sends the first events of a router.
-struct Start<'a, 'c, C>(RouterLinkAdapter<'a, 'c, C>);
+struct StartRouter<'a, 'c, C>(RouterLinkAdapter<'a, 'c, C>);
 
 /// Executes one event of a router.
-struct Handle<'a, 'c, 'e, C> {
+struct ExecuteEvent<'a, 'c, 'e, C> {
     adapter: RouterLinkAdapter<'a, 'c, C>,
     loads: &'e [u16],
     event: &'e NetEvent,
@@ -107,7 +107,7 @@ impl RouterLp {
         }
     }
 
-    /// Prefetches what most events touch.
+    /// Prefetches the state that most events touch.
     #[inline]
     pub fn prefetch(&self) {
         self.switch.prefetch();
@@ -117,7 +117,7 @@ impl RouterLp {
         }
     }
 
-    /// Prefetches what this event touches.
+    /// Prefetches the state that this event touches.
     #[inline]
     pub fn prefetch_for(&self, simulation: &Simulation, event: &NetEvent) {
         match event {
@@ -144,7 +144,7 @@ impl RouterLp {
         }
     }
 
-    /// The state machine, the adapter of its outputs, and the loads that it knows.
+    /// The state machine, the adapter of its outputs, and the reported loads.
     #[inline(always)]
     fn parts<'a, 'c, C>(
         &'a mut self,
@@ -168,13 +168,13 @@ impl RouterLp {
         (&mut self.switch, adapter, self.load_reports.as_deref_mut())
     }
 
-    /// Sends its first events.
+    /// Sends the first events.
     pub fn start(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         let (router, adapter, _) = self.parts(simulation, context);
-        router.visit(Start(adapter));
+        router.visit(StartRouter(adapter));
     }
 
-    /// Carries out one event.
+    /// Executes one event.
     #[inline]
     pub fn handle(
         &mut self,
@@ -188,20 +188,20 @@ impl RouterLp {
         if let NetEvent::PacketArrived { .. } = event
             && self.sampler.receive()
         {
-            context.undo(Undo::RouterSampler(RouterSamplerUndo::Received));
+            context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Received));
         }
         if self.load_reports.is_some() {
             return self.handle_informed(simulation, event, context);
         }
         let (router, adapter, _) = self.parts(simulation, context);
-        router.visit(Handle {
+        router.visit(ExecuteEvent {
             adapter,
             loads: &[],
             event,
         });
     }
 
-    /// Notes what has been in the bins before the one that begins.
+    /// Samples the bins that end before the event.
     #[cold]
     #[inline(never)]
     fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
@@ -211,11 +211,11 @@ impl RouterLp {
             .sampler
             .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
         if let Some(before) = before {
-            context.undo(Undo::RouterSampler(RouterSamplerUndo::Sampled(before)));
+            context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Sampled(before)));
         }
     }
 
-    /// The same where routers report their loads to each other.
+    /// Executes one event of a router that exchanges load reports.
     #[inline(never)]
     fn handle_informed(
         &mut self,
@@ -232,10 +232,12 @@ impl RouterLp {
                 let load = |port: Port| router.load(port.0);
                 load_reports.report(simulation, reports, router.id(), load, context);
             }
-            NetEvent::LoadsTold { slot, count, loads } => load_reports.received(slot, count, loads, context),
+            NetEvent::LoadsReported { slot, count, loads } => {
+                load_reports.received(slot, count, loads, context)
+            }
             _ => {
                 let loads = load_reports.loads();
-                router.visit(Handle {
+                router.visit(ExecuteEvent {
                     adapter,
                     loads,
                     event,
@@ -245,34 +247,34 @@ impl RouterLp {
         }
     }
 
-    /// Takes back one step.
+    /// Undoes one step.
     #[inline]
-    pub fn undo(&mut self, simulation: &Simulation, step: Undo) {
+    pub fn undo(&mut self, simulation: &Simulation, step: LpUndo) {
         match (step, &mut self.load_reports) {
-            (Undo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
-            (Undo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
-            (Undo::WaitTracker(step), _) => {
+            (LpUndo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
+            (LpUndo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
+            (LpUndo::WaitTracker(step), _) => {
                 if let Some(wait_tracker) = &mut self.wait_tracker {
                     wait_tracker.undo(step);
                 }
             }
-            (Undo::CreditBatches(step), _) => self.credit_batches.undo(step),
-            (Undo::Router(step), _) => self.switch.undo(step),
+            (LpUndo::CreditBatches(step), _) => self.credit_batches.undo(step),
+            (LpUndo::Router(step), _) => self.switch.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
     }
 
-    /// What it has counted of a job's packets for its hosts, ahead of their time.
+    /// Early committed deliveries of a job.
     pub fn delivered(&self, job: usize) -> Option<&JobCounts> {
         of_job(&self.delivered, job)
     }
 
-    /// Bytes that have left the input buffer of a VC of `port`, and whose credits have not set out.
+    /// Bytes that have left the input buffer of a VC of `port`, and whose credits are not sent yet.
     pub fn pending_credits(&self, port: u16, vc: u8) -> u32 {
         self.credit_batches.pending(port, vc)
     }
 
-    /// Appends its state.
+    /// Appends the state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
         model::write(&self.delivered.to_vec(), bytes);
         model::write(&self.credit_batches, bytes);
@@ -288,10 +290,10 @@ impl RouterLp {
         model::write(&self.switch.state(), bytes);
     }
 
-    /// Brings a new one into a saved state.
+    /// Replaces the state of a new router by a saved one.
     ///
     /// # Errors
-    /// The bytes are no state of such a router.
+    /// The bytes are not the state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
         let ((delivered, batches), mut bytes): ((Vec<JobCounts>, CreditBatches), _) =
             model::read_first(bytes)?;
@@ -320,7 +322,7 @@ impl RouterLp {
     }
 }
 
-impl<C: Context<Simulation>> RouterVisitor for Start<'_, '_, C> {
+impl<C: Context<Simulation>> RouterVisitor for StartRouter<'_, '_, C> {
     type Output = ();
 
     fn visit<M: Registered>(self, router: &mut M) {
@@ -328,7 +330,7 @@ impl<C: Context<Simulation>> RouterVisitor for Start<'_, '_, C> {
     }
 }
 
-impl<C: Context<Simulation>> RouterVisitor for Handle<'_, '_, '_, C> {
+impl<C: Context<Simulation>> RouterVisitor for ExecuteEvent<'_, '_, '_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -363,7 +365,7 @@ impl<C: Context<Simulation>> RouterVisitor for Handle<'_, '_, '_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Random for Draws<'_, C> {
+impl<C: Context<Simulation>> Random for RoutingRandom<'_, C> {
     #[inline]
     fn below(&mut self, bound: u32) -> u32 {
         // Lemire's multiply-shift: the bias is below bound / 2^64.
@@ -388,7 +390,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
-        // Known when it is compiled: executors that undo commit nothing early.
+        // Known at compile time: executors that undo events do not commit early.
         if !C::REVERSIBLE && link_end.to_host && packet.standalone {
             let arrival = self.context.now() + delay;
             if self.simulation.shortcuts.early_commit.covers(arrival) {
@@ -403,11 +405,11 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         self.context.send(link_end.lp, delay, event);
     }
 
-    /// What the host would do with a packet whose tail comes at `arrival`.
+    /// Counts the delivery of a packet whose tail arrives at `arrival`, as the host would.
     #[inline]
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
-        let counts = counts_of(self.delivered, packet.job, &mut Unkept);
-        counts.delivered(arrival, packet, self.simulation.warmup, &mut Unkept);
+        let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
+        counts.delivered(arrival, packet, self.simulation.warmup, &mut NoJournal);
     }
 
     #[cold]
@@ -416,8 +418,8 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         if let Some(bin) = self.sampler.note_later(&self.simulation.plan, port, start, bytes)
             && C::REVERSIBLE
         {
-            let step = RouterSamplerUndo::Later { port, bytes, bin };
-            self.context.undo(Undo::RouterSampler(step));
+            let step = RouterSamplerUndo::LaterReservation { port, bytes, bin };
+            self.context.undo(LpUndo::RouterSampler(step));
         }
     }
 
@@ -430,10 +432,10 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         let now = self.context.now();
         let (step, batch) = self.credit_batches.add(batching, (port, vc), bytes, now + after);
         if C::REVERSIBLE {
-            self.context.undo(Undo::CreditBatches(step));
+            self.context.undo(LpUndo::CreditBatches(step));
         }
         if let Some((bytes, tail)) = batch {
-            // Only credits in batches can be due sooner, and these may come late.
+            // Only batched credits can be due sooner, and they may be late.
             let least = self.simulation.shortcuts.lookahead;
             self.send_credit(port, vc, bytes, tail - now, least);
         }
@@ -468,7 +470,7 @@ impl<C: Context<Simulation>, M: Registered> Journal<<M::WaitTracker as WaitTrack
     const KEPT: bool = C::REVERSIBLE;
 
     fn keep(&mut self, step: <M::WaitTracker as WaitTracker>::Undo) {
-        self.context.undo(Undo::WaitTracker(M::any_wait_undo(step)));
+        self.context.undo(LpUndo::WaitTracker(M::any_wait_undo(step)));
     }
 }
 
@@ -503,12 +505,12 @@ impl<C: Context<Simulation>, M: Registered> Journal<M::Undo> for Outputs<'_, '_,
 
     #[inline]
     fn keep(&mut self, step: M::Undo) {
-        self.0.context.undo(Undo::Router(M::any_undo(step)));
+        self.0.context.undo(LpUndo::Router(M::any_undo(step)));
     }
 }
 
 impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_, C, M> {
-    // Inlined into its callers, or the packet would be written once more.
+    // Inlined into its callers, since the packet would be written once more otherwise.
     #[inline(always)]
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         self.0.depart(port, vc, packet, wait, serialization);
@@ -542,13 +544,13 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
 
     #[inline]
     fn random(&mut self) -> impl Random {
-        Draws(&mut *self.0.context)
+        RoutingRandom(&mut *self.0.context)
     }
 
     #[inline]
     fn lacks_credits(&mut self) {
         if self.0.simulation.shortcuts.credit_batching.is_on() {
-            self.0.context.fail(Failure::CreditsRanShort);
+            self.0.context.fail(LpFailure::CreditsRanShort);
         }
     }
 

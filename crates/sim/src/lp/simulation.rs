@@ -10,35 +10,34 @@ use crate::lp::shortcuts::Shortcuts;
 use crate::lp::wiring::Numbering;
 use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::occupants::HostOccupants;
 
-/// A network with its jobs; read only while it runs.
+/// The network and its jobs; read-only during the run.
 pub struct Simulation {
-    pub network: Arc<Network>,
+    pub network: Arc<NetworkModel>,
     pub jobs: Arc<[Job]>,
     pub occupants: HostOccupants,
     pub numbering: Arc<Numbering>,
     pub warmup: Time,
-    /// Time between two rounds of looking for ranks that wait for ever; none where the run ends by itself
-    /// when they do.
+    /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait for ever.
     pub watchdog: Option<Time>,
     /// What is collected.
     pub plan: Plan,
-    /// Whether ranks and NICs tell of the ranks' timelines and messages.
+    /// Whether ranks and NICs trace timelines and messages.
     pub timeline: bool,
-    /// Whether NICs and routers tell which packets wait for whom.
+    /// Whether NICs and routers trace which packets wait for whom.
     pub waits: bool,
     /// The exact shortcuts of this run.
     pub shortcuts: Shortcuts,
 }
 
-/// Why an LP ends a run.
+/// The reason for which an LP ends a run.
 #[derive(Debug)]
-pub enum Failure {
-    /// There is no result.
+pub enum LpFailure {
+    /// The run has no result.
     Error(Error),
-    /// A packet lacks credits while they return in batches: the run begins anew without batches.
+    /// A packet lacks credits while they return in batches. The run is repeated without batches.
     CreditsRanShort,
 }
 
@@ -59,7 +58,7 @@ impl Simulation {
         }
     }
 
-    /// Ranks of all jobs.
+    /// Number of ranks of all jobs.
     pub fn ranks(&self) -> u64 {
         let ranks = |job: &Job| match &job.kind {
             JobKind::Ranks(ranks) => ranks.hosts.len() as u64,
@@ -69,13 +68,13 @@ impl Simulation {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Error(error)
+impl From<Error> for LpFailure {
+    fn from(error: Error) -> LpFailure {
+        LpFailure::Error(error)
     }
 }
 
-/// Without traffic the last event ends the run, without ranks nobody waits.
+/// Without traffic the last event ends the run. Without ranks, nothing can wait for ever.
 fn watchdog(experiment: &Experiment) -> Option<Time> {
     let both = experiment.jobs.iter().any(Job::is_traffic) && !experiment.jobs.iter().all(Job::is_traffic);
     both.then_some(experiment.run.watchdog)

@@ -1,15 +1,14 @@
-//! The overseer: knows when all ranks have finished, and notices when none of them can go on.
+//! The termination detector: ends the run when all ranks have finished, and detects that none of them can continue.
 //!
-//! Ranks that wait for each other are found by themselves where nothing else runs: no event is left. Beside
-//! synthetic traffic, which never ends, they have to be looked for. In rounds, one watchdog interval
-//! apart, all hosts with ranks are asked how many of their ranks are active (not started yet, computing, or
-//! paying an overhead) and how many messages they have sent more than received. If nobody is active
-//! and all that was sent has been received, then no rank can ever go on.
+//! If nothing else runs, ranks that wait for each other leave no event, and the run ends. Synthetic traffic never ends,
+//! so the detector must look for such ranks. In rounds, one watchdog interval apart, it asks all hosts with ranks how
+//! many ranks are active (not started, computing, or paying an overhead) and how many messages they have sent minus
+//! received. If no rank is active and all messages are received, no rank can ever continue.
 //!
-//! A distributed system has to count twice to be sure of that, since its counts are not taken at one time
-//! (F. Mattern, "Algorithms for distributed termination detection", Distributed Computing 2, 1987: the
-//! four-counter method). Here all hosts are asked at one instant, and as the last event of that instant: the
-//! question comes from the LP with the highest number, and a host's own events never take no time.
+//! A distributed system must count twice, since its counts are not taken at one time (F. Mattern, "Algorithms for
+//! distributed termination detection", Distributed Computing 2, 1987: the four-counter method). Here all hosts are
+//! asked at one instant, by the last event of that instant: the question comes from the LP with the highest number, and
+//! a host's own events always take time.
 
 use des::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
 
-/// The state of the overseer.
+/// The state of the termination detector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TerminationDetector {
     /// Ranks that have not finished.
@@ -28,12 +27,12 @@ pub struct TerminationDetector {
     active: u64,
     /// Messages sent but not received in this round so far, modulo 2^32.
     in_flight: u32,
-    /// When the ranks were found to wait for ever.
+    /// When the detector found that the ranks wait for ever.
     stuck: Option<Time>,
 }
 
 impl TerminationDetector {
-    /// Before the run.
+    /// The state before the run.
     pub fn new(ranks: u64) -> TerminationDetector {
         TerminationDetector {
             unfinished: ranks,
@@ -44,17 +43,16 @@ impl TerminationDetector {
         }
     }
 
-    /// The first round, if there is anything to watch.
+    /// Schedules the first round, if there are ranks and traffic.
     pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         if let Some(interval) = simulation.watchdog {
             context.send(context.lp(), interval, NetEvent::RoundDue);
         }
     }
 
-    /// Carries out one event.
+    /// Executes one event.
     ///
-    /// Counts wrap: under an optimistic executor it may hear of the same host twice, until one of the two is
-    /// taken back.
+    /// Counts wrap: under an optimistic executor a host may answer twice until one answer is undone.
     pub fn handle<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
@@ -62,7 +60,7 @@ impl TerminationDetector {
         context: &mut C,
     ) {
         if C::REVERSIBLE {
-            // It is small, and its events are rare.
+            // The state is small and its events are rare, so the undo step copies it.
             context.undo(Box::new(self.clone()).into());
         }
         match *event {
@@ -73,7 +71,7 @@ impl TerminationDetector {
                 }
             }
             NetEvent::RoundDue => self.ask(simulation, context),
-            NetEvent::ProgressTold { active, in_flight } => {
+            NetEvent::ProgressReported { active, in_flight } => {
                 self.awaited = self.awaited.wrapping_sub(1);
                 self.active = self.active.wrapping_add(u64::from(active));
                 self.in_flight = self.in_flight.wrapping_add(in_flight);
@@ -85,7 +83,7 @@ impl TerminationDetector {
         }
     }
 
-    /// When the ranks were found to wait for ever; none if they were not.
+    /// When the ranks were found to wait for ever; `None` if they were not.
     pub fn stuck(&self) -> Option<Time> {
         self.stuck
     }
@@ -100,7 +98,7 @@ impl TerminationDetector {
     }
 
     fn conclude(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        // A rank that finished in the instant of the question has told so before its host answered.
+        // A rank that finished at the time of the question reported it before its host answered.
         if self.active == 0 && self.in_flight == 0 && self.unfinished > 0 {
             self.stuck = Some(context.now().saturating_sub(simulation.network.lookahead()));
             context.stop();

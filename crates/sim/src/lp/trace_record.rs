@@ -1,9 +1,8 @@
-//! What ranks, NICs and routers tell of themselves as they go, where an experiment asks for it: records that the
-//! tables `timeline`, `messages` and `waits` are made of. Nothing simulated depends on them.
+//! Trace records of ranks, NICs and routers, from which the tables `timeline`, `messages` and `waits` are built. The
+//! simulation does not depend on them.
 //!
-//! A record is told when its fact is certain in the LP that tells it, and holds nothing that another LP knows. What
-//! belongs together, as the parts of a message's life do, comes together where records are committed
-//! (`crates/sim/src/collect/message_history.rs`).
+//! An LP emits a record when it knows the fact. The record contains nothing that only another LP knows.
+//! `crates/sim/src/collect/message_history.rs` joins the records of a message when they are committed.
 
 use des::{LpId, Time};
 use fabric::Wait;
@@ -12,23 +11,23 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 use workload::Call;
 
-/// One message between two ranks, among those that are under way.
+/// Identifies a message between two ranks, among those in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MessageKey {
     /// Job.
     pub job: u16,
-    /// Its part in its protocol.
+    /// Part of its protocol.
     pub kind: u8,
     /// Sending rank.
     pub from: u32,
     /// Receiving rank.
     pub to: u32,
-    /// Its place in the order of the two ranks; of one-sided communication, the request of who began it.
+    /// Number in the order of messages between the two ranks; for one-sided communication, the request of the origin.
     pub sequence: u32,
 }
 
 impl MessageKey {
-    /// Of a message.
+    /// The key of a message.
     pub fn new(job: u16, message: &Message) -> MessageKey {
         let sequence = match message.kind {
             MessageKind::Eager
@@ -49,12 +48,12 @@ impl MessageKey {
     }
 }
 
-/// What a rank was doing.
+/// Activity of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
-    /// It computed, in this part of the application's code.
+    /// Computation, with the region of the application's code.
     Compute(Option<u32>),
-    /// It was in this call.
+    /// An MPI call.
     Call(Call),
 }
 
@@ -67,79 +66,79 @@ impl From<TracedActivity> for Activity {
     }
 }
 
-/// A record; "now" is the time at which it is told.
+/// A trace record. "Now" is the time of its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceRecord {
-    /// A rank did something.
+    /// A rank finished an activity.
     Did {
         /// Job.
         job: u16,
         /// Rank.
         rank: u32,
-        /// Since when.
+        /// Begin.
         since: Time,
-        /// Until when: now, or when it began to wait until now.
+        /// End: now, or the time at which it began to wait until now.
         until: Time,
-        /// What it was.
+        /// The activity.
         what: Activity,
-        /// Whether it waited in the call, its CPU idle.
+        /// Whether it waited in the call with an idle CPU.
         blocked: bool,
     },
-    /// A rank wants a message to be sent.
+    /// A rank asked to send a message.
     Asked {
-        /// Which one.
+        /// The message.
         key: MessageKey,
-        /// Number among the messages of its host; none: it goes through memory.
+        /// Number among the messages of its host; `None` through memory.
         number: Option<u32>,
-        /// When its rank came to it.
+        /// Time of the request.
         at: Time,
     },
-    /// What it is, told at once after that.
+    /// Properties of the message, emitted directly after `Asked`.
     Described {
-        /// Which one.
+        /// The message.
         key: MessageKey,
         /// Payload in bytes.
         bytes: u64,
-        /// Tag of the program's own messages.
+        /// Tag of a point-to-point message of the program.
         tag: Option<u32>,
-        /// Index of the algorithm of a collective that it is a message of.
+        /// Index of the collective algorithm to which it belongs.
         algorithm: Option<u16>,
     },
-    /// A message has kept its distance from the one before and is handed to the NIC only now.
+    /// A message was handed to the NIC after a gap.
     Handed {
-        /// Which one.
+        /// The message.
         key: MessageKey,
     },
-    /// The last packet that a rail has of a message is on its way out.
+    /// A rail injects its last packet of a message.
     Injected {
         /// The end point.
         source: HostId,
         /// Number among the messages of its host.
         number: u32,
-        /// When its last byte will have left.
+        /// Time at which its last byte leaves.
         at: Time,
     },
-    /// All of a message is there.
+    /// A message has arrived completely.
     Arrived {
-        /// Which one.
+        /// The message.
         key: MessageKey,
     },
-    /// A receive takes it.
+    /// A receive has matched a message.
     Matched {
-        /// Which one.
+        /// The message.
         key: MessageKey,
     },
-    /// A packet gets its turn on a link and has waited for it.
+    /// A packet has waited for a link and now departs.
     Waited {
         /// Its job.
         job: u16,
-        /// The end point that it comes from.
+        /// Its source end point.
         source: HostId,
-        /// Number of its message among those of that host.
+        /// Number of its message among those of the source host.
         number: u32,
-        /// The router or host whose link it waited for.
+        /// The router or host at which it waited.
         lp: LpId,
-        /// Output port; of a host, the rail.
+        /// Output port; at a host, the rail.
         port: u16,
         /// VC at the far end of the link.
         vc: u8,
@@ -147,10 +146,10 @@ pub enum TraceRecord {
         bytes: u32,
         /// Number of this part of its wait, from 0.
         part: u8,
-        /// Begin, end, reason, and who held the link.
+        /// Begin, end, reason, and the jobs that delayed it.
         wait: Wait,
     },
 }
 
-// Series have as many records, and more.
+// Series produce at least as many records, so records stay small.
 const _: () = assert!(size_of::<TraceRecord>() <= 48);

@@ -1,22 +1,22 @@
-//! From routers, ports and hosts to logical processes: who is LP 311, and where does port 7 lead.
+//! Maps routers, ports and hosts to logical processes.
 //!
-//! A router is followed by its hosts, so that neighbours are close in memory and share a thread; a host with
-//! several rails follows the router of its first one. The last LP is the overseer, which knows when all ranks have finished.
+//! A router is followed by its hosts, so that neighbours are close in memory and share a thread. A host with several
+//! rails follows the router of its first rail. The last LP is the termination detector.
 
 use des::{LpId, Partition, Time};
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
 
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::rails::EndPoint;
 
-/// What an LP is.
+/// The identity of an LP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
+pub enum LpIdentity {
     /// A router.
     Router(RouterId),
     /// A host: its NIC and its ranks.
     Host(HostId),
-    /// Waits for all ranks to finish.
+    /// The termination detector.
     TerminationDetector,
 }
 
@@ -29,15 +29,15 @@ pub struct LinkEnd {
     pub port: u16,
     /// Whether the far end is a host.
     pub to_host: bool,
-    /// From the start of a packet (from its tail, if the far end is a host) until the far end acts on it:
-    /// the cable, and the router's pipeline.
+    /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
+    /// cable, and the router's pipeline.
     pub arrival: Time,
-    /// From a place becoming free until the far end knows: the cable.
+    /// Time from the release of buffer space until the far end knows: the cable.
     pub credit: Time,
 }
 
 impl LinkEnd {
-    /// From the start of a packet that takes so long to send until the far end acts on it.
+    /// Time from the start of a packet with this serialisation until the far end handles it.
     #[inline]
     pub fn delay(&self, serialization: Time) -> Time {
         if self.to_host {
@@ -52,12 +52,12 @@ impl LinkEnd {
 pub struct Numbering {
     routers: Vec<u32>,
     hosts: Vec<u32>,
-    identities: Vec<Identity>,
+    identities: Vec<LpIdentity>,
 }
 
 impl Numbering {
     /// Numbers a network's routers and hosts.
-    pub fn new(network: &Network) -> Numbering {
+    pub fn new(network: &NetworkModel) -> Numbering {
         let (topology, hosts) = (network.topology.as_ref(), network.rails.hosts());
         let mut numbering = Numbering {
             routers: Vec::with_capacity(topology.routers() as usize),
@@ -66,17 +66,17 @@ impl Numbering {
         };
         for router in (0..topology.routers()).map(RouterId) {
             numbering.routers.push(numbering.identities.len() as u32);
-            numbering.identities.push(Identity::Router(router));
+            numbering.identities.push(LpIdentity::Router(router));
             for port in 0..topology.ports(router) {
                 if let Peer::Host(end_point) = topology.peer(router, Port(port))
                     && let (host, 0) = network.rails.host_and_rail(EndPoint(end_point))
                 {
                     numbering.hosts[host.0 as usize] = numbering.identities.len() as u32;
-                    numbering.identities.push(Identity::Host(host));
+                    numbering.identities.push(LpIdentity::Host(host));
                 }
             }
         }
-        numbering.identities.push(Identity::TerminationDetector);
+        numbering.identities.push(LpIdentity::TerminationDetector);
         numbering
     }
 
@@ -85,8 +85,8 @@ impl Numbering {
         self.identities.len() as u32
     }
 
-    /// What an LP is.
-    pub fn identity(&self, lp: LpId) -> Identity {
+    /// The identity of an LP.
+    pub fn identity(&self, lp: LpId) -> LpIdentity {
         self.identities[lp.0 as usize]
     }
 
@@ -100,37 +100,36 @@ impl Numbering {
         LpId(self.hosts[host.0 as usize])
     }
 
-    /// The overseer.
+    /// The LP of the termination detector.
     pub fn termination_detector(&self) -> LpId {
         LpId(self.lps() - 1)
     }
 
-    /// Contiguous parts of about equal work, for as many threads. Neighbours stay together where that costs
-    /// little balance: groups of a dragonfly, planes of a torus or HyperX, columns of a Slim Fly; and a router
-    /// with its hosts. What stands at one place in several copies of a network is together, as it has hosts in
-    /// common.
-    pub fn partition(&self, network: &Network, parts: usize) -> Partition {
+    /// Contiguous parts of about equal work, one per thread. Neighbours stay together if the balance permits: groups of
+    /// a dragonfly, planes of a torus or HyperX, columns of a Slim Fly, and a router with its hosts. Routers at the
+    /// same position in several planes stay together, since they share hosts.
+    pub fn partition(&self, network: &NetworkModel, parts: usize) -> Partition {
         let neighbourhood = neighbourhood(network.topology.as_ref());
         let border = |lp| match self.identity(lp) {
-            Identity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
-            Identity::Router(_) => 1,
-            Identity::Host(_) | Identity::TerminationDetector => 0,
+            LpIdentity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
+            LpIdentity::Router(_) => 1,
+            LpIdentity::Host(_) | LpIdentity::TerminationDetector => 0,
         };
         let weight = |lp| self.work(network, lp);
         Partition::between_neighbours(self.lps(), parts, weight, border)
     }
 
-    /// Expected work of an LP: it grows with its ports.
-    pub fn work(&self, network: &Network, lp: LpId) -> u64 {
+    /// Expected work of an LP, proportional to its ports.
+    pub fn work(&self, network: &NetworkModel, lp: LpId) -> u64 {
         match self.identity(lp) {
-            Identity::Router(router) => 2 * u64::from(network.topology.ports(router)),
-            Identity::Host(_) => 2 * u64::from(network.rails.count()),
-            Identity::TerminationDetector => 0,
+            LpIdentity::Router(router) => 2 * u64::from(network.topology.ports(router)),
+            LpIdentity::Host(_) => 2 * u64::from(network.rails.count()),
+            LpIdentity::TerminationDetector => 0,
         }
     }
 
-    /// Where the cable of a router's port leads; none if it has no cable.
-    pub fn link_end(&self, network: &Network, router: RouterId, port: Port) -> Option<LinkEnd> {
+    /// The far end of the cable at a router's port; `None` without a cable.
+    pub fn link_end(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<LinkEnd> {
         let topology = network.topology.as_ref();
         let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
         match topology.peer(router, port) {
@@ -160,7 +159,7 @@ impl Numbering {
     }
 
     /// The injection link of one rail of a host.
-    pub fn injection(&self, network: &Network, host: HostId, rail: u32) -> LinkEnd {
+    pub fn injection(&self, network: &NetworkModel, host: HostId, rail: u32) -> LinkEnd {
         let (router, port) = network.attachment(host, rail);
         let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
         LinkEnd {
@@ -173,7 +172,7 @@ impl Numbering {
     }
 }
 
-/// How many routers with consecutive numbers, beginning with a multiple of it, to keep together.
+/// Number of consecutive routers, starting at a multiple of it, that should stay together.
 fn neighbourhood(topology: &dyn Topology) -> u32 {
     match topology.shape() {
         Shape::Groups(groups) => groups.routers_per_group(),

@@ -1,9 +1,8 @@
-//! Books must balance: at the end of every run each packet and each credit is accounted for.
+//! The audit at the end of every run: each packet and each credit is accounted for.
 //!
-//! For every link and VC, the credits at its sending end, those on their way back or kept for a batch, the room
-//! that is kept for packets which may not leave yet, the packets on the link and those in the buffer behind it, each with the
-//! room that it takes, add up to the buffer. Every packet that has left a NIC was delivered, waits in a
-//! buffer, or is on a link.
+//! For every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending in a
+//! batch, space reserved for packets that may not leave yet, and the space of packets on the link and in the buffer
+//! behind it. Every packet that has left a NIC was delivered, waits in a buffer, or is on a link.
 
 use std::collections::HashMap;
 
@@ -22,14 +21,14 @@ use crate::lp::simulation::Simulation;
 pub struct InFlight {
     /// Packets on links and in buffers.
     pub packets: u64,
-    /// Bytes of those.
+    /// Bytes of these packets.
     pub bytes: u64,
 }
 
-/// Bytes of buffer space in use or promised, by receiving router, input port and VC.
-type Held = HashMap<(RouterId, u16, u8), u64, FixedState>;
+/// Bytes of buffer space in use or reserved, by receiving router, input port and VC.
+type BufferUse = HashMap<(RouterId, u16, u8), u64, FixedState>;
 
-/// Checks that nothing was lost or invented, and counts what is still under way.
+/// Checks that nothing was lost or duplicated, and counts what is in flight.
 ///
 /// # Errors
 /// What does not add up: a bug of the simulator.
@@ -39,20 +38,20 @@ pub fn audit(
     pending: &[Event<NetEvent>],
 ) -> Result<InFlight, Error> {
     let mut flight = InFlight::default();
-    let mut held = Held::default();
+    let mut used_space = BufferUse::default();
     for process in processes.iter() {
         let NetworkLp::Router(router) = process else {
             continue;
         };
         let id = router.switch.id();
-        router
-            .switch
-            .for_each_buffered(&mut |packet| hold_buffered(simulation, id, packet, &mut flight, &mut held));
+        router.switch.for_each_buffered(&mut |packet| {
+            hold_buffered(simulation, id, packet, &mut flight, &mut used_space)
+        });
     }
     for event in pending {
-        hold_pending(simulation, event, &mut flight, &mut held);
+        hold_pending(simulation, event, &mut flight, &mut used_space);
     }
-    check_credits(simulation, processes, &held)?;
+    check_credits(simulation, processes, &used_space)?;
     check_packets(processes, simulation.jobs.len(), flight)?;
     Ok(flight)
 }
@@ -64,8 +63,8 @@ impl InFlight {
     }
 }
 
-/// Room that a packet of so many bytes takes in an input buffer.
-fn room(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u64 {
+/// Space that a packet of this size takes in an input buffer.
+fn buffer_space(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u64 {
     let network = &simulation.network;
     match network.topology.peer(router, Port(input)) {
         Peer::Router(..) => u64::from(bytes.max(network.slot())),
@@ -78,7 +77,7 @@ fn hold_buffered(
     router: RouterId,
     buffered: BufferedPacket,
     flight: &mut InFlight,
-    held: &mut Held,
+    used_space: &mut BufferUse,
 ) {
     let BufferedPacket {
         packet,
@@ -87,67 +86,80 @@ fn hold_buffered(
         reserved,
     } = buffered;
     flight.add(packet.bytes);
-    *held.entry((router, input, input_vc)).or_default() += room(simulation, router, input, packet.bytes);
+    *used_space.entry((router, input, input_vc)).or_default() +=
+        buffer_space(simulation, router, input, packet.bytes);
     if let Some((output, vc)) = reserved
         && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
     {
-        *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, packet.bytes);
+        *used_space.entry((far, far_port.0, vc)).or_default() +=
+            buffer_space(simulation, far, far_port.0, packet.bytes);
     }
 }
 
-fn hold_pending(simulation: &Simulation, event: &Event<NetEvent>, flight: &mut InFlight, held: &mut Held) {
+fn hold_pending(
+    simulation: &Simulation,
+    event: &Event<NetEvent>,
+    flight: &mut InFlight,
+    used_space: &mut BufferUse,
+) {
     let processes = &simulation.numbering;
     match (processes.identity(event.target), event.payload) {
-        (crate::lp::wiring::Identity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
+        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
             flight.add(packet.bytes);
-            *held.entry((router, port, vc)).or_default() += room(simulation, router, port, packet.bytes);
+            *used_space.entry((router, port, vc)).or_default() +=
+                buffer_space(simulation, router, port, packet.bytes);
         }
-        (crate::lp::wiring::Identity::Router(router), NetEvent::RouterTimer(timer)) => {
+        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
             if let Some(packet) = timer.packet() {
-                hold_buffered(simulation, router, packet, flight, held);
+                hold_buffered(simulation, router, packet, flight, used_space);
             }
         }
-        (crate::lp::wiring::Identity::Router(router), NetEvent::SignalArrived { port, signal }) => {
+        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::SignalArrived { port, signal }) => {
             if let Some(packet) = signal.packet(port) {
-                hold_buffered(simulation, router, packet, flight, held);
+                hold_buffered(simulation, router, packet, flight, used_space);
             }
         }
-        (crate::lp::wiring::Identity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
+        (crate::lp::wiring::LpIdentity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
             flight.add(packet.bytes)
         }
-        (crate::lp::wiring::Identity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
+        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
             if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
-                *held.entry((far, far_port.0, vc)).or_default() += room(simulation, far, far_port.0, bytes);
+                *used_space.entry((far, far_port.0, vc)).or_default() +=
+                    buffer_space(simulation, far, far_port.0, bytes);
             }
         }
-        (crate::lp::wiring::Identity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
+        (crate::lp::wiring::LpIdentity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
             let (router, port) = simulation.network.attachment(host, u32::from(port));
-            *held.entry((router, port.0, vc)).or_default() += u64::from(bytes);
+            *used_space.entry((router, port.0, vc)).or_default() += u64::from(bytes);
         }
         _ => {}
     }
 }
 
-fn check_credits(simulation: &Simulation, processes: &Lps<NetworkLp>, held: &Held) -> Result<(), Error> {
+fn check_credits(
+    simulation: &Simulation,
+    processes: &Lps<NetworkLp>,
+    used_space: &BufferUse,
+) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
-    let room = u64::from(simulation.network.buffer_of_vc(vcs));
+    let capacity = u64::from(simulation.network.buffer_of_vc(vcs));
     let router_lp = |router: RouterId| match &processes[simulation.numbering.router(router)] {
         NetworkLp::Router(router) => Ok(router),
         NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
             Err(Error::Audit(format!("router {} is no router", router.0)))
         }
     };
-    // The link into a port of a router, whose sender has so many credits for a VC.
+    // Checks the link into a port of a router, from the sender's credits for a VC.
     let balance = |what: &dyn Fn() -> String, (router, port, vc): (RouterId, u16, u8), credits: u32| {
         let pending = router_lp(router)?.pending_credits(port, vc);
-        let used = held.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(pending);
-        if u64::from(credits) + used == room {
+        let used = used_space.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(pending);
+        if u64::from(credits) + used == capacity {
             return Ok(());
         }
         let what = what();
         Err(Error::Audit(format!(
-            "{what}, VC {vc}: {credits} B of credits and {used} B held do not make {room} B"
+            "{what}, VC {vc}: {credits} B of credits and {used} B in use do not add up to {capacity} B"
         )))
     };
     for router in (0..topology.routers()).map(RouterId) {
@@ -187,7 +199,7 @@ fn check_packets(processes: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> R
         return Ok(());
     }
     Err(Error::Audit(format!(
-        "{injected} packets injected are not {delivered} delivered and {} under way",
+        "{injected} packets injected are not {delivered} delivered and {} in flight",
         flight.packets
     )))
 }

@@ -1,4 +1,4 @@
-//! From the final state of all LPs to the totals and rows of the result.
+//! Computes the totals and rows of the result from the final state of all LPs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::outcome::inventory::{self, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
 
-/// The final state of a run, to be read out.
+/// The final state of a run.
 pub struct FinalState<'a> {
     /// The model.
     pub simulation: &'a Simulation,
@@ -27,14 +27,14 @@ pub struct FinalState<'a> {
     pub pending: &'a [Event<NetEvent>],
     /// When the run ended.
     pub end: Time,
-    /// Hash over the records.
+    /// Digest of the records.
     pub records: Chain,
     /// The tables `routers` and `hosts`.
     pub drawing: [Table; 2],
 }
 
 impl FinalState<'_> {
-    /// Everything measured.
+    /// All measurements.
     pub fn outcome(self) -> Outcome {
         let not_begun = self.not_begun();
         let links = self.links(&not_begun);
@@ -97,7 +97,7 @@ impl FinalState<'_> {
         })
     }
 
-    /// Span that loads and links are measured over.
+    /// The time span over which loads and links are measured.
     fn measured(&self) -> Time {
         self.end.saturating_sub(self.simulation.warmup)
     }
@@ -174,11 +174,11 @@ impl FinalState<'_> {
                 ..link.row(number, network)
             }
         };
-        // Never all rows at once beside their table: a million hosts have many millions of links.
+        // Rows are created one at a time: a million hosts have many millions of links.
         results::rows::links(inventory::links(network).enumerate().map(row))
     }
 
-    /// Totals of a job, but for what its ranks did.
+    /// Totals of a job, without those of its ranks.
     fn job(&self, index: usize) -> JobTotals {
         let job = &self.simulation.jobs[index];
         let mut totals = JobTotals {
@@ -209,7 +209,7 @@ impl FinalState<'_> {
         totals
     }
 
-    /// Rows of all ranks by job, and what they add to their jobs.
+    /// Rows of all ranks by job. Adds the totals of ranks to their jobs.
     fn ranks(&self, jobs: &mut [JobTotals]) -> (Vec<RankRow>, Vec<CallRow>) {
         let (mut rank_rows, mut call_rows) = (Vec::new(), Vec::new());
         for (index, job) in self.simulation.jobs.iter().enumerate() {

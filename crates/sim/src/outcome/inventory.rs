@@ -1,7 +1,7 @@
-//! The network as tables: its routers, hosts and links, which are known before anything happens.
+//! The network as tables: routers, hosts and links, which are known before the run.
 //!
-//! They are written when a run begins, so that one that is under way or was killed can be drawn. What links have
-//! carried, and their ends in words, are added at the end ([`crate::outcome::final_state`]).
+//! They are written when a run begins, so that a running or killed run can be drawn.
+//! [`crate::outcome::final_state`] adds the traffic and the end names of links at the end.
 
 use std::io;
 
@@ -9,30 +9,29 @@ use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
 use results::{Table, TableStore};
 use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
 
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::rails::EndPoint;
 
-/// Tables that are there from the beginning of a run.
+/// Tables that exist from the beginning of a run.
 pub const KNOWN_BEFORE: &[&str] = &["hosts", "links", "routers"];
 
-/// Links of the largest networks whose tables are written early: as many as `fabricsim view` draws. Of larger ones
-/// that would take time and serve nobody.
+/// Largest number of links for which these tables are written early: as many as `fabricsim view` draws.
 const MOST_LINKS: u64 = 1_500_000;
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkEntry {
-    /// Its class, which says how fast it is.
+    /// Class, which determines the speed.
     pub class: LinkClass,
-    /// Name of its kind: links of hosts are `injection` and `ejection`.
+    /// Name of the class; `injection` and `ejection` for links of hosts.
     pub name: &'static str,
-    /// Where it begins.
+    /// Sending end.
     pub from: LinkTerminal,
-    /// Where it ends.
+    /// Receiving end.
     pub to: LinkTerminal,
 }
 
-/// Where a link begins or ends.
+/// An end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkTerminal {
     /// One rail of a host.
@@ -41,8 +40,9 @@ pub enum LinkTerminal {
     Router(RouterId, Port),
 }
 
-/// All links in the order of their numbers: injection links by host and rail, then each router's by port.
-pub fn links(network: &Network) -> impl Iterator<Item = LinkEntry> + '_ {
+/// All links in the order of their numbers: injection links by host and rail, then the links of each router by
+/// port.
+pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry> + '_ {
     let topology = network.topology.as_ref();
     let rails = network.rails.count();
     let hosts = (0..network.hosts()).map(HostId);
@@ -81,8 +81,8 @@ pub fn links(network: &Network) -> impl Iterator<Item = LinkEntry> + '_ {
 }
 
 impl LinkEntry {
-    /// Its row, as far as it is known before the run.
-    pub fn row(&self, number: usize, network: &Network) -> LinkRow {
+    /// The row of a link, as far as it is known before the run.
+    pub fn row(&self, number: usize, network: &NetworkModel) -> LinkRow {
         let (from_kind, from_id, from_port) = self.from.numbers();
         let (to_kind, to_id, to_port) = self.to.numbers();
         LinkRow {
@@ -110,8 +110,8 @@ impl LinkTerminal {
     }
 }
 
-/// Where routers and hosts are drawn: the tables `routers` and `hosts`.
-pub fn drawing(network: &Network) -> [Table; 2] {
+/// Drawing positions of routers and hosts: the tables `routers` and `hosts`.
+pub fn drawing(network: &NetworkModel) -> [Table; 2] {
     let topology = network.topology.as_ref();
     let drawing = Drawing::of(topology);
     let routers: Vec<RouterId> = (0..network.hosts())
@@ -149,11 +149,11 @@ pub fn drawing(network: &Network) -> [Table; 2] {
     [results::rows::routers(router_rows), hosts]
 }
 
-/// Writes what is known for readers of a run under way, unless the network is too large to be drawn.
+/// Writes the tables for readers of a running simulation, unless the network is too large to be drawn.
 ///
 /// # Errors
-/// The system refuses.
-pub fn write(network: &Network, drawing: &[Table; 2], store: &TableStore) -> io::Result<()> {
+/// An error of the file system.
+pub fn write(network: &NetworkModel, drawing: &[Table; 2], store: &TableStore) -> io::Result<()> {
     let topology = network.topology.as_ref();
     let ports = (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
     let injection = u64::from(network.hosts()) * u64::from(network.rails.count());

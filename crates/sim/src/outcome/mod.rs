@@ -1,4 +1,4 @@
-//! From the final state of a run to its result: audit, wait cycles, tables of the network, counters.
+//! Computes the result of a run from its final state: audit, wait cycles, tables of the network, counters.
 
 pub mod audit;
 pub mod final_state;

@@ -7,15 +7,16 @@ use foldhash::fast::FixedState;
 use topology::{Peer, Port, RouterId};
 
 use crate::lp::net_event::NetEvent;
-use crate::lp::wiring::{Identity, Numbering};
-use crate::setup::network::Network;
+use crate::lp::wiring::{LpIdentity, Numbering};
+use crate::setup::network::NetworkModel;
 
-/// By router and port: packets and bytes whose link reservation begins after the end of the run.
+/// Packets and bytes whose link reservation begins after the end of the run, by router and port.
 pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
 
-/// Routers reserve links ahead. Finds the reservations that begin at the end of the run or later, which must not count.
+/// Routers reserve links ahead of time. This function finds the reservations that begin at the end of the run or
+/// later, which must not count.
 pub fn not_begun(
-    network: &Network,
+    network: &NetworkModel,
     numbering: &Numbering,
     pending: &[Event<NetEvent>],
     end: Time,
@@ -25,16 +26,16 @@ pub fn not_begun(
         let NetEvent::PacketArrived { port, packet, .. } = event.payload else {
             continue;
         };
-        let Identity::Router(router) = numbering.identity(event.source) else {
+        let LpIdentity::Router(router) = numbering.identity(event.source) else {
             continue;
         };
         let from = match numbering.identity(event.target) {
-            Identity::Host(_) => network.topology.attachment(packet.destination).1,
-            Identity::Router(far) => match network.topology.peer(far, Port(port)) {
+            LpIdentity::Host(_) => network.topology.attachment(packet.destination).1,
+            LpIdentity::Router(far) => match network.topology.peer(far, Port(port)) {
                 Peer::Router(_, port) => port,
                 Peer::Host(_) | Peer::Unwired => unreachable!("routers send to routers"),
             },
-            Identity::TerminationDetector => unreachable!("the termination detector gets no packets"),
+            LpIdentity::TerminationDetector => unreachable!("the termination detector receives no packets"),
         };
         let link_end = numbering
             .link_end(network, router, from)

@@ -1,21 +1,21 @@
-//! Who waits for whom, where ranks wait for ever: circles, and ranks that wait for one that has ended.
+//! Wait cycles: ranks that wait for each other for ever, and ranks that wait for a finished one.
 //!
-//! A blocked rank needs something of each rank that it awaits, so a circle among them alone is why none of its
-//! members can go on, whatever else waits for them.
+//! A blocked rank needs something of each rank that it awaits, so a cycle alone explains why none of its members
+//! can continue.
 
 use std::collections::VecDeque;
 
-/// Circles, and ranks that wait for an ended one, that are named.
+/// Number of cycles, and of ranks that wait for a finished one, that a message names.
 const NAMED: usize = 3;
-/// Ranks of a circle that are named.
+/// Number of ranks of a cycle that a message names.
 const SHOWN: usize = 8;
 
-/// Whom each rank of a job awaits, in order; none for a rank that has ended.
+/// The ranks that each rank of a job awaits, in order; `None` for a finished rank.
 pub type Awaited = Vec<Option<Vec<u32>>>;
 
-/// What there is to say of a job, a line each.
+/// The lines of the message about a job.
 pub fn wait_cycles(awaited: &Awaited) -> Vec<String> {
-    let mut lines: Vec<String> = circles(awaited).iter().map(|ranks| circle(ranks)).collect();
+    let mut lines: Vec<String> = cycles(awaited).iter().map(|ranks| cycle(ranks)).collect();
     let ended = awaited.iter().zip(0u32..).filter_map(|(of_rank, rank)| {
         let gone = |other: &&u32| awaited.get(**other as usize).is_none_or(Option::is_none);
         let other = of_rank.as_ref()?.iter().find(gone)?;
@@ -25,7 +25,7 @@ pub fn wait_cycles(awaited: &Awaited) -> Vec<String> {
     lines
 }
 
-fn circle(ranks: &[u32]) -> String {
+fn cycle(ranks: &[u32]) -> String {
     let first = ranks[0];
     if ranks.len() == 1 {
         return format!("rank {first} waits for itself");
@@ -39,34 +39,34 @@ fn circle(ranks: &[u32]) -> String {
     }
 }
 
-/// The first circles that a search from rank to rank meets, no two with a rank in common, and each the shortest
-/// through the rank where the search met it.
-fn circles(awaited: &Awaited) -> Vec<Vec<u32>> {
+/// The first cycles that a depth-first search meets. No two have a rank in common. Each is the shortest through the
+/// rank at which the search met it.
+fn cycles(awaited: &Awaited) -> Vec<Vec<u32>> {
     let mut found: Vec<Vec<u32>> = Vec::new();
     let mut seen = vec![false; awaited.len()];
-    // On the way from where the search began.
-    let mut on_way = vec![false; awaited.len()];
+    // Ranks on the current path of the search.
+    let mut on_path = vec![false; awaited.len()];
     for start in 0..awaited.len() as u32 {
         if seen[start as usize] {
             continue;
         }
-        // Each rank of the way, and how many of those that it awaits have been followed.
-        let mut way = vec![(start, 0)];
-        (seen[start as usize], on_way[start as usize]) = (true, true);
-        while let Some((rank, followed)) = way.last_mut() {
+        // Each rank of the path, with the number of its awaited ranks that were followed.
+        let mut path = vec![(start, 0)];
+        (seen[start as usize], on_path[start as usize]) = (true, true);
+        while let Some((rank, followed)) = path.last_mut() {
             let Some(next) = of(awaited, *rank).get(*followed).copied() else {
-                on_way[*rank as usize] = false;
-                way.pop();
+                on_path[*rank as usize] = false;
+                path.pop();
                 continue;
             };
             *followed += 1;
             match seen.get(next as usize) {
                 Some(false) => {
-                    (seen[next as usize], on_way[next as usize]) = (true, true);
-                    way.push((next, 0));
+                    (seen[next as usize], on_path[next as usize]) = (true, true);
+                    path.push((next, 0));
                 }
                 Some(true)
-                    if on_way[next as usize] && !found.iter().flatten().any(|known| *known == next) =>
+                    if on_path[next as usize] && !found.iter().flatten().any(|known| *known == next) =>
                 {
                     let ranks = shortest(awaited, next);
                     let is_new =
@@ -89,7 +89,7 @@ fn of(awaited: &Awaited, rank: u32) -> &[u32] {
     of_rank.unwrap_or_default()
 }
 
-/// The shortest circle through a rank, beginning with the least of its ranks.
+/// The shortest cycle through a rank, beginning with its smallest rank.
 fn shortest(awaited: &Awaited, through: u32) -> Option<Vec<u32>> {
     let mut before = vec![None; awaited.len()];
     let mut queue = VecDeque::from([through]);
@@ -107,7 +107,7 @@ fn shortest(awaited: &Awaited, through: u32) -> Option<Vec<u32>> {
     None
 }
 
-/// The circle that ends with `last`, by the rank before each.
+/// The cycle that ends with `last`, from the predecessors of the search.
 fn back(before: &[Option<u32>], through: u32, last: u32) -> Vec<u32> {
     let mut ranks = vec![last];
     let mut rank = last;
@@ -134,7 +134,7 @@ mod tests {
     fn circles_are_named_from_their_least_rank() {
         let facing = lines(&[Some(&[1]), Some(&[0]), Some(&[0])]);
         assert_eq!(facing, ["rank 0 waits for rank 1, which waits for rank 0"]);
-        // Rank 0 only leads to the circle, and rank 4 stands for itself.
+        // Rank 0 only leads to the cycle, and rank 4 waits for itself.
         let behind = lines(&[Some(&[3]), Some(&[2]), Some(&[3]), Some(&[1, 2]), Some(&[4])]);
         assert_eq!(
             behind,

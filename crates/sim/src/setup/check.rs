@@ -1,4 +1,4 @@
-//! Everything but the run: what an experiment builds, and what it will need.
+//! Checks an experiment without running it: what it builds, and what it needs.
 
 use std::fmt;
 
@@ -9,42 +9,42 @@ use topology::RouterId;
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
-use crate::collect::{Plan, bytes_of_samples};
+use crate::collect::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
 
-/// Situations that the deadlock proof walks at most: a few seconds.
+/// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
 
-/// What an experiment amounts to.
+/// The summary of a checked experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// The topology with its dimensions.
     pub topology: String,
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u64,
     /// NIC ports of each host.
     pub rails: u32,
     /// Disjoint copies of the topology.
     pub planes: u32,
-    /// Routers.
+    /// Number of routers.
     pub routers: u64,
     /// Links between routers, each direction counted.
     pub router_links: u64,
-    /// Virtual channels.
+    /// Number of virtual channels.
     pub virtual_channels: u8,
-    /// Jobs.
+    /// The jobs.
     pub jobs: Vec<CheckedJob>,
-    /// Memory of the idle network, in bytes; queues and traces come on top.
+    /// Memory of the idle network, in bytes. Queues and traces need more.
     pub memory_bytes: u64,
-    /// What is known of deadlocks, in words.
+    /// The result of the deadlock proof as text.
     pub deadlock: String,
-    /// Whether the network was proven free of deadlocks; none: too large to try.
+    /// Whether the network was proven free of deadlocks; `None` if it is too large for the proof.
     pub deadlock_free: Option<bool>,
-    /// What the network allows the synthetic traffic at most; none without such traffic.
+    /// Bounds of the synthetic traffic; `None` without such traffic.
     pub bounds: Option<results::Bounds>,
-    /// The experiment with every default.
+    /// The experiment with all defaults.
     pub experiment: serde_json::Value,
 }
 
@@ -59,11 +59,11 @@ pub struct CheckedJob {
     pub hosts: u64,
 }
 
-/// Checks an experiment that could be built, and looks for deadlocks.
+/// Checks an experiment that was built, and tries to prove that it is free of deadlocks.
 pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
     let network = &experiment.network;
     let topology = network.topology.as_ref();
-    // Planes share no link: packets of one never wait for those of another.
+    // Planes share no link: packets of one plane never wait for those of another.
     let plane = &network.plane;
     let proof = prove_deadlock_free(plane.topology.as_ref(), plane.routing.as_ref(), MAX_PROOF_STATES);
     let where_to = match network.rails.planes() {
@@ -109,7 +109,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
     })
 }
 
-/// Routers, hosts and ranks at rest, as large as their types are.
+/// Memory of idle routers, hosts and ranks, from the sizes of their types.
 fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let vcs = u64::from(experiment.network.routing.vcs());
@@ -118,16 +118,15 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let port = |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let plan = Plan::new(&experiment.collect, &experiment.network);
-    let samples = |router: bool, links: u64| bytes_of_samples(&plan, router, links, vcs);
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
-        .map(|ports| ports * (port(ports) + link_end) + samples(true, ports))
+        .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))
         .sum();
     let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
     let host = crate::lp::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
-    let host = host + samples(false, u64::from(rails));
-    // The kernel's own: identity, numbering, list heads, counters.
+    let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
+    // State of the kernel per LP: identity, numbering, list heads, counters.
     let process = 64;
     let ranks: u64 = experiment
         .jobs

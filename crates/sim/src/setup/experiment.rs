@@ -1,4 +1,4 @@
-//! The experiment file: reading it, and building what it names.
+//! The experiment file: reads it and builds its parts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,46 +13,45 @@ use crate::Error;
 use crate::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::limits::{LATEST, at_most};
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
 /// Everything that a run needs, built and checked.
 ///
-/// A program that has a workload of its own may put its jobs in the place of the file's, see
-/// [`RankJob`](crate::RankJob).
+/// A program with its own workload may replace the jobs of the file, see [`RankJob`](crate::RankJob).
 pub struct Experiment {
     /// The network.
-    pub network: Arc<Network>,
-    /// What runs on it.
+    pub network: Arc<NetworkModel>,
+    /// The jobs.
     pub jobs: Arc<[Job]>,
-    /// How to run it.
+    /// The settings of the run.
     pub run: RunSetting,
-    /// What is collected while it runs.
+    /// What is collected during the run.
     pub collect: CollectSetting,
-    /// All settings with every default, as given back in the result.
+    /// All settings with all defaults, as the result prints them.
     pub settings: serde_json::Value,
-    /// Where it comes from.
-    pub(crate) source: Option<Source>,
+    /// Text and file of the experiment; `None` if a program made it.
+    pub(crate) source: Option<ExperimentSource>,
 }
 
 /// An experiment as it was given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Source {
+pub(crate) struct ExperimentSource {
     /// The TOML text.
     pub(crate) text: String,
-    /// Its name in messages.
+    /// File name in messages.
     pub(crate) file: String,
-    /// What paths in it are relative to; absolute.
+    /// Base of relative paths; absolute.
     pub(crate) folder: PathBuf,
-    /// Changes to it, in order.
+    /// Overrides, in order.
     pub(crate) overrides: Vec<(String, String)>,
 }
 
-/// How the experiment asks for credits to return, `[run] credits`.
+/// How credits return, `[run] credits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditSetting {
     /// In batches, where that changes no result.
     Auto,
-    /// Each by itself.
+    /// Each credit by itself.
     Each,
 }
 
@@ -61,39 +60,39 @@ impl CreditSetting {
     pub const NAMES: [&str; 2] = ["auto", "each"];
 }
 
-/// How to run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunSetting {
-    /// End of the run, where it does not end by itself.
+    /// End of the run; `None` if the run ends by itself.
     pub until: Option<Time>,
-    /// Latencies, loads and link statistics count from here on.
+    /// Start of the measurement of latencies, loads and link statistics.
     pub warmup: Time,
     /// Seed of all random streams.
     pub seed: u64,
-    /// How events are carried out.
+    /// The algorithm that executes events.
     pub executor: Executor,
     /// Threads of each process.
     pub threads: usize,
-    /// How far ahead of certainty the optimistic executor goes.
+    /// Limits of speculation of the optimistic executor.
     pub optimism: Optimism,
-    /// Time between two looks whether the ranks wait for ever, where traffic keeps the run going.
+    /// Interval of the checks whether ranks wait for ever, beside synthetic traffic.
     pub watchdog: Time,
-    /// How credits go back.
+    /// How credits return.
     pub credits: CreditSetting,
 }
 
 impl Experiment {
-    /// Reads an experiment file and builds what it names. Paths in it are relative to its folder.
+    /// Reads an experiment file and builds its parts. Paths in the file are relative to its folder.
     ///
     /// `overrides` are `--set key=value` pairs, applied in order.
     ///
     /// # Errors
-    /// The file cannot be read, or see [`Experiment::from_toml`].
+    /// The file cannot be read; otherwise as [`Experiment::from_toml`].
     pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
         Experiment::load_with(path, overrides, &[])
     }
 
-    /// The same, with what carries out programs in other languages.
+    /// As [`Experiment::load`], with interpreters of programs in other languages.
     ///
     /// # Errors
     /// As [`Experiment::load`].
@@ -107,7 +106,7 @@ impl Experiment {
             source,
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let source = Source {
+        let source = ExperimentSource {
             text,
             file: path.display().to_string(),
             folder,
@@ -116,28 +115,28 @@ impl Experiment {
         Experiment::from_source(source, interpreters)
     }
 
-    /// Builds what was given before.
+    /// Builds an experiment again from its source.
     pub(crate) fn from_source(
-        mut source: Source,
+        mut source: ExperimentSource,
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
         let mut experiment = Experiment::read(&source, interpreters)?;
-        // Another process may go on from here that was started elsewhere.
+        // A process with another working directory may resume the run.
         source.folder = std::path::absolute(folder_of(&source.folder)).unwrap_or(source.folder);
         experiment.source = Some(source);
         Ok(experiment)
     }
 
-    /// Builds what a TOML text names; `file` is the name that messages give. Paths in it are relative to
+    /// Builds the parts that a TOML text names. Messages use `file` as the file name. Paths in the text are relative to
     /// the current folder.
     ///
     /// # Errors
-    /// Anything that is wrong with it, with file, line and key.
+    /// Any mistake in the text, with file, line and key.
     pub fn from_toml(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Experiment, Error> {
         Experiment::from_toml_with(text, file, overrides, &[])
     }
 
-    /// The same, with what carries out programs in other languages.
+    /// As [`Experiment::from_toml`], with interpreters of programs in other languages.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`].
@@ -147,7 +146,7 @@ impl Experiment {
         overrides: &[(String, String)],
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
-        let source = Source {
+        let source = ExperimentSource {
             text: text.into(),
             file: file.into(),
             folder: PathBuf::new(),
@@ -156,25 +155,25 @@ impl Experiment {
         Experiment::from_source(source, interpreters)
     }
 
-    fn read(source: &Source, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
+    fn read(source: &ExperimentSource, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
         let folder = &source.folder;
         let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
         for (key, value) in &source.overrides {
             root.set(key, value)?;
         }
-        // Names before values: a misspelt table is said to be one, not to be missing.
+        // Table names are checked before values, so that a misspelt table is not reported as missing.
         const TABLES: [&str; 5] = ["collect", "job", "mpi", "network", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
         }
-        // Asked for in the order in which the result prints them.
+        // The result prints tables in the order in which they are read.
         for table in ["network", "mpi", "run", "collect"] {
             root.section(table)?;
         }
         root.sections("job")?;
         let run = RunSetting::read(root.section("run")?)?;
-        let network = Network::read(root.section("network")?)?;
+        let network = NetworkModel::read(root.section("network")?)?;
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect = CollectSetting::read(root.section("collect")?, &network, run.until)?;
         let folder = folder_of(folder);
@@ -243,7 +242,7 @@ impl RunSetting {
         let until: Option<Duration> = section.optional("until")?;
         let warmup: Duration = section.get("warmup")?;
         if until.is_some_and(|until| until.ps == 0) {
-            return Err(section.error("until", "0 is no time at all; expected a time such as \"100 us\""));
+            return Err(section.error("until", "0 is out of range; expected a time such as \"100 us\""));
         }
         if let Some(until) = until
             && warmup >= until
@@ -264,7 +263,7 @@ impl RunSetting {
         }
         let watchdog: Duration = section.get("watchdog")?;
         if watchdog.ps == 0 {
-            let message = "0 is no interval; expected a time such as \"1 ms\"";
+            let message = "0 is out of range; expected a time such as \"1 ms\"";
             return Err(section.error("watchdog", message));
         }
         at_most(section, "watchdog", watchdog, LATEST)?;

@@ -3,27 +3,26 @@
 use topology::{HostId, Peer, Port, RouterId, Shape, Topology, Tree};
 use workload::traffic::{Geometry, GridKind, RouterGrid};
 
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::rails::Rails;
 
-/// A topology, or one of several planes of it. A host is where its first rail is. What the numbers of hosts have in
-/// common is found out when it is asked for, by a look at all of them.
+/// A topology, or one of its planes. The position of a host is that of its first rail. Regularities of host numbers are
+/// computed on request, from all hosts.
 pub struct HostGeometry<'a> {
     plane: &'a dyn Topology,
     rails: &'a Rails,
 }
 
 impl<'a> HostGeometry<'a> {
-    /// Of a network.
-    pub fn new(network: &'a Network) -> HostGeometry<'a> {
+    /// The geometry of a network.
+    pub fn new(network: &'a NetworkModel) -> HostGeometry<'a> {
         HostGeometry {
             plane: network.plane.topology.as_ref(),
             rails: &network.rails,
         }
     }
 
-    /// What stands for the group of a host: of a network of groups, or what is below the top level of a tree;
-    /// none, where there are no groups.
+    /// The group of a host: in a tree, the subtree below the top level; `None` if the network has no groups.
     pub fn group(&self, host: u32) -> Option<u64> {
         match self.plane.shape() {
             Shape::Groups(groups) => Some(u64::from(groups.group(RouterId(self.router(host))))),
@@ -45,8 +44,8 @@ impl<'a> HostGeometry<'a> {
     }
 }
 
-/// The length of the runs of hosts with consecutive numbers that have the same owner, if they are all of the
-/// same length and each owner has one.
+/// Length of the runs of consecutive hosts with the same owner, if all runs have the same length and each owner has one
+/// run.
 fn block_size(hosts: u32, owner: impl Fn(u32) -> u64) -> Option<u32> {
     let first = owner(0);
     let size = (1..hosts).find(|host| owner(*host) != first).unwrap_or(hosts);
@@ -66,8 +65,8 @@ fn block_size(hosts: u32, owner: impl Fn(u32) -> u64) -> Option<u32> {
     owners.windows(2).all(|pair| pair[0] != pair[1]).then_some(size)
 }
 
-/// What stands for the subtree below the top level that a host is in: the first router of the level below the
-/// top that one comes to on the first way up from its own.
+/// The subtree below the top level that contains a host: the first router of that level on the first upward path from
+/// the host's router.
 fn below_top(topology: &dyn Topology, tree: &dyn Tree, mut router: RouterId) -> u64 {
     while tree.level(router) + 2 < tree.levels() {
         let mut up = tree.up_ports(router);
@@ -158,8 +157,8 @@ mod tests {
         Rails::read(&section, plane, Rails::read_planes(&section)?)
     }
 
-    /// Every registered topology, with one rail and, where it can be, more: hosts are where the blocks say, links
-    /// have two ends, coordinates are those of the topology.
+    /// Every registered topology, with one rail and, where possible, more: hosts agree with the blocks, links have two
+    /// ends, coordinates are those of the topology.
     #[test]
     fn blocks_links_and_coordinates_are_those_of_the_topology() {
         let mut built = 0;
@@ -223,7 +222,7 @@ mod tests {
         assert!(built > 3 * topology::REGISTRY.len(), "{built}");
     }
 
-    /// Planes change nothing; of hosts with several ports in a plane, there are fewer.
+    /// Planes change nothing. With several ports in a plane, there are fewer hosts.
     #[test]
     fn a_host_is_where_its_first_rail_is() {
         let torus = topology("kind = \"torus\"\nsizes = [4, 3]\nhosts_per_router = 4");

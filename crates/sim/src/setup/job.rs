@@ -1,7 +1,7 @@
 //! Jobs: what runs on the network, and on which hosts.
 //!
-//! The [placement](crate::setup::placement) of a job decides in which order it takes hosts, and its
-//! [mapping](crate::setup::mapping) which rank runs on which of them.
+//! The [placement](crate::setup::placement) of a job determines the order of its hosts. Its
+//! [mapping](crate::setup::mapping) determines the host of each rank.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,65 +20,65 @@ use crate::Error;
 use crate::setup::geometry::HostGeometry;
 use crate::setup::limits::read_start;
 use crate::setup::mapping;
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 use crate::setup::placement::{self, HostOrder, PlacementSite};
 
-/// Most repetitions of a job: more would not end.
+/// Largest number of repetitions of a job.
 const MAX_REPETITIONS: u64 = 1_000_000_000;
 
 /// One application or one kind of synthetic traffic.
 pub struct Job {
     /// Name in results.
     pub name: String,
-    /// When it begins.
+    /// Start time.
     pub start: Time,
-    /// What it does.
+    /// Ranks or synthetic traffic.
     pub kind: JobKind,
 }
 
 /// The two kinds of jobs.
 pub enum JobKind {
-    /// MPI ranks; ends by itself.
+    /// MPI ranks. The job ends by itself.
     Ranks(RankJob),
-    /// Synthetic traffic; goes on until the run ends.
+    /// Synthetic traffic. The job continues until the run ends.
     Traffic(TrafficJob),
 }
 
 /// A job of MPI ranks.
 #[derive(Clone)]
 pub struct RankJob {
-    /// What they do; all repetitions of it.
+    /// The operations of the ranks, repetitions included.
     pub workload: Arc<dyn Workload>,
-    /// How often they do it, for people.
+    /// Number of repetitions, for people.
     pub repetitions: u64,
-    /// Where that comes from: [`workload::Source::kind`], for people.
+    /// Kind of the workload ([`workload::Source::kind`]), for people.
     pub kind: &'static str,
-    /// What they share.
+    /// State that the ranks share.
     pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// By rank: its slot on its host.
+    /// Slot of each rank on its host.
     pub(super) slots: Vec<u16>,
 }
 
 /// Synthetic traffic between hosts.
 pub struct TrafficJob {
-    /// Who sends to whom.
+    /// Chooses destinations.
     pattern: Box<dyn Pattern>,
-    /// When.
+    /// Chooses the times of messages.
     arrival: Box<dyn ArrivalProcess>,
-    /// How large messages are.
+    /// Chooses the sizes of messages.
     size: Box<dyn SizeDistribution>,
-    /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
+    /// Bytes that each sending host sends, as a fraction of the bandwidth of its injection link.
     pub load: f64,
-    /// Its hosts; none: all of them.
+    /// The hosts of the job; `None` for all hosts.
     pub(super) hosts: Option<Vec<HostId>>,
-    /// Number of its hosts.
+    /// Number of hosts of the job.
     pub host_count: u32,
 }
 
 impl Job {
-    /// Whether another process that reads the same experiment finds the same job.
+    /// Whether another process that reads the same experiment builds the same job.
     pub(crate) fn reopens(&self) -> bool {
         match &self.kind {
             JobKind::Ranks(ranks) => ranks.workload.reopens(),
@@ -86,12 +86,12 @@ impl Job {
         }
     }
 
-    /// Whether it is synthetic traffic.
+    /// Whether the job is synthetic traffic.
     pub(crate) fn is_traffic(&self) -> bool {
         matches!(self.kind, JobKind::Traffic(_))
     }
 
-    /// Number of hosts that it uses.
+    /// Number of hosts of the job.
     pub fn host_count(&self) -> u32 {
         match &self.kind {
             JobKind::Traffic(traffic) => traffic.host_count,
@@ -106,11 +106,11 @@ impl Job {
 }
 
 impl RankJob {
-    /// Ranks of `workload`, each on the host of its number in `hosts`; several may share a host. No two
-    /// jobs of an experiment may share one.
+    /// A job with the ranks of `workload`. `hosts` gives the host of each rank. Several ranks may share a host; two
+    /// jobs of an experiment may not.
     ///
     /// # Errors
-    /// Not one host for each rank, or communicators that contradict each other.
+    /// The number of hosts differs from the number of ranks, or communicators contradict each other.
     pub fn new(
         workload: Arc<dyn Workload>,
         settings: mpi::MpiSettings,
@@ -141,34 +141,34 @@ impl RankJob {
 }
 
 impl TrafficJob {
-    /// Who sends to whom, by the numbers of the job's hosts.
+    /// The traffic pattern, in numbers of the job's hosts.
     pub(crate) fn pattern(&self) -> &dyn Pattern {
         self.pattern.as_ref()
     }
 
-    /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
-    /// be zero.
+    /// The time from message `index` - 1 of a host (from the start of the job if `index` is 0) to message `index`. It
+    /// may be zero.
     pub fn gap(&self, index: u64, random: &mut dyn TrafficRandom) -> Time {
         Time(self.arrival.gap_ps(index, random))
     }
 
-    /// Where message number `index` of the job's host number `source` goes; none: this host never sends.
+    /// The destination of message `index` of the job's host `source`; `None` if the host never sends.
     pub fn destination(&self, source: u32, index: u64, random: &mut dyn TrafficRandom) -> Option<HostId> {
         let to = self.pattern.destination(source, self.host_count, index, random)?;
         Some(self.host(to))
     }
 
-    /// Mean size of a message in bytes.
+    /// Mean size of a message, in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.size.mean().as_f64()
     }
 
-    /// Bytes of the next message.
+    /// Size of the next message, in bytes.
     pub fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.size.bytes(random)
     }
 
-    /// The host of a number in the job.
+    /// The host with this number in the job.
     pub fn host(&self, number: u32) -> HostId {
         match &self.hosts {
             None => HostId(number),
@@ -176,20 +176,20 @@ impl TrafficJob {
         }
     }
 
-    /// Calls `each` with the destinations of the job's host number `source` and their shares of what it sends,
-    /// which add up to 1; with none, if it is silent.
+    /// Calls `each` with the destinations of the job's host `source` and their shares of its traffic. Shares add up to
+    /// 1. A silent host has no destinations.
     pub fn shares(&self, source: u32, each: &mut dyn FnMut(HostId, f64)) {
         let each = &mut |to, share| each(self.host(to), share);
         self.pattern.shares(source, self.host_count, each);
     }
 }
 
-/// Hands out hosts.
+/// Assigns hosts to jobs.
 struct HostAllocator<'a> {
     taken: Vec<bool>,
-    network: &'a Network,
+    network: &'a NetworkModel,
     seed: u64,
-    /// What paths are relative to.
+    /// Base of relative paths.
     folder: &'a Path,
     interpreters: Interpreters<'a>,
 }
@@ -229,13 +229,13 @@ pub const TRAFFIC: &[Parameter] = &[
     Parameter::computed("message", Type::Size, "network.packet", "size of each message"),
 ];
 
-/// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
+/// Reads all `[[job]]` tables and places the jobs in their order, ranks before traffic.
 ///
 /// # Errors
-/// No job at all, a wrong key or value, a trace that cannot be read, more ranks than fit.
+/// No job, a wrong key or value, a trace that cannot be read, more ranks than fit.
 pub fn read_jobs(
     root: &Section,
-    network: &Network,
+    network: &NetworkModel,
     mpi: &mpi::MpiSettings,
     seed: u64,
     folder: &Path,
@@ -254,7 +254,7 @@ pub fn read_jobs(
         return Err(root.error("job", "more than 65535 jobs").into());
     }
     let hosts = network.hosts() as usize;
-    let mut rooms = HostAllocator {
+    let mut allocator = HostAllocator {
         taken: vec![false; hosts],
         network,
         seed,
@@ -264,7 +264,7 @@ pub fn read_jobs(
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let ranks = match (section.has("traffic"), section.has("workload")) {
-            (false, true) => Some(read_job(section, index, |s| rooms.read_ranks(s, index, mpi))?),
+            (false, true) => Some(read_job(section, index, |s| allocator.read_ranks(s, index, mpi))?),
             (true, false) => None,
             _ => {
                 let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
@@ -279,7 +279,7 @@ pub fn read_jobs(
     }
     for (index, section) in sections.iter().enumerate() {
         if jobs[index].is_none() {
-            jobs[index] = Some(read_job(section, index, |s| rooms.read_traffic(s, index))?);
+            jobs[index] = Some(read_job(section, index, |s| allocator.read_traffic(s, index))?);
         }
     }
     Ok(jobs.into_iter().flatten().collect())
@@ -316,11 +316,11 @@ impl HostAllocator<'_> {
         }
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
-        let seating = mapping::seats(section, ranks, self.folder, stream)?;
+        let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;
         let order = self.order(section, index, self.free())?;
-        let (needed, free) = (seating.host_count() as usize, order.hosts.len());
+        let (needed, free) = (rank_mapping.host_count() as usize, order.hosts.len());
         if needed > free {
-            let per_host = seating.per_host;
+            let per_host = rank_mapping.per_host;
             let message = match order.is_named {
                 true => format!(
                     "{ranks} ranks at {per_host} per host need {needed} hosts, but the placement names {free}"
@@ -333,7 +333,7 @@ impl HostAllocator<'_> {
             let key = if order.is_named { "placement" } else { "workload" };
             return Err(section.error(key, message).into());
         }
-        let hosts: Vec<HostId> = seating
+        let hosts: Vec<HostId> = rank_mapping
             .hosts
             .iter()
             .map(|host| order.hosts[*host as usize])
@@ -372,7 +372,7 @@ impl HostAllocator<'_> {
             hosts: host_count,
             network: is_whole.then_some(&geometry as &dyn Geometry),
             folder,
-            random: &mut Drawn(RandomStream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
+            random: &mut PatternRandom(RandomStream::new(self.seed, PATTERN_STREAMS - index as u32, 0)),
         };
         let pattern = workload::traffic::pattern(traffic, &mut place)?;
         let arrival = workload::traffic::arrival(traffic)?;
@@ -397,7 +397,8 @@ impl HostAllocator<'_> {
         }))
     }
 
-    /// `hosts = "all"`, `"free"` (those without ranks) or a number of them; none: all, in their order.
+    /// The hosts of `hosts = "all"`, `"free"` (hosts without ranks) or a number; `None` for all hosts in ascending
+    /// order.
     fn traffic_hosts(&self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
         let all = self.taken.len();
         let everywhere = || (0..all as u32).map(HostId).collect();
@@ -418,7 +419,7 @@ impl HostAllocator<'_> {
         match section.choice_of("hosts", &["all", "free"])? {
             "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
             _ => {
-                // The order of all hosts is theirs, whatever the placement, unless it says which they are.
+                // All hosts keep their order, unless the placement names hosts.
                 let order = self.order(section, index, everywhere())?;
                 Ok(order.is_named.then_some(order.hosts))
             }
@@ -431,7 +432,7 @@ impl HostAllocator<'_> {
         hosts.filter(|host| !self.taken[host.0 as usize]).collect()
     }
 
-    /// These hosts in the order of the job's placement.
+    /// These hosts, in the order of the job's placement.
     fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<HostOrder, Error> {
         let mut site = PlacementSite {
             free,
@@ -444,15 +445,16 @@ impl HostAllocator<'_> {
     }
 }
 
-/// Streams that no LP has, one for each of up to 2^16 jobs downwards: LPs are numbered from 0.
+/// First random stream of placements. Each of up to 2^16 jobs uses one stream, downwards. LPs are numbered from 0, so
+/// no LP uses them.
 const PLACEMENT_STREAMS: u32 = u32::MAX;
 const PATTERN_STREAMS: u32 = u32::MAX - (1 << 16);
 const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
 
-/// A stream, as patterns draw from it when they are built.
-struct Drawn(RandomStream);
+/// The random stream that patterns use when they are built.
+struct PatternRandom(RandomStream);
 
-impl TrafficRandom for Drawn {
+impl TrafficRandom for PatternRandom {
     fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -12,7 +12,7 @@ use crate::setup::{experiment, job, network, rails};
 pub struct Listing {
     /// Name in experiments.
     pub name: String,
-    /// One line.
+    /// Summary of one line.
     pub summary: String,
     /// Its parameters.
     #[serde(serialize_with = "as_json")]
@@ -26,7 +26,7 @@ fn as_json<S: Serializer>(parameters: &[&Parameter], serializer: S) -> Result<S:
     serializer.collect_seq(parameters.iter().map(|parameter| parameter.to_json()))
 }
 
-/// The kinds of parts, as `fabricsim list` takes them.
+/// Kinds of parts, as `fabricsim list` names them.
 pub const PART_KINDS: &[&str] = &[
     "topologies",
     "routings",
@@ -173,7 +173,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
     })
 }
 
-/// A table of rules that choose among the algorithms of collectives.
+/// A table of rules that select the algorithms of collectives.
 fn table(table: &mpi::SelectionTable) -> Listing {
     let algorithms = mpi::AlgorithmSelection::table(table);
     let rules = |variant| {

@@ -1,6 +1,6 @@
-//! A part that a key of a job names, alone (`placement = "random"`) or in a table with its parameters
-//! (`placement = { kind = "clusters", size = 4 }`). Of a part whose main parameter is called as itself, that
-//! parameter is enough: `placement = { file = "hosts.txt" }`.
+//! Parts that a key of a job names: by name only (`placement = "random"`), in a table with parameters (`placement = {
+//! kind = "clusters", size = 4 }`), or by the parameter that has the name of the part (`placement = { file =
+//! "hosts.txt" }`).
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use config::{Error, Parameter, Section};
 /// Name and parameters of a part, as registries hold them.
 pub type Described = (&'static str, &'static [Parameter]);
 
-/// Finds the part that `key` names among `parts` (the first one, if the key is not given), and calls `build`
-/// with its place among them and the table of its parameters.
+/// Finds the part that `key` names among `parts`, or the first part if the key is missing. Calls `build` with its index
+/// and the table of its parameters.
 ///
 /// # Errors
-/// An unknown name, none in a table, or what `build` finds wrong.
+/// An unknown name, a table without a name, or an error of `build`.
 pub fn build<T>(
     job: &Section,
     key: &str,
@@ -42,7 +42,7 @@ pub fn build<T>(
     }
     let name = job.choice_or(key, names[0], &names)?;
     let at = position(name).expect("one of the names");
-    // It has no table, and so no place of its own in the file.
+    // The part has no table, and hence no position in the file.
     let table = Section::empty(&format!("{}.{key}", job.path()));
     build(at, table.declare(parts[at].1)).map_err(|error| {
         let Some(parameter) = error.key.strip_prefix(table.path()) else {
@@ -59,8 +59,8 @@ pub fn build<T>(
     })
 }
 
-/// The whole numbers of a file, one on each line, each with its line: empty lines, and what follows a `#`, are
-/// skipped. The error names file and line.
+/// The whole numbers of a file, one per line, each with its line number. Empty lines and comments after `#` are
+/// ignored. Errors name file and line.
 pub fn numbers(folder: &Path, file: &str) -> Result<Vec<(usize, u32)>, String> {
     let text = fs::read_to_string(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
     let mut numbers = Vec::new();
@@ -68,7 +68,7 @@ pub fn numbers(folder: &Path, file: &str) -> Result<Vec<(usize, u32)>, String> {
         let text = text.split('#').next().unwrap_or_default().trim();
         if !text.is_empty() {
             let number = text.parse().map_err(|_| {
-                format!("{file}:{line}: '{text}' is no number; expected a whole number on each line")
+                format!("{file}:{line}: '{text}' is not a number; expected a whole number on each line")
             })?;
             numbers.push((line, number));
         }

@@ -12,7 +12,7 @@ use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 use crate::setup::limits::{LONGEST_DELAY, at_most};
 use crate::setup::rails::Rails;
 
-/// Fastest link: beyond, a packet of some hundred bytes would take less than the resolution of time.
+/// Fastest link. On a faster one, a packet of some hundred bytes would take less than the resolution of time.
 const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
 
 /// Keys of `[network]`, beside those of [`Rails`].
@@ -85,33 +85,33 @@ const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
 pub struct LinkSetting {
     /// Bits per second.
     pub bandwidth: Bandwidth,
-    /// The same, to compute with.
+    /// The bandwidth as a rate for computations.
     pub rate: Rate,
-    /// Time a bit takes through the cable.
+    /// Latency of the cable.
     pub latency: Time,
 }
 
 /// A network with its speeds.
-pub struct Network {
-    /// The graph. What it calls a host is one NIC port of a host; see [`Network::rails`].
+pub struct NetworkModel {
+    /// The graph. Its hosts are NIC ports, see [`NetworkModel::rails`].
     pub topology: Arc<dyn Topology>,
-    /// The routing, between NIC ports likewise.
+    /// The routing between NIC ports.
     pub routing: Arc<dyn Routing>,
-    /// Each of the disjoint copies that the graph consists of; where there is one only, the graph itself.
+    /// One of the disjoint copies of which the graph consists; with one plane, the graph itself.
     pub plane: Plane,
-    /// The NIC ports of the hosts.
+    /// NIC ports of the hosts.
     pub rails: Rails,
-    /// By link class.
+    /// Settings by link class.
     pub links: Vec<LinkSetting>,
     /// The router model with its parameters.
     pub model: RouterParameters,
-    /// Pipeline of a router: from the head's arrival until it can leave.
+    /// Pipeline latency of a router, from the arrival of a head until it can leave.
     pub router_delay: Time,
-    /// Buffer of one input port in bytes, shared out evenly among its VCs.
+    /// Buffer of one input port in bytes, divided evenly among its VCs.
     pub buffer: u32,
-    /// Largest packet in bytes.
+    /// Largest packet, in bytes.
     pub packet: u32,
-    /// Latency and speed of messages between ranks of one host.
+    /// Latency and bandwidth of messages between ranks of one host.
     pub memory: LinkSetting,
 }
 
@@ -119,23 +119,23 @@ pub struct Network {
 pub struct Plane {
     /// Its graph.
     pub topology: Arc<dyn Topology>,
-    /// The routing in it.
+    /// The routing inside it.
     pub routing: Arc<dyn Routing>,
 }
 
-impl Network {
-    /// Reads `[network]`.
+impl NetworkModel {
+    /// Reads the table `[network]`.
     ///
     /// # Errors
-    /// A key is wrong.
-    pub fn read(section: &Section) -> Result<Network, config::Error> {
+    /// An invalid key or value.
+    pub fn read(section: &Section) -> Result<NetworkModel, config::Error> {
         let plane = Plane::read(section)?;
         let planes = Rails::read_planes(section)?;
         let rails = Rails::read(section, plane.topology.as_ref(), planes)?;
         let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
         if planes > 1 {
             if routing.reports().is_some() {
-                let message = "routers tell each other their loads in one plane only; expected planes = 1 with such \
+                let message = "load reports work in one plane only; expected planes = 1 with such \
                                routing, or routing without such reports";
                 return Err(section.error("planes", message));
             }
@@ -147,7 +147,7 @@ impl Network {
         let router = section.section("router")?.declare(ROUTER);
         let model = RouterParameters::read(router)?;
         if routing.packets_per_vc() > 1 && !model.has_slots() {
-            let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
+            let message = "routing with bubbles needs the router model packet; \
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
         }
@@ -184,7 +184,7 @@ impl Network {
                 format!("{buffer} is out of range; expected at most 1 GiB per port"),
             ));
         }
-        Ok(Network {
+        Ok(NetworkModel {
             memory: read_link(section.section("memory")?.declare(MEMORY), None)?,
             topology,
             routing,
@@ -203,29 +203,29 @@ impl Network {
         self.rails.hosts()
     }
 
-    /// The router and port that one rail of a host is plugged into.
+    /// The router and port to which one rail of a host is attached.
     pub fn attachment(&self, host: HostId, rail: u32) -> (RouterId, Port) {
         self.topology.attachment(self.rails.end_point(host, rail).0)
     }
 
-    /// Speed of the cable at a wired port.
+    /// Rate of the cable at a wired port.
     pub fn rate(&self, router: RouterId, port: Port) -> Rate {
         self.links[usize::from(self.topology.link_class(router, port).0)].rate
     }
 
-    /// Injection bandwidth of a host: of all its rails together.
+    /// Injection bandwidth of a host, all rails together.
     pub fn injection_bits_per_s(&self) -> u64 {
         let rail = self.links[usize::from(topology::HOST_LINK.0)].bandwidth;
         rail.bits_per_s * u64::from(self.rails.count())
     }
 
-    /// Buffer of one VC of an input port that has `vcs` of them, in bytes.
+    /// Buffer of one VC of an input port with `vcs` VCs, in bytes.
     pub fn buffer_of_vc(&self, vcs: u8) -> u32 {
         self.buffer / u32::from(vcs)
     }
 
-    /// Room that a packet takes at least in a buffer between routers: with bubble flow control that of the
-    /// largest one, otherwise 0.
+    /// Least space that a packet takes in a buffer between routers: the largest packet with bubble flow control,
+    /// otherwise 0.
     pub fn slot(&self) -> u32 {
         if self.routing.packets_per_vc() > 1 {
             self.packet
@@ -234,11 +234,11 @@ impl Network {
         }
     }
 
-    /// How long a report takes from one router to another of its group: as long as a packet's head on a shortest
-    /// way inside the group, through idle routers.
+    /// Latency of a load report between two routers of a group: that of a packet's head on a shortest path inside the
+    /// group, through idle routers.
     pub fn report_delay(&self, from: RouterId, to: RouterId) -> Time {
         let Shape::Groups(groups) = self.topology.shape() else {
-            unreachable!("only routers of groups tell each other of loads")
+            unreachable!("only routers of groups exchange load reports")
         };
         let (mut at, mut delay) = (from, Time::ZERO);
         while at != to {
@@ -253,7 +253,7 @@ impl Network {
         delay
     }
 
-    /// Least delay of anything that one router or host can do to another: the shortest cable.
+    /// Least delay of any event between two LPs: the shortest cable.
     pub fn lookahead(&self) -> Time {
         self.links
             .iter()
@@ -281,7 +281,7 @@ impl LinkSetting {
     }
 }
 
-/// `link` holds for all classes, `links.NAME` for one.
+/// Reads the link settings: `link` applies to all classes, `links.NAME` to one.
 fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
     let common = read_link(section.section("link")?.declare(LINK), None)?;
     let by_class = section.section("links")?;
@@ -327,10 +327,7 @@ fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSett
     }
     at_most(section, "latency", latency, LONGEST_DELAY)?;
     if latency.ps == 0 {
-        return Err(section.error(
-            "latency",
-            "0 is no latency that a cable can have; expected at least \"1 ps\"",
-        ));
+        return Err(section.error("latency", "0 is out of range; expected at least \"1 ps\""));
     }
     Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
 }

@@ -1,24 +1,23 @@
-//! Hosts with several NIC ports: rails, and the planes that they belong to.
+//! Hosts with several NIC ports: rails, and their planes.
 //!
-//! Topology and routing know end points only, each of them one NIC port; here is which end points are one host.
-//! With `q` rails of each host in every plane, rail `k` of a host is its port number `k / planes` in plane
+//! Topology and routing know end points only. Each end point is one NIC port. This module knows the end points of each
+//! host. With `q` rails of each host in every plane, rail `k` of a host is its port `k / planes` in plane
 //! `k mod planes`. Within a plane,
 //!
-//! - `adjacent`: ports of a host are side by side, host `h` has the end points `h * q .. (h + 1) * q`;
-//! - `spread`: ports of a host are at different routers. With `L` end points on every router that has any, the
-//!   hosts of a block are `L`, and their ports take `q` routers: port `i` of host `h` is end point
-//!   `(h / L) * L * q + i * L + h mod L`, so that the same port of all hosts of a block is at one router
-//!   ("rail-optimised", as described by W. Wang et al., "Rail-only: A low-cost high-performance network for
-//!   training LLMs with trillion parameters", HOTI 2024).
+//! - `adjacent`: the ports of a host have consecutive numbers. Host `h` has the end points `h * q .. (h + 1) * q`.
+//! - `spread`: the ports of a host are at different routers. With `L` end points on every router that has any, a block
+//!   has `L` hosts and `q` routers. Port `i` of host `h` is end point `(h / L) * L * q + i * L + h mod L`, so that the
+//!   same port of all hosts of a block is at one router ("rail-optimised", as described by W. Wang et al., "Rail-only:
+//!   A low-cost high-performance network for training LLMs with trillion parameters", HOTI 2024).
 //!
 //! End point `e` of plane `k` is end point `e * planes + k` of all planes, as [`topology::Planes`] numbers them.
 //!
-//! A packet arrives at the rail with the number of the one that it left by: both are in the same plane.
+//! A packet arrives at the rail with the number of the rail that sent it, since both are in the same plane.
 
 use config::{Error, Parameter, Section};
 use topology::{Divisor, HostId, Topology, pick};
 
-/// Most rails that a host can have.
+/// Largest number of rails of a host.
 pub const MAX_RAILS: usize = 64;
 
 /// Keys of `[network]` about rails and planes.
@@ -42,11 +41,11 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter::choice("rail_per", &["message", "packet"], "what it selects a rail for"),
 ];
 
-/// One NIC port of a host, in the numbers of topology, routing and packets, which call it a host.
+/// One NIC port of a host. Topology, routing and packets call it a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndPoint(pub HostId);
 
-/// Which NIC ports the hosts have, and how they choose among them.
+/// The NIC ports of the hosts, and how hosts choose among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rails {
     hosts: u32,
@@ -57,42 +56,42 @@ pub struct Rails {
     in_plane: Divisor,
     arrangement: Arrangement,
     choice: RailChoice,
-    unit: Unit,
+    unit: RailUnit,
 }
 
-/// Where the ports of a host are in their plane.
+/// Positions of the ports of a host in their plane.
 #[derive(Clone, Copy, Debug)]
 enum Arrangement {
     Adjacent,
-    /// With so many end points on each router.
+    /// At different routers, with this number of end points on each router.
     Spread(Divisor),
 }
 
-/// How a rail is chosen.
+/// The choice of a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RailChoice {
-    /// Each in its turn.
+    /// Each rail in turn.
     RoundRobin,
     /// The one with the fewest bytes to send.
     LeastLoaded,
-    /// Always the same from one host to another.
+    /// The same rail for all messages between two hosts.
     ByDestination,
 }
 
-/// What a rail is chosen for.
+/// The unit for which a rail is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum RailUnit {
     /// Each message.
     Message,
-    /// Each packet of a message, when the message is handed to the NIC.
+    /// Each packet of a message, at the time the NIC receives the message.
     Packet,
 }
 
 impl Rails {
-    /// Number of planes (`planes`), read before the planes are built.
+    /// Reads the number of planes (`planes`), before the planes are built.
     ///
     /// # Errors
-    /// None at all.
+    /// The number is 0.
     pub fn read_planes(section: &Section) -> Result<u32, Error> {
         match section.declare(PARAMETERS).get("planes")? {
             0 => Err(section.error("planes", "0 is not possible; expected at least 1")),
@@ -100,10 +99,10 @@ impl Rails {
         }
     }
 
-    /// Reads the other keys, for planes like this one.
+    /// Reads the other keys, for planes of this kind.
     ///
     /// # Errors
-    /// Ports that cannot be shared out evenly among planes or hosts, unknown names.
+    /// Ports that cannot be divided evenly among planes or hosts, unknown names.
     pub fn read(section: &Section, plane: &dyn Topology, planes: u32) -> Result<Rails, Error> {
         let count: u32 = section.declare(PARAMETERS).get("rails")?;
         if !(1..=MAX_RAILS as u32).contains(&count) {
@@ -155,20 +154,20 @@ impl Rails {
         self.planes.get()
     }
 
-    /// How a rail is chosen.
+    /// The choice of a rail.
     pub fn choice(&self) -> RailChoice {
         self.choice
     }
 
-    /// What a message of so many bytes is dealt out in.
+    /// Size of the parts in which a message of `bytes` is divided among rails.
     pub fn unit(&self, bytes: u64, packet: u32) -> u64 {
         match self.unit {
-            Unit::Message => bytes,
-            Unit::Packet => u64::from(packet),
+            RailUnit::Message => bytes,
+            RailUnit::Packet => u64::from(packet),
         }
     }
 
-    /// A port of a host.
+    /// The end point of a rail of a host.
     pub fn end_point(&self, host: HostId, rail: u32) -> EndPoint {
         let number = match self.arrangement {
             Arrangement::Adjacent => host.0 * self.count() + rail,
@@ -182,7 +181,7 @@ impl Rails {
         EndPoint(HostId(number))
     }
 
-    /// The host of a port, and which of its rails it is.
+    /// Host and rail of an end point.
     pub fn host_and_rail(&self, end_point: EndPoint) -> (HostId, u32) {
         let number = end_point.0.0;
         match self.arrangement {
@@ -205,13 +204,13 @@ impl Rails {
         HostId(self.planes.quotient(self.end_point(host, 0).0.0))
     }
 
-    /// The host whose first port this is, in the numbers of its plane; none if it is another port of its host.
+    /// The host whose first port this is, in the numbers of its plane; `None` for other ports.
     pub fn host_of_first(&self, in_plane: HostId) -> Option<HostId> {
         let (host, rail) = self.host_and_rail(EndPoint(HostId(in_plane.0 * self.planes())));
         (rail == 0).then_some(host)
     }
 
-    /// The host of a port.
+    /// The host of an end point.
     #[inline]
     pub fn host(&self, end_point: EndPoint) -> HostId {
         if self.count() == 1 {
@@ -222,9 +221,9 @@ impl Rails {
 
     /// The rail of all messages from one host to another.
     ///
-    /// Both decide, so that a host that many send to receives by all of its rails. Routing spreads by the same
-    /// function of sender and receiver; they are the other way round here, so that the packets of one rail have
-    /// no paths in common for that reason.
+    /// Both hosts determine it, so that a host that receives from many uses all of its rails. Routing spreads packets
+    /// by the same function of sender and receiver. The arguments are swapped here, so that the packets of one rail do
+    /// not share paths for that reason.
     pub fn by_destination(&self, from: HostId, to: HostId) -> u32 {
         pick(routing::spread(to.0, from.0), self.count()).0
     }
@@ -241,17 +240,17 @@ impl Arrangement {
     }
 }
 
-fn read_choice(section: &Section) -> Result<(RailChoice, Unit), Error> {
+fn read_choice(section: &Section) -> Result<(RailChoice, RailUnit), Error> {
     let choice = match section.choice("rail_choice")? {
         "least-loaded" => RailChoice::LeastLoaded,
         "by-destination" => RailChoice::ByDestination,
         _ => RailChoice::RoundRobin,
     };
     let unit = match section.choice("rail_per")? {
-        "packet" => Unit::Packet,
-        _ => Unit::Message,
+        "packet" => RailUnit::Packet,
+        _ => RailUnit::Message,
     };
-    if (choice, unit) == (RailChoice::ByDestination, Unit::Packet) {
+    if (choice, unit) == (RailChoice::ByDestination, RailUnit::Packet) {
         let message = "the packets of a message have one destination, so by-destination chooses one rail for all \
                        of them; expected message";
         return Err(section.error("rail_per", message));
@@ -259,7 +258,7 @@ fn read_choice(section: &Section) -> Result<(RailChoice, Unit), Error> {
     Ok((choice, unit))
 }
 
-/// End points of each router that has any, if hosts with so many ports each can have them at different ones.
+/// Number of end points of each router that has any, if the ports of a host can be at different routers.
 fn spread_over(plane: &dyn Topology, ports: u32) -> Result<u32, String> {
     let router = |end_point| plane.attachment(HostId(end_point)).0;
     let end_points = plane.hosts();
@@ -339,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Routers, in their planes, of the ports of a host.
+    /// The routers, in their planes, of the ports of a host.
     fn routers(rails: &Rails, plane: &dyn Topology, host: u32) -> Vec<u32> {
         let router = |rail| {
             let end_point = rails.end_point(HostId(host), rail).0.0 / rails.planes();
@@ -382,7 +381,7 @@ mod tests {
                 to[rails.by_destination(host, other) as usize] += 1;
                 from[rails.by_destination(other, host) as usize] += 1;
             }
-            // Of 99; 25 each, give or take 4.3.
+            // 25 of 99 are expected; the standard deviation is 4.3.
             assert!(
                 to.iter().chain(&from).all(|count| (5..45).contains(count)),
                 "{to:?} {from:?}"

@@ -1,5 +1,5 @@
-//! A run that is broken off goes on from its checkpoint, on any executor and any number of threads and
-//! processes, to the result of a run that nobody disturbed; what is no checkpoint of it is refused.
+//! A killed run resumes from its checkpoint, on any executor and any number of threads and processes, with the result
+//! of an undisturbed run. Invalid checkpoints are rejected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use des::{Executor, Optimism, Processes, SingleProcess, Time};
 use results::RunResult;
-use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
+use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
 use tempfile::TempDir;
 use testkit::processes::ThreadProcess;
 
@@ -64,12 +64,12 @@ fn begin(
 ) -> Option<RunResult> {
     (experiment.run.executor, experiment.run.threads) = (executor, threads);
     // Of several processes, only the first can be asked.
-    let control = Control::new();
+    let control = RunControl::new();
     let experiment = &*experiment;
     let mut ends = thread::scope(|scope| {
         let runs = scope.spawn(|| {
             ThreadProcess::run(processes, |process| {
-                let own = Control::new();
+                let own = RunControl::new();
                 let way = RunContext {
                     processes: process,
                     checkpoints: Some(checkpoints),
@@ -261,7 +261,7 @@ fn programs_in_memory_are_refused_at_the_start() {
     let (folder, file) = place();
     for executor in [Executor::Sequential, Executor::Conservative, Executor::Optimistic] {
         experiment.run.executor = executor;
-        let control = Control::new();
+        let control = RunControl::new();
         let checkpoints = Checkpoints {
             file: file.clone(),
             // Never in this run.
@@ -325,7 +325,7 @@ fn a_damaged_file_is_refused() {
         bytes[place] ^= 1 << (place % 8);
         assert_eq!(refusal(&bytes), "is damaged", "byte {place}");
     }
-    let unknown = "is no checkpoint that this version of FabricSim knows";
+    let unknown = "is not a checkpoint of this version of FabricSim";
     let other_layout = [b"FABRICSIM CHECKPOINT 1\n", &good[23..]].concat();
     for bytes in [&other_layout, &b"Dear diary"[..], b"", &good[..10], &good[1..]] {
         assert_eq!(refusal(bytes), unknown);
@@ -378,7 +378,7 @@ fn a_network_of_another_size_is_refused() {
             from: Some(&checkpoint),
             ..RunContext::default()
         };
-        let ended = run_in(&smaller, &Control::new(), &way);
+        let ended = run_in(&smaller, &RunControl::new(), &way);
         ended.unwrap_err().to_string()
     };
     let said = format!(
@@ -410,7 +410,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
                 checkpoints: Some(&checkpoints),
                 ..RunContext::default()
             };
-            run_in(&experiment, &Control::new(), &way)
+            run_in(&experiment, &RunControl::new(), &way)
                 .map(|_| ())
                 .unwrap_err()
         });

@@ -6,7 +6,7 @@ use std::fs;
 
 use des::Executor;
 use results::{RunResult, Table};
-use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
+use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
 
 use crate::support::{compute, experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};
 
@@ -331,7 +331,7 @@ fn what_cannot_be_collected_is_refused() {
     for (collect, said) in [
         ("series = \"link\"", "did you mean 'links'?"),
         ("series = true", "collect.series"),
-        ("bin = \"0 us\"", "0 is no width"),
+        ("bin = \"0 us\"", "0 is out of range"),
         ("bin = \"1 parsec\"", "or \"auto\""),
         ("bin = 5", "collect.bin"),
         ("bin = \"2 day\"", "collect.bin"),
@@ -380,7 +380,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         parts: Some(&parts),
         ..RunContext::default()
     };
-    let whole = run_in(&experiment, &Control::new(), &way).unwrap().unwrap();
+    let whole = run_in(&experiment, &RunControl::new(), &way).unwrap().unwrap();
     assert_eq!(whole.summary.collect, reference.summary.collect);
     let names = || {
         let files = fs::read_dir(&parts).unwrap();
@@ -401,7 +401,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
             parts,
             ..RunContext::default()
         };
-        run_in(experiment, &Control::new(), &way)
+        run_in(experiment, &RunControl::new(), &way)
     };
     (experiment.run.executor, experiment.run.threads) = (Executor::Optimistic, 2);
     let rest = go_on(&experiment, Some(parts.as_path())).unwrap().unwrap();
@@ -454,7 +454,7 @@ fn parts_that_cannot_be_written_end_the_run() {
             parts: Some(&missing),
             ..RunContext::default()
         };
-        let error = run_in(&experiment, &Control::new(), &way).unwrap_err();
+        let error = run_in(&experiment, &RunControl::new(), &way).unwrap_err();
         assert!(
             matches!(&error, Error::Collect(_)) && error.to_string().contains("missing"),
             "{error}"

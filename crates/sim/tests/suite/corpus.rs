@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sim::Experiment;
 
 use crate::support::{otf2_is_available, root, run, run_everywhere};
-use crate::told::everything_told;
+use crate::tracing::everything_traced;
 
 /// Writes the record anew instead of comparing with it.
 const UPDATE: &str = "UPDATE_EXPECTED";
@@ -31,7 +31,7 @@ fn the_corpus_gives_the_same_result_everywhere() {
     let folder = root().join("tests/corpus");
     assert!(experiments(&folder).len() >= 15, "the corpus is not empty");
     // Whatever can be collected, too; `run_everywhere` compares with less of it.
-    compare_with_record(&folder, &folder.join("expected.json"), |_| everything_told());
+    compare_with_record(&folder, &folder.join("expected.json"), |_| everything_traced());
 }
 
 #[test]

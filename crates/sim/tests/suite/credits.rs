@@ -3,7 +3,7 @@
 use des::{Executor, Time};
 use proptest::prelude::*;
 use results::RunResult;
-use sim::{Control, CreditSetting, Experiment, RunContext, run_in};
+use sim::{CreditSetting, Experiment, RunContext, RunControl, run_in};
 
 use crate::support::{assert_same, experiment, run, run_everywhere, run_together};
 
@@ -103,7 +103,7 @@ fn a_run_that_finds_too_little_room_begins_anew() {
         ..RunContext::default()
     };
     (experiment.run.executor, experiment.run.threads) = (Executor::Conservative, 2);
-    let result = run_in(&experiment, &Control::new(), &way).unwrap().unwrap();
+    let result = run_in(&experiment, &RunControl::new(), &way).unwrap().unwrap();
     assert_eq!(result.summary.digest, reference.summary.digest);
     assert_eq!(result.summary.collect, reference.summary.collect);
     let together = run_together(&experiment, 3);

@@ -7,7 +7,7 @@ use results::{CriticalPath, CriticalPaths, RunResult};
 
 use crate::mpi_semantics;
 use crate::support::{compute, job, jobs_on, receive, run, send};
-use crate::told::{ALL, with_ranks};
+use crate::tracing::{ALL, with_ranks};
 
 /// Two routers with two hosts each; a byte takes 1 ns on each link, a packet is 1,000 of them.
 const TWO_ROUTERS: &str = r#"

@@ -7,7 +7,7 @@ use des::Time;
 use routing::{
     At, BufferClaim, Congestion, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free,
 };
-use sim::{Experiment, Network, Plane};
+use sim::{Experiment, NetworkModel, Plane};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};
 
@@ -22,7 +22,7 @@ routing = { algorithm = "dimension-order" }
 "#;
 
 /// Ranks 0 and 1 receive before they send; rank 2 waits for a send that nobody makes, and rank 3 is done.
-fn knot() -> Vec<Vec<Operation>> {
+fn wait_cycle() -> Vec<Vec<Operation>> {
     vec![
         vec![compute(700), receive(1, 64), send(1, 64)],
         vec![send(3, 50_000), receive(0, 64), send(0, 64)],
@@ -60,13 +60,13 @@ fn assert_names_the_knot(error: &str) {
 
 #[test]
 fn alone_it_is_found_when_nothing_is_left_to_happen() {
-    let knot = job("knot", knot(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
+    let knot = job("knot", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
     assert_names_the_knot(&error_everywhere(&mut jobs_on(NETWORK, vec![knot])));
 }
 
 #[test]
 fn beside_endless_traffic_the_watchdog_finds_it() {
-    let knot = job("knot", knot(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
+    let knot = job("knot", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
     let mut experiment = job_beside_traffic(NETWORK, 0.3, knot);
     experiment.run.watchdog = Time::from_ns(20_000);
     let error = error_everywhere(&mut experiment);
@@ -76,7 +76,7 @@ fn beside_endless_traffic_the_watchdog_finds_it() {
     assert!(error.contains("at 20.05 us"), "{error}");
 }
 
-/// Circles go through whatever a rank may block on; descriptions count ranks in the communicator, circles in the
+/// Wait cycles lead through all calls that block; descriptions count ranks in the communicator, cycles in the
 /// job.
 #[test]
 fn circles_are_named_through_collectives_probes_fences_and_requests() {
@@ -202,7 +202,7 @@ fn whoever_can_go_on_is_left_alone() {
     assert!(often.summary.run.events_processed > never.summary.run.events_processed);
 }
 
-/// A routing whose packets enter rings wherever there is room for themselves.
+/// A routing whose packets enter rings whenever the buffer has space for them.
 struct WithoutBubbles(Arc<dyn Routing>);
 
 impl WithoutBubbles {
@@ -238,7 +238,7 @@ impl Routing for WithoutBubbles {
     }
 }
 
-/// What the proof refuses does come to rest: a ring moves thanks to bubbles only.
+/// A network that the proof refuses deadlocks: only bubbles keep a ring moving.
 #[test]
 fn without_bubbles_a_saturated_ring_comes_to_rest() {
     let text = r#"
@@ -255,7 +255,7 @@ until = "100 us"
     let mut experiment = Experiment::from_toml(text, "x.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let network = experiment.network.clone();
     let routing: Arc<dyn Routing> = Arc::new(WithoutBubbles(network.routing.clone()));
-    let careless = Network {
+    let careless = NetworkModel {
         topology: network.topology.clone(),
         routing: routing.clone(),
         plane: Plane {
@@ -270,7 +270,7 @@ until = "100 us"
     let proof = prove_deadlock_free(careless.topology.as_ref(), careless.routing.as_ref(), 1_000_000);
     assert!(matches!(proof, Err(NotProven::Cycle(_))), "{proof:?}");
     let careless = Arc::new(careless);
-    let mut delivered = |network: &Arc<Network>, until_us: u64| {
+    let mut delivered = |network: &Arc<NetworkModel>, until_us: u64| {
         experiment.network = network.clone();
         experiment.run.until = Some(Time::from_ns(1000 * until_us));
         run(&experiment).summary.network.packets_delivered

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use des::Time;
 use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
-use sim::{Control, Error, Experiment, Job, JobKind, RankJob, RunContext, run_with_interference};
+use sim::{Error, Experiment, Job, JobKind, RankJob, RunContext, RunControl, run_with_interference};
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::ThreadProcess;
 use topology::HostId;
@@ -40,7 +40,7 @@ fn flood(messages: usize, bytes: u64) -> Vec<Vec<Operation>> {
 }
 
 fn interference(experiment: &Experiment) -> (RunResult, Vec<SlowDown>) {
-    let result = run_with_interference(experiment, &Control::new(), &RunContext::default());
+    let result = run_with_interference(experiment, &RunControl::new(), &RunContext::default());
     let result = result.unwrap_or_else(|e| panic!("{e}")).expect("it is alone");
     let jobs = result
         .summary
@@ -65,7 +65,7 @@ fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowD
                 processes: process,
                 ..RunContext::default()
             };
-            run_with_interference(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
+            run_with_interference(experiment, &RunControl::new(), &way).unwrap_or_else(|e| panic!("{e}"))
         })
         .into_iter();
         let first = results
@@ -141,7 +141,7 @@ fn without_ranks_there_is_nothing_to_compare() {
     let text =
         format!("{LINE}[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"");
     let error =
-        run_with_interference(&experiment(&text), &Control::new(), &RunContext::default()).unwrap_err();
+        run_with_interference(&experiment(&text), &RunControl::new(), &RunContext::default()).unwrap_err();
     assert!(matches!(error, Error::Interference(_)), "{error}");
     assert!(error.to_string().contains("no job has ranks"), "{error}");
 }
@@ -160,7 +160,7 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
             processes: process,
             ..RunContext::default()
         };
-        let result = run_with_interference(&experiment, &Control::new(), &way);
+        let result = run_with_interference(&experiment, &RunControl::new(), &way);
         result.map(|_| ()).unwrap_err().to_string()
     });
     assert!(errors[0].contains("job 'knot', rank 0"), "{errors:?}");

@@ -22,6 +22,6 @@ mod registry;
 mod rollbacks;
 mod sanity;
 mod support;
-mod told;
 mod traces;
+mod tracing;
 mod traffic;

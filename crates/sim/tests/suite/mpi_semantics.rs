@@ -6,7 +6,7 @@ use results::RunResult;
 use workload::{Call, Collective, Operation};
 
 use crate::support::{compute, job, jobs_on, receive, run, run_everywhere, send, sum, table};
-use crate::told::{assert_messages, assert_timelines};
+use crate::tracing::{assert_messages, assert_timelines};
 
 const NETWORK: &str = r#"
 [network]

@@ -4,7 +4,7 @@
 use des::Time;
 use results::RunResult;
 use routing::{At, Congestion, Random, RouteState};
-use sim::{Experiment, LinkSetting, Network};
+use sim::{Experiment, LinkSetting, NetworkModel};
 use topology::{HOST_LINK, HostId, Peer};
 
 use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};
@@ -90,7 +90,7 @@ impl Random for NoLoad {
 }
 
 /// The links from one host to another in an empty network, as the routing algorithm says.
-fn path(network: &Network, source: HostId, destination: HostId) -> Vec<LinkSetting> {
+fn path(network: &NetworkModel, source: HostId, destination: HostId) -> Vec<LinkSetting> {
     let topology = network.topology.as_ref();
     let host_link = network.links[usize::from(HOST_LINK.0)];
     let mut links = vec![host_link];
@@ -120,7 +120,7 @@ fn path(network: &Network, source: HostId, destination: HostId) -> Vec<LinkSetti
 
 /// The formula: cables, pipelines, the last serialisation, and at each router onto a faster link the wait
 /// until the packet cannot run dry.
-fn zero_load_latency(network: &Network, links: &[LinkSetting], bytes: u32) -> Time {
+fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) -> Time {
     let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
     let pipelines = (links.len() as u64 - 1) * network.router_delay.ps();
     let serialization = |link: &LinkSetting| link.rate.serialization(bytes);

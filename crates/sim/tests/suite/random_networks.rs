@@ -11,7 +11,7 @@ use workload::{Call, Collective, Operation};
 use crate::support::{
     assert_same, experiment, job, job_beside_traffic, jobs_on, lps, run_everywhere, run_in_parts, sum, table,
 };
-use crate::told::{assert_messages, assert_timelines};
+use crate::tracing::{assert_messages, assert_timelines};
 
 /// A topology, a routing, and the packets for which a port needs room: one for each VC, with bubbles two.
 type Drawn = (String, String, u32);

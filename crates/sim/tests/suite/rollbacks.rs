@@ -74,7 +74,7 @@ fn watched(network: &str, settings: &mpi::MpiSettings) -> Experiment {
     let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
     let mut experiment = job_beside_traffic(network, 0.4, ranks);
     experiment.run.watchdog = Time::from_ns(20);
-    experiment.collect.set_told(true, true);
+    experiment.collect.set_traces(true, true);
     experiment.run.executor = Executor::Sequential;
     experiment
 }

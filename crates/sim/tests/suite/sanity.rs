@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use results::SlowDown;
-use sim::{Control, Experiment, RunContext, run_with_interference};
+use sim::{Experiment, RunContext, RunControl, run_with_interference};
 
 use crate::support::{experiment, run, table};
 
@@ -293,7 +293,7 @@ workload = {{ motif = "all-to-all", ranks = 64, bytes = "8 KiB" }}
 }
 
 fn slow_downs(experiment: &Experiment) -> Vec<SlowDown> {
-    let result = run_with_interference(experiment, &Control::new(), &RunContext::default());
+    let result = run_with_interference(experiment, &RunControl::new(), &RunContext::default());
     let result = result.unwrap_or_else(|e| panic!("{e}")).expect("it is alone");
     result.summary.interference.expect("it was asked for").jobs
 }

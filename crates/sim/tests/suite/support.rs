@@ -6,7 +6,8 @@ use std::sync::Arc;
 use des::{Executor, Partition, Time};
 use results::{RunResult, Table};
 use sim::{
-    Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, RunContext, Series, run_in,
+    Checkpoint, CollectSetting, Error, Experiment, Job, JobKind, RankJob, RunContext, RunControl, Series,
+    run_in,
 };
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::ThreadProcess;
@@ -52,7 +53,7 @@ pub fn experiment(text: &str) -> Experiment {
 }
 
 pub fn try_run(experiment: &Experiment) -> Result<RunResult, Error> {
-    sim::run(experiment, &Control::new())
+    sim::run(experiment, &RunControl::new())
 }
 
 pub fn run(experiment: &Experiment) -> RunResult {
@@ -115,7 +116,7 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
     for series in [Series::Off, Series::Classes, Series::Vcs] {
         experiment.collect.set_series(series);
         if series < Series::Vcs {
-            experiment.collect.set_told(false, false);
+            experiment.collect.set_traces(false, false);
         }
         // One that rolls back, for as much as it can.
         experiment.run.executor = match series {
@@ -174,7 +175,7 @@ pub fn run_from(
             from,
             ..RunContext::default()
         };
-        run_in(experiment, &Control::new(), &way).unwrap_or_else(|e| panic!("{e}"))
+        run_in(experiment, &RunControl::new(), &way).unwrap_or_else(|e| panic!("{e}"))
     });
     let mut results = results.into_iter();
     let first = results
@@ -290,7 +291,7 @@ pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
 fn collected(text: &str) -> CollectSetting {
     let mut setting = CollectSetting::of(Series::Links);
     let asks = |key: &str| text.contains(&format!("\n{key} = true"));
-    setting.set_told(asks("timeline"), asks("waits"));
+    setting.set_traces(asks("timeline"), asks("waits"));
     setting
 }
 

@@ -19,7 +19,7 @@ pub use self::undo::HostUndo;
 use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
-use self::undo::Notes;
+use self::undo::HostJournal;
 use crate::collect::{HostSampler, HostSamples};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
 use crate::lp::net_event::{NetEvent, Record};
@@ -66,13 +66,13 @@ impl Host {
         self.sources.start(simulation, context);
     }
 
-    /// Asks for the memory that its next events will touch.
+    /// Prefetches the memory that the next events touch.
     #[inline]
     pub fn prefetch(&self) {
         des::prefetch(&self.nic.counts);
     }
 
-    /// Asks for the memory that this event will touch.
+    /// Prefetches the memory that this event touches.
     #[inline]
     pub fn prefetch_for(&self, simulation: &Simulation, now: Time, event: &NetEvent) {
         match event {
@@ -159,10 +159,10 @@ impl Host {
             NetEvent::RouterTimer(_)
             | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
-            | NetEvent::LoadsTold { .. }
+            | NetEvent::LoadsReported { .. }
             | NetEvent::RankFinished
             | NetEvent::RoundDue
-            | NetEvent::ProgressTold { .. } => {
+            | NetEvent::ProgressReported { .. } => {
                 unreachable!("{event:?} does not happen to a host")
             }
         }
@@ -187,7 +187,7 @@ impl Host {
 
     /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
-        let notes = &mut Notes(context);
+        let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
         counts.delivered(notes.0.now(), &packet, simulation.warmup, notes);
         if packet.standalone {

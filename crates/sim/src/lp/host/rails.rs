@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
 use super::tracing::Tracer;
-use super::undo::{HostUndo, Injected, Notes};
-use crate::collect::{HostSeen, RailSeen};
+use super::undo::{HostJournal, HostUndo, Injected};
+use crate::collect::{HostView, RailView};
 use crate::lp::counts::{AllCounts, JobCounts, counts_of};
 
 use crate::lp::net_event::NetEvent;
-use crate::lp::simulation::{Failure, Simulation};
+use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::wiring::LinkEnd;
 use crate::setup::rails::{MAX_RAILS, RailChoice};
 
@@ -96,13 +96,13 @@ impl HostNic {
         }
     }
 
-    /// Asks for the memory that the next packet will touch.
+    /// Prefetches the memory that the next packet touches.
     #[inline]
     pub fn prefetch(&self) {
         self.first.nic.prefetch();
     }
 
-    /// Whether nothing is queued at its first port, and credits are there for the next packet.
+    /// Whether nothing is queued at the first port, and credits suffice for the next packet.
     #[inline]
     pub fn is_clear(&self) -> bool {
         self.first.nic.is_clear()
@@ -131,7 +131,7 @@ impl HostNic {
         (&mut port.nic, adapter)
     }
 
-    /// Hands a message that is made at `created_at` to the NIC, its `destination` still the number of a host.
+    /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
     #[inline]
     pub fn inject<C: Context<Simulation>>(
         &mut self,
@@ -143,15 +143,15 @@ impl HostNic {
         if self.more.is_some() {
             return self.deal_out(simulation, message, context);
         }
-        // Hosts with one rail have the number of their end point.
+        // With one rail, hosts and end points have the same numbers.
         let now = context.now();
         let (nic, mut adapter) = self.port(simulation, 0, context);
         adapter.take(now);
         nic.send((now, created_at), &message, &mut adapter);
     }
 
-    /// Gives each of several rails its part of a message.
-    // Out of the way of hosts with one rail.
+    /// Divides a message among several rails.
+    // Not inlined, to keep the code of hosts with one rail small.
     #[inline(never)]
     fn deal_out<C: Context<Simulation>>(
         &mut self,
@@ -204,7 +204,7 @@ impl HostNic {
         }
     }
 
-    /// A rail has sent its part of a message. Whether no other rail has a part left.
+    /// Notes that a rail has sent its part of a message. Returns whether all parts are sent.
     #[inline]
     pub fn take_injection<C: Context<Simulation>>(
         &mut self,
@@ -230,7 +230,7 @@ impl HostNic {
         offered: bool,
         context: &mut C,
     ) {
-        let notes = &mut Notes(context);
+        let notes = &mut HostJournal(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
 
@@ -333,18 +333,18 @@ impl HostNic {
         self.rail(rail).nic.used(end)
     }
 
-    /// What is sampled of the host.
-    pub fn seen(&self) -> HostSeen<'_, impl Fn(u32, Time) -> RailSeen + use<'_>> {
+    /// The state of the host, for its sampler.
+    pub fn seen(&self) -> HostView<'_, impl Fn(u32, Time) -> RailView + use<'_>> {
         let rail = |rail: u32, time| {
             let nic = &self.rail(rail).nic;
-            RailSeen {
+            RailView {
                 flow: nic.used(time).total,
                 backlog: nic.backlog(),
                 credits: nic.credits(),
                 is_active: nic.is_active(time),
             }
         };
-        HostSeen {
+        HostView {
             id: self.id,
             rail,
             rails: self.rails().count() as u32,
@@ -358,7 +358,7 @@ impl Rail {
         let network = &simulation.network;
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
-            // All of the first VC: the only one that hosts inject into.
+            // All credits belong to the first VC, the only one into which hosts inject.
             nic: Nic::new(
                 network.rails.end_point(host, rail).0,
                 network.links[usize::from(HOST_LINK.0)].rate,
@@ -379,7 +379,7 @@ impl MoreRails {
         }
     }
 
-    /// Returns the number before.
+    /// Sets the number of rails. Returns the number before.
     fn set_divided(&mut self, message: Injected, left: u8) -> u8 {
         let before = match left {
             0 => self.divided.remove(&message),
@@ -389,7 +389,7 @@ impl MoreRails {
     }
 }
 
-/// Memory that the further rails of a host take, in bytes.
+/// Memory of the rails after the first, in bytes.
 pub fn bytes_of_more(rails: u32) -> u64 {
     match rails {
         1 => 0,
@@ -417,7 +417,7 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, 
 }
 
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
-    /// The NIC is about to take a message.
+    /// Traces a message that the NIC takes.
     #[inline]
     fn take(&mut self, now: Time) {
         if self.tracer.is_some() {
@@ -448,7 +448,7 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
         if self.tracer.is_some() {
             self.trace_departure(packet, serialization, last);
         }
-        let notes = &mut Notes(&mut *self.context);
+        let notes = &mut HostJournal(&mut *self.context);
         counts_of(self.counts, packet.job, notes).injected(notes);
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,
@@ -482,7 +482,7 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
     #[inline]
     fn lacks_credits(&mut self) {
         if self.simulation.shortcuts.credit_batching.is_on() {
-            self.context.fail(Failure::CreditsRanShort);
+            self.context.fail(LpFailure::CreditsRanShort);
         }
     }
 }

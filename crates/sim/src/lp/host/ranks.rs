@@ -9,7 +9,7 @@ use workload::{Operation, Program, TraceError};
 
 use super::rails::HostNic;
 use super::tracing::{trace_asked, trace_note};
-use super::undo::{HostUndo, Injected, Notes};
+use super::undo::{HostJournal, HostUndo, Injected};
 use crate::Error;
 use crate::lp::counts::counts_of;
 use crate::lp::net_event::{NetEvent, Record};
@@ -26,7 +26,7 @@ pub struct Ranks {
     in_flight: u32,
     /// Earliest time at which the NIC takes the next message of a rank.
     next_handover: Time,
-    /// Kept for its memory; empty between events.
+    /// Reused buffer; empty between events.
     actions: Vec<Action>,
 }
 
@@ -86,7 +86,7 @@ impl Ranks {
         let source = ranks.hosts[message.from as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         self.inbox
-            .announced(source, number, bytes, message, &mut Notes(context));
+            .announced(source, number, bytes, message, &mut HostJournal(context));
     }
 
     /// A whole message has arrived for one of this host's ranks.
@@ -110,7 +110,7 @@ impl Ranks {
         let of = &simulation.jobs[usize::from(job)];
         if let JobKind::Ranks(ranks) = &of.kind {
             let bytes = wire_bytes(&message, &ranks.mpi.settings);
-            let notes = &mut Notes(context);
+            let notes = &mut HostJournal(context);
             counts_of(&mut nic.counts, job, notes).received(bytes, notes);
         }
         let slot = simulation.occupants.slot(of, message.to);
@@ -125,7 +125,7 @@ impl Ranks {
             let state = rank_slot.state.as_ref();
             state.is_none_or(|rank| !rank.finished() && !rank.blocked())
         };
-        let record = NetEvent::ProgressTold {
+        let record = NetEvent::ProgressReported {
             active: self.slots.iter().filter(active).count() as u32,
             in_flight: self.in_flight,
         };
@@ -370,7 +370,7 @@ pub fn hand_over<C: Context<Simulation>>(
 /// Time of a copy through memory.
 fn copy_time(simulation: &Simulation, bytes: u64) -> Time {
     let memory = simulation.network.memory;
-    // A copy can be longer than a packet: whole mebibytes, then the rest.
+    // A copy can take longer than a packet: whole mebibytes, then the rest.
     let mebibytes = memory.rate.serialization(1 << 20).ps() * (bytes >> 20);
     memory.latency + Time(mebibytes) + memory.rate.serialization((bytes & 0xF_FFFF) as u32)
 }
@@ -393,7 +393,7 @@ fn restore_rank(
     };
     let program: Box<dyn Program> = match purpose {
         Purpose::GoOn => workload.program(rank).map_err(|error| error.to_string())?,
-        Purpose::Read => Box::new(Unread),
+        Purpose::Read => Box::new(UnreadProgram),
     };
     let rank = Rank::restore(mpi.clone(), rank, program, saved);
     let mut rank = rank.map_err(|error| error.to_string())?;
@@ -401,10 +401,10 @@ fn restore_rank(
     Ok(rank)
 }
 
-/// Stands for a program of which no further operation is read.
-struct Unread;
+/// A program of which no further operation is read.
+struct UnreadProgram;
 
-impl Program for Unread {
+impl Program for UnreadProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         Ok(Some(Operation::Compute { ps: 0, region: None }))
     }

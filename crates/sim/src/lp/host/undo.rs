@@ -9,7 +9,7 @@ use crate::collect::HostSamples;
 use crate::lp::counts::CountsUndo;
 use crate::lp::simulation::Simulation;
 
-/// What the NIC gives back when a message has left: the rank's place on the host and its request.
+/// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Injected {
     pub slot: u16,
@@ -50,9 +50,9 @@ pub enum HostUndo {
 }
 
 /// The journal of the LP that executes an event, for the parts of a host.
-pub struct Notes<'a, C>(pub &'a mut C);
+pub struct HostJournal<'a, C>(pub &'a mut C);
 
-impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
+impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for HostJournal<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
@@ -61,7 +61,7 @@ impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for Notes<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> Journal<CountsUndo> for Notes<'_, C> {
+impl<C: Context<Simulation>> Journal<CountsUndo> for HostJournal<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]

@@ -31,10 +31,10 @@ use super::{Declared, Observed};
 use crate::collect::Series;
 use crate::setup::experiment::CreditSetting;
 
-/// Batches are this part of a VC's buffer: small enough that what is pending is seldom missed.
+/// Part of a VC's buffer that is one batch. It is so small that pending credits are seldom missed.
 const PART: u32 = 8;
 
-/// Largest packets of a batch, at least, for it to be worth an attempt.
+/// Least number of largest packets in a batch that is worth an attempt.
 const LEAST: u32 = 2;
 
 /// How credits return in one run.
@@ -161,13 +161,13 @@ impl CreditBatches {
         Ok(())
     }
 
-    /// Asks for the memory that the router's next credits will touch.
+    /// Prefetches the memory that the router's next credits touch.
     #[inline]
     pub fn prefetch(&self) {
         des::prefetch(&*self.pending);
     }
 
-    /// Asks for the memory that a credit of an input port will touch.
+    /// Prefetches the memory that a credit of an input port touches.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         if let Some(pending) = self.pending.get(self.index(port, 0)) {

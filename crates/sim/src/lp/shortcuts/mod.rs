@@ -1,8 +1,8 @@
 //! Exact shortcuts: they spare a run events and change no result.
 //!
-//! Which of them a run takes is decided here, once, from what the run observes and what its parts declare. Each
-//! shortcut is one file with its theorem, its preconditions, why it holds, and the test that holds it. All other code
-//! asks the [`Shortcuts`] of its run.
+//! This module decides once per run which shortcuts apply, from what the run observes and what its parts declare. Each
+//! shortcut is one file with its theorem, preconditions, proof and test. All other code asks the [`Shortcuts`] of its
+//! run.
 
 pub mod credit_batching;
 pub mod early_commit;
@@ -17,12 +17,12 @@ use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
 use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::Job;
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
-/// What a run observes while it goes on, and what it is asked for.
+/// What a run observes, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// End of the run, if it is known.
+    /// End of the run, if known.
     pub until: Option<Time>,
     /// Time series.
     pub series: Series,
@@ -30,13 +30,13 @@ pub struct Observed {
     pub timeline: bool,
     /// Where packets wait.
     pub waits: bool,
-    /// Whether the run goes from its start to its end: it writes no checkpoint and resumes from none.
+    /// Whether the run neither writes a checkpoint nor resumes from one.
     pub whole: bool,
-    /// Whether a job has ranks, which act upon what arrives.
+    /// Whether a job has ranks, which react to arrivals.
     pub ranks: bool,
     /// Whether the executor undoes events.
     pub undoes: bool,
-    /// How credits are asked to go back.
+    /// The setting of credit batching.
     pub credits: CreditSetting,
 }
 
@@ -53,11 +53,11 @@ pub struct Declared {
     pub vc_buffer: u32,
     /// Largest packet, in bytes.
     pub packet: u32,
-    /// NIC ports of a host.
+    /// Number of NIC ports of a host.
     pub rails: u32,
     /// Latency of the shortest link.
     pub shortest_link: Time,
-    /// Pipeline of a router.
+    /// Pipeline latency of a router.
     pub router_delay: Time,
 }
 
@@ -66,7 +66,7 @@ pub struct Declared {
 pub struct Shortcuts {
     /// Credits return in batches.
     pub credit_batching: CreditBatching,
-    /// Deliveries are counted before they happen.
+    /// Deliveries are counted before their time.
     pub early_commit: EarlyCommit,
     /// Hosts send before a message is due.
     pub send_ahead: SendAhead,
@@ -93,7 +93,7 @@ impl Observed {
 
 impl Declared {
     /// What the parts of a network declare.
-    pub fn new(network: &Network) -> Declared {
+    pub fn new(network: &NetworkModel) -> Declared {
         Declared {
             oblivious: network.routing.oblivious().is_some(),
             reports_credit_waits: network.model.reports_credit_waits(),
@@ -123,10 +123,10 @@ impl Shortcuts {
 mod tests {
     use super::*;
 
-    /// A change, and the shortcuts that remain.
+    /// A change, and the remaining shortcuts.
     type Case<T> = (fn(&mut T), &'static str);
 
-    /// Names of the shortcuts that a run takes.
+    /// Names of the shortcuts that apply.
     fn taken(observed: &Observed, declared: &Declared) -> String {
         let shortcuts = Shortcuts::choose(observed, declared);
         let taken = [

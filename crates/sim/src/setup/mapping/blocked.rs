@@ -21,18 +21,18 @@ pub(super) const KIND: Mapping = Mapping {
              does",
         ),
     ],
-    seat,
+    map,
 };
 
-fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping, config::Error> {
+fn map(section: &Section, request: &mut MappingRequest<'_>) -> Result<RankMapping, config::Error> {
     let mut grid: Vec<u32> = section.required("grid")?;
     let mut block: Vec<u32> = section.required("block")?;
     let ranks = product(&grid);
-    if ranks != Some(crew.ranks) {
+    if ranks != Some(request.ranks) {
         let shown = ranks.map_or("more than 2^32".into(), |ranks| ranks.to_string());
         let message = format!(
             "a grid of {grid:?} has {shown} ranks; expected the {} of the job",
-            crew.ranks
+            request.ranks
         );
         return Err(section.error("grid", message));
     }
@@ -43,11 +43,11 @@ fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping,
         return Err(section.error("block", message));
     }
     let of_block = product(&block).unwrap_or(u32::MAX);
-    let per_host = crew.per_host(of_block)?;
+    let per_host = request.per_host(of_block)?;
     if per_host != of_block {
         let message =
             format!("{per_host} is not what a block of {block:?} has; expected {of_block}, or no such key");
-        return Err(crew.job.error("ranks_per_host", message));
+        return Err(request.job.error("ranks_per_host", message));
     }
     let orders = ["first-fastest", "last-fastest"];
     if section.choice("order")? == orders[1] {
@@ -64,7 +64,7 @@ fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping,
         host
     };
     Ok(RankMapping {
-        hosts: (0..crew.ranks).map(host).collect(),
+        hosts: (0..request.ranks).map(host).collect(),
         per_host,
     })
 }

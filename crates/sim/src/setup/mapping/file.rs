@@ -14,23 +14,23 @@ pub(super) const KIND: Mapping = Mapping {
         Type::Path,
         "path, relative to the experiment's file",
     )],
-    seat,
+    map,
 };
 
-fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping, Error> {
+fn map(section: &Section, request: &mut MappingRequest<'_>) -> Result<RankMapping, Error> {
     let file: String = section.required("file")?;
     let wrong = |message: String| section.error("file", message);
-    let numbers = numbers(crew.folder, &file).map_err(wrong)?;
-    if numbers.len() != crew.ranks as usize {
+    let numbers = numbers(request.folder, &file).map_err(wrong)?;
+    if numbers.len() != request.ranks as usize {
         let message = format!(
             "{file}: lists {} hosts; expected one for each of {} ranks",
             numbers.len(),
-            crew.ranks
+            request.ranks
         );
         return Err(wrong(message));
     }
-    let most = match crew.job.has("ranks_per_host") {
-        true => crew.per_host(1)?,
+    let most = match request.job.has("ranks_per_host") {
+        true => request.per_host(1)?,
         false => MAX_RANKS_PER_HOST,
     };
     // A job has no more hosts than ranks, and so the counts are no more either.
@@ -39,8 +39,8 @@ fn seat(section: &Section, crew: &mut MappingRequest<'_>) -> Result<RankMapping,
         let Some(count) = counts.get_mut(*host as usize) else {
             let message = format!(
                 "{file}:{line}: host {host} of {} ranks; expected 0 to {}",
-                crew.ranks,
-                crew.ranks - 1
+                request.ranks,
+                request.ranks - 1
             );
             return Err(wrong(message));
         };

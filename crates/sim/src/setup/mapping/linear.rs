@@ -6,5 +6,5 @@ pub(super) const KIND: Mapping = Mapping {
     name: "linear",
     summary: "ranks_per_host consecutive ranks on each host; the default",
     parameters: &[],
-    seat: |_, crew| crew.filled(|rank, per_host, _| rank / per_host),
+    map: |_, request| request.filled(|rank, per_host, _| rank / per_host),
 };

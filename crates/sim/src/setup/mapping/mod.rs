@@ -1,7 +1,7 @@
-//! Mappings: which rank sits on which of the hosts that a job has taken.
+//! Mappings: the host of each rank, among the hosts of a job.
 //!
-//! A mapping knows numbers of ranks and of the job's hosts, counted from 0 in the order of its placement; no
-//! network. One mapping is one file and one line in [`MAPPINGS`].
+//! A mapping knows the numbers of ranks and of the job's hosts, counted from 0 in the order of the placement. It does
+//! not know the network. One mapping is one file and one line in [`MAPPINGS`].
 
 mod blocked;
 mod file;
@@ -16,19 +16,19 @@ use des::RandomStream;
 
 use crate::setup::named::{self, Described};
 
-/// Most ranks that a host can have.
+/// Largest number of ranks of a host.
 const MAX_RANKS_PER_HOST: u32 = 4096;
 
 /// A kind of mapping.
 pub struct Mapping {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// Summary of one line.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
-    /// The seats of all ranks.
-    pub seat: fn(&Section, &mut MappingRequest<'_>) -> Result<RankMapping, Error>,
+    /// Maps all ranks.
+    pub map: fn(&Section, &mut MappingRequest<'_>) -> Result<RankMapping, Error>,
 }
 
 /// All mappings; the first one is the default.
@@ -40,45 +40,50 @@ pub static MAPPINGS: &[Mapping] = &[
     file::KIND,
 ];
 
-/// The ranks that are to be seated.
+/// The ranks to map.
 pub struct MappingRequest<'a> {
     /// The job.
     job: &'a Section,
-    /// How many ranks it has.
+    /// Number of ranks.
     ranks: u32,
-    /// What paths are relative to.
+    /// Base of relative paths.
     folder: &'a Path,
-    /// Depends on the run's seed and the job's number.
+    /// Random stream of the run's seed and the job's number.
     random: RandomStream,
 }
 
-/// Who sits where.
+/// The host of each rank.
 pub struct RankMapping {
-    /// By rank: the number of its host among the job's.
+    /// Number of the host among those of the job, by rank.
     pub hosts: Vec<u32>,
-    /// Most ranks of a host.
+    /// Largest number of ranks of a host.
     pub per_host: u32,
 }
 
-/// The seats that `mapping` and `ranks_per_host` of a job ask for: `linear`, with one rank per host, by default.
+/// Maps ranks as `mapping` and `ranks_per_host` of a job specify; by default `linear` with one rank per host.
 ///
 /// # Errors
-/// An unknown mapping, or parameters that make no sense.
-pub fn seats(job: &Section, ranks: u32, folder: &Path, random: RandomStream) -> Result<RankMapping, Error> {
+/// An unknown mapping, or invalid parameters.
+pub fn map_ranks(
+    job: &Section,
+    ranks: u32,
+    folder: &Path,
+    random: RandomStream,
+) -> Result<RankMapping, Error> {
     let parts: Vec<Described> = MAPPINGS.iter().map(|m| (m.name, m.parameters)).collect();
-    let mut crew = MappingRequest {
+    let mut request = MappingRequest {
         job,
         ranks,
         folder,
         random,
     };
     named::build(job, "mapping", &parts, |at, section| {
-        (MAPPINGS[at].seat)(section, &mut crew)
+        (MAPPINGS[at].map)(section, &mut request)
     })
 }
 
 impl MappingRequest<'_> {
-    /// Ranks that share a host.
+    /// Number of ranks that share a host.
     fn per_host(&self, default: u32) -> Result<u32, Error> {
         let per_host: u32 = self.job.or("ranks_per_host", default)?;
         if !(1..=MAX_RANKS_PER_HOST).contains(&per_host) {
@@ -88,7 +93,8 @@ impl MappingRequest<'_> {
         Ok(per_host)
     }
 
-    /// As many hosts as are needed, each with so many ranks; `host` gives the number of a rank's host, of all.
+    /// Uses as many hosts as needed. `host` returns the host of a rank, from the rank, the ranks per host and the
+    /// number of hosts.
     fn filled(&self, host: impl Fn(u32, u32, u32) -> u32) -> Result<RankMapping, Error> {
         let per_host = self.per_host(1)?;
         let hosts = self.ranks.div_ceil(per_host);
@@ -100,7 +106,7 @@ impl MappingRequest<'_> {
 }
 
 impl RankMapping {
-    /// Hosts that it needs.
+    /// Number of hosts that the mapping uses.
     pub fn host_count(&self) -> u32 {
         self.hosts.iter().max().map_or(0, |last| last + 1)
     }

@@ -1,4 +1,4 @@
-//! Ranks are dealt out to the hosts in turn (`--distribution=cyclic` of Slurm).
+//! Ranks on the hosts in turn (`--distribution=cyclic` of Slurm).
 
 use super::Mapping;
 
@@ -6,5 +6,5 @@ pub(super) const KIND: Mapping = Mapping {
     name: "round-robin",
     summary: "rank i on host i mod n, of the n hosts that ranks_per_host makes necessary",
     parameters: &[],
-    seat: |_, crew| crew.filled(|rank, _, hosts| rank % hosts),
+    map: |_, request| request.filled(|rank, _, hosts| rank % hosts),
 };

@@ -1,33 +1,33 @@
-//! Where each mapping seats ranks, and what all of them keep to.
+//! The hosts that each mapping chooses, and properties of all mappings.
 
 use proptest::prelude::*;
 
 use super::*;
 
-fn seated(job: &str, ranks: u32, folder: &Path) -> Result<RankMapping, Error> {
+fn mapped(job: &str, ranks: u32, folder: &Path) -> Result<RankMapping, Error> {
     let job = Section::from_toml(job, "x.toml")?;
-    let seating = seats(&job, ranks, folder, RandomStream::new(3, 9, 0))?;
+    let mapping = map_ranks(&job, ranks, folder, RandomStream::new(3, 9, 0))?;
     job.finish()?;
-    Ok(seating)
+    Ok(mapping)
 }
 
 fn hosts(job: &str, ranks: u32) -> Vec<u32> {
-    let seating = seated(job, ranks, Path::new(".")).unwrap_or_else(|e| panic!("{e}"));
-    seating.hosts
+    let mapping = mapped(job, ranks, Path::new(".")).unwrap_or_else(|e| panic!("{e}"));
+    mapping.hosts
 }
 
 proptest! {
-    /// As many hosts as are needed, none with more ranks than asked for, and none without.
+    /// As many hosts as needed, none with more ranks than allowed, and none without a rank.
     #[test]
     fn hosts_are_filled(ranks in 1u32..200, per_host in 1u32..20) {
         for name in ["linear", "round-robin", "random"] {
             let job = format!("mapping = \"{name}\"\nranks_per_host = {per_host}");
-            let seating = seated(&job, ranks, Path::new(".")).unwrap();
-            prop_assert_eq!(seating.host_count(), ranks.div_ceil(per_host));
-            let mut counts = vec![0; seating.host_count() as usize];
-            seating.hosts.iter().for_each(|host| counts[*host as usize] += 1);
+            let mapping = mapped(&job, ranks, Path::new(".")).unwrap();
+            prop_assert_eq!(mapping.host_count(), ranks.div_ceil(per_host));
+            let mut counts = vec![0; mapping.host_count() as usize];
+            mapping.hosts.iter().for_each(|host| counts[*host as usize] += 1);
             prop_assert!(counts.iter().all(|count| (1..=per_host).contains(count)), "{}: {:?}", name, counts);
-            prop_assert_eq!(seating.hosts, hosts(&job, ranks));
+            prop_assert_eq!(mapping.hosts, hosts(&job, ranks));
         }
     }
 
@@ -127,7 +127,7 @@ fn wrong_mappings_are_refused_by_key() {
             "x.toml:2: ranks_per_host: 4 is not what a block of [2, 1] has; expected 2",
         ),
     ] {
-        let message = seated(&job, 8, Path::new("."))
+        let message = mapped(&job, 8, Path::new("."))
             .map(|_| ())
             .unwrap_err()
             .to_string();
@@ -141,10 +141,10 @@ fn files_say_where_each_rank_sits() {
     let read = |text: &str, keys: &str| {
         std::fs::write(folder.path().join("seats.txt"), text).unwrap();
         let job = format!("mapping = {{ file = \"seats.txt\" }}\n{keys}");
-        seated(&job, 4, folder.path()).map_err(|e| e.to_string())
+        mapped(&job, 4, folder.path()).map_err(|e| e.to_string())
     };
-    let seating = read("1 # rank 0\n0\n\n1\n1\n", "").unwrap();
-    assert_eq!((seating.hosts, seating.per_host), (vec![1, 0, 1, 1], 3));
+    let mapping = read("1 # rank 0\n0\n\n1\n1\n", "").unwrap();
+    assert_eq!((mapping.hosts, mapping.per_host), (vec![1, 0, 1, 1], 3));
     for (text, keys, needle) in [
         (
             "0\n1\n0\n",
@@ -157,7 +157,7 @@ fn files_say_where_each_rank_sits() {
             "seats.txt:4: host 4 of 4 ranks; expected 0 to 3",
         ),
         ("0\n2\n0\n2\n", "", "no rank is on host 1, but some are on host 2"),
-        ("0\n-1\n0\n2\n", "", "seats.txt:2: '-1' is no number"),
+        ("0\n-1\n0\n2\n", "", "seats.txt:2: '-1' is not a number"),
         (
             "0\n0\n0\n1\n",
             "ranks_per_host = 2",

@@ -1,8 +1,8 @@
-//! Runs of consecutive hosts at random places: between `linear`, where all are one run, and `random`, where
-//! each host is one.
+//! Runs of consecutive hosts at random positions: between `linear`, with all hosts in one run, and `random`, with runs
+//! of one host.
 //!
-//! Free hosts are cut from the front into runs of `size` consecutive numbers. Runs of full size come first, in
-//! random order; what is left over where other jobs are in between comes last, likewise.
+//! Free hosts are divided from the front into runs of `size` consecutive numbers. Runs of full size come first, in
+//! random order. Shorter runs between other jobs come last, also in random order.
 
 use config::{Parameter, Type};
 use topology::HostId;
@@ -17,7 +17,7 @@ pub(super) const KIND: Placement = Placement {
     order: |section, site| {
         let size: u32 = section.required("size")?;
         if size == 0 {
-            return Err(section.error("size", "0 hosts are no run; expected at least 1"));
+            return Err(section.error("size", "0 is out of range; expected at least 1"));
         }
         let (mut full, mut short): (Vec<_>, Vec<_>) = runs(&site.free, size as usize)
             .into_iter()
@@ -28,7 +28,7 @@ pub(super) const KIND: Placement = Placement {
     },
 };
 
-/// Runs of consecutive numbers, of at most `size`.
+/// Runs of consecutive numbers, of at most `size` hosts.
 fn runs(hosts: &[HostId], size: usize) -> Vec<&[HostId]> {
     hosts
         .chunk_by(|before, host| before.0 + 1 == host.0)

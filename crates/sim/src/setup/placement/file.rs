@@ -1,5 +1,5 @@
-//! Hosts from a file: one number on each line, in the order in which they are taken. Empty lines, and what
-//! follows a `#`, are skipped.
+//! Hosts from a file: one number per line, in the order in which the job takes them. Empty lines and comments after `#`
+//! are ignored.
 
 use super::Placement;
 use crate::setup::named::numbers;

@@ -1,10 +1,10 @@
-//! Hosts from a list of names as Slurm writes it: `nid[0001-0016,0020]`.
+//! Hosts from a list of names in Slurm's notation: `nid[0001-0016,0020]`.
 //!
-//! Names are separated by commas. A bracket stands for each of the numbers and ranges in it, with as many digits
-//! as the range's first number is written with; a name may have several brackets, of which the last one goes
-//! fastest. Source: the man page `scontrol(1)`, "show hostnames", and `slurm.conf(5)`, "NodeName".
+//! Names are separated by commas. A bracket expands to each of its numbers and ranges, with as many digits as the first
+//! number of the range. A name may have several brackets, of which the last one varies fastest. Source: the man pages
+//! `scontrol(1)`, "show hostnames", and `slurm.conf(5)`, "NodeName".
 //!
-//! A name stands for the host of its number, the last digits in it, less `first`: of `nid0004-hsn2` that is 2.
+//! The host of a name is its number (the last digits) minus `first`. The number of `nid0004-hsn2` is 2.
 
 use super::Placement;
 use config::{Parameter, Type};
@@ -35,7 +35,7 @@ pub(super) const KIND: Placement = Placement {
     },
 };
 
-/// All names of a list, at most so many.
+/// Expands a list to at most `most` names.
 fn names(text: &str, most: usize) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for part in parts(text)? {
@@ -52,7 +52,7 @@ fn too_many(most: usize) -> String {
     format!("names more than the {most} hosts of the network")
 }
 
-/// What stands between commas outside of brackets.
+/// The parts between commas outside of brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut inside) = (Vec::new(), 0, false);
     for (at, c) in text.char_indices() {
@@ -74,7 +74,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
-/// The names that one part with any number of brackets stands for.
+/// Expands one part with any number of brackets.
 fn expanded(part: &str, most: usize) -> Result<Vec<String>, String> {
     if part.is_empty() {
         return Err("has an empty name; expected names separated by single commas".into());
@@ -104,7 +104,8 @@ fn expanded(part: &str, most: usize) -> Result<Vec<String>, String> {
 fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
     let mut numbers = Vec::new();
     for range in ranges.split(',') {
-        let wrong = || format!("'[{ranges}]': '{range}' is no range; expected numbers such as 3 or 001-016");
+        let wrong =
+            || format!("'[{ranges}]': '{range}' is not a range; expected numbers such as 3 or 001-016");
         let (low, high) = range.split_once('-').unwrap_or((range, range));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if !is_number(low) || !is_number(high) {
@@ -116,7 +117,7 @@ fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
         };
         if to < from {
             return Err(format!(
-                "'[{ranges}]': '{range}' goes down; expected the lower number first"
+                "'[{ranges}]': '{range}' is descending; expected the lower number first"
             ));
         }
         if to - from >= (most - numbers.len().min(most)) as u64 {
@@ -128,7 +129,7 @@ fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
     Ok(numbers)
 }
 
-/// The last digits of a name.
+/// The number of a name: its last digits.
 fn number(name: &str) -> Result<u64, String> {
     let end = name.rfind(|c: char| c.is_ascii_digit()).map(|at| at + 1);
     let end = end.ok_or_else(|| format!("{name} has no number; expected names such as nid0012"))?;
@@ -176,12 +177,12 @@ mod tests {
             ("a[1-3", "a [ without a ]"),
             ("a1-3]", "a ] without a ["),
             ("a[[1]]", "a bracket within a bracket"),
-            ("a[]", "'' is no range"),
-            ("a[1-]", "'1-' is no range"),
-            ("a[1-2-3]", "'1-2-3' is no range"),
-            ("a[x]", "'x' is no range"),
-            ("a[99999999999999999999]", "is no range"),
-            ("a[5-3]", "'5-3' goes down"),
+            ("a[]", "'' is not a range"),
+            ("a[1-]", "'1-' is not a range"),
+            ("a[1-2-3]", "'1-2-3' is not a range"),
+            ("a[x]", "'x' is not a range"),
+            ("a[99999999999999999999]", "is not a range"),
+            ("a[5-3]", "'5-3' is descending"),
             ("a[0-18446744073709551615]", "more than the 40 hosts"),
             ("a[0-9][0-9]", "more than the 40 hosts"),
             ("a[0-39],b", "more than the 40 hosts"),

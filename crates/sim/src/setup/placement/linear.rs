@@ -1,4 +1,4 @@
-//! Hosts by their numbers: the ranks of a job sit as close together as hosts are free.
+//! Hosts by ascending number: the ranks of a job are as close together as free hosts permit.
 
 use super::Placement;
 

@@ -1,8 +1,7 @@
-//! Placements: in which order a job takes its hosts.
+//! Placements: the order in which a job takes its hosts.
 //!
-//! A placement knows the free hosts, the routers and groups that they are on, and a random stream; not how many
-//! ranks there are, and not which rank gets which host: that is the mapping's. One placement is one file and
-//! one line in [`PLACEMENTS`].
+//! A placement knows the free hosts, their routers and groups, and a random stream. It does not know the ranks; the
+//! mapping assigns ranks to hosts. One placement is one file and one line in [`PLACEMENTS`].
 //!
 //! Source: the job placements of Jain, Bhatele, Ni, Wright and Kale, *Maximizing throughput on a dragonfly
 //! network* (SC14), and Yang, Jenkins, Mubarak, Ross and Lan, *Watch out for the bully! Job interference study
@@ -32,13 +31,13 @@ use crate::setup::named::{self, Described};
 pub struct Placement {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// Summary of one line.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
-    /// Whether it names hosts one by one, rather than put all that are free in an order.
+    /// Whether the placement names single hosts, instead of ordering all free hosts.
     pub names_hosts: bool,
-    /// The hosts in the order in which the job takes them, each once.
+    /// The hosts in the order in which the job takes them, without repetition.
     pub order: fn(&Section, &mut PlacementSite<'_>) -> Result<Vec<HostId>, Error>,
 }
 
@@ -54,32 +53,32 @@ pub static PLACEMENTS: &[Placement] = &[
     hostlist::KIND,
 ];
 
-/// Where a job is placed.
+/// The inputs of a placement.
 pub struct PlacementSite<'a> {
-    /// Hosts that it may take, by number.
+    /// Free hosts in ascending order.
     pub free: Vec<HostId>,
-    /// Number of all hosts of the network.
+    /// Number of hosts of the network.
     pub hosts: u32,
-    /// The network.
+    /// Geometry of the network.
     pub geometry: &'a HostGeometry<'a>,
-    /// What paths are relative to.
+    /// Base of relative paths.
     pub folder: &'a Path,
-    /// Depends on the run's seed and the job's number.
+    /// Random stream of the run's seed and the job's number.
     pub random: RandomStream,
 }
 
 /// Hosts in the order in which a job takes them.
 pub struct HostOrder {
-    /// Each once.
+    /// The hosts, without repetition.
     pub hosts: Vec<HostId>,
-    /// Whether the experiment names them one by one.
+    /// Whether the experiment names single hosts.
     pub is_named: bool,
 }
 
-/// The order that `placement` of a job asks for, `linear` by default.
+/// The order that the key `placement` of a job specifies; `linear` by default.
 ///
 /// # Errors
-/// An unknown placement, parameters that make no sense, or one that this network cannot have.
+/// An unknown placement, invalid parameters, or a placement that this network does not support.
 pub fn order(job: &Section, site: &mut PlacementSite<'_>) -> Result<HostOrder, Error> {
     let parts: Vec<Described> = PLACEMENTS.iter().map(|p| (p.name, p.parameters)).collect();
     named::build(job, "placement", &parts, |at, section| {
@@ -92,7 +91,7 @@ pub fn order(job: &Section, site: &mut PlacementSite<'_>) -> Result<HostOrder, E
 }
 
 impl PlacementSite<'_> {
-    /// Free hosts by what they are on, in the order of the first of each.
+    /// Free hosts by owner, in the order of the first host of each owner.
     fn by(&self, owner: impl Fn(HostId) -> u64) -> Vec<Vec<HostId>> {
         let mut parts: BTreeMap<u64, Vec<HostId>> = BTreeMap::new();
         for host in &self.free {
@@ -111,7 +110,7 @@ impl PlacementSite<'_> {
     /// Free hosts by group.
     ///
     /// # Errors
-    /// The network has none; `key` of `section` asks for them.
+    /// The network has no groups, and `key` of `section` needs them.
     fn by_group(&self, section: &Section, key: &str) -> Result<Vec<Vec<HostId>>, Error> {
         if self
             .free
@@ -128,10 +127,10 @@ impl PlacementSite<'_> {
         Ok(self.by(|host| self.geometry.group(host.0).unwrap_or_default()))
     }
 
-    /// Hosts that the experiment names: what names each, and its number.
+    /// Hosts that the experiment names, each with its name in messages.
     ///
     /// # Errors
-    /// One that does not exist, is not free, or is named twice.
+    /// A host that does not exist, is not free, or is named twice.
     fn named(&self, section: &Section, key: &str, named: Vec<(String, u64)>) -> Result<Vec<HostId>, Error> {
         let mut taken = BTreeMap::new();
         let mut hosts = Vec::with_capacity(named.len());
@@ -158,7 +157,7 @@ impl PlacementSite<'_> {
     }
 }
 
-/// Puts a list in random order: R. A. Fisher and F. Yates, as R. Durstenfeld, "Algorithm 235" (CACM 1964).
+/// Shuffles a list: R. A. Fisher and F. Yates, as R. Durstenfeld, "Algorithm 235" (CACM 1964).
 pub(crate) fn shuffle<T>(random: &mut RandomStream, list: &mut [T]) {
     for last in (1..list.len()).rev() {
         let other = (u128::from(random.next_u64()) * (last as u128 + 1)) >> 64;

@@ -1,4 +1,4 @@
-//! Hosts in random order, all orders being equally likely.
+//! Hosts in random order. All orders are equally likely.
 
 use super::{Placement, shuffle};
 

@@ -1,6 +1,5 @@
-//! Groups in random order, all free hosts of one before those of the next. Groups are those of a dragonfly and
-//! its kin, and in a tree what is below a router of the level under the top: the pods of a fat tree of three
-//! levels, the leaves of one of two.
+//! Groups in random order, with all free hosts of each. In a tree, a group is a subtree below the top level: a pod of a
+//! fat tree of three levels, a leaf of one of two levels.
 
 use super::{Placement, shuffle};
 

@@ -1,4 +1,4 @@
-//! Routers in random order, all free hosts of one before those of the next.
+//! Routers in random order, with all free hosts of each.
 
 use super::{Placement, shuffle};
 

@@ -1,4 +1,4 @@
-//! One host of each router in turn, or of each group: a job is spread as evenly as can be.
+//! One host of each router, or of each group, in turn. The job is spread as evenly as possible.
 
 use super::{Placement, in_turn};
 use config::Parameter;
@@ -9,7 +9,7 @@ pub(super) const KIND: Placement = Placement {
     parameters: &[Parameter::choice(
         "over",
         &["routers", "groups"],
-        "what is dealt out in turn",
+        "what takes turns",
     )],
     names_hosts: false,
     order: |section, site| {

@@ -1,4 +1,4 @@
-//! What all placements have in common, and where each puts a job.
+//! Properties of all placements, and the hosts that each placement chooses.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Experiment;
-use crate::setup::network::Network;
+use crate::setup::network::NetworkModel;
 
 const DRAGONFLY: &str = "kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 1, groups = 5";
 const FAT_TREE: &str = "kind = \"fat-tree\", radix = 4, levels = 3";
@@ -26,7 +26,13 @@ fn experiment(topology: &str, keys: &str) -> Experiment {
 }
 
 /// The order of these hosts for the keys of a job.
-fn ordered(network: &Network, free: &[u32], seed: u64, folder: &Path, job: &str) -> Result<Vec<u32>, Error> {
+fn ordered(
+    network: &NetworkModel,
+    free: &[u32],
+    seed: u64,
+    folder: &Path,
+    job: &str,
+) -> Result<Vec<u32>, Error> {
     let job = Section::from_toml(job, "x.toml")?;
     let mut site = PlacementSite {
         free: free.iter().copied().map(HostId).collect(),
@@ -40,7 +46,7 @@ fn ordered(network: &Network, free: &[u32], seed: u64, folder: &Path, job: &str)
     Ok(order.hosts.into_iter().map(|host| host.0).collect())
 }
 
-/// The parameters of a placement that have no default.
+/// The required parameters of a placement.
 fn example(placement: &Placement) -> &'static str {
     match placement.name {
         "clusters" => "size = 3",
@@ -50,7 +56,7 @@ fn example(placement: &Placement) -> &'static str {
     }
 }
 
-/// Of all hosts of a network, where no file is needed.
+/// The order of all hosts of a network, for placements without a file.
 fn all(topology: &str, job: &str) -> Result<Vec<u32>, String> {
     let experiment = experiment(topology, "");
     let free: Vec<u32> = (0..experiment.network.hosts()).collect();
@@ -60,8 +66,8 @@ fn all(topology: &str, job: &str) -> Result<Vec<u32>, String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Hosts are free and come once; all that are free come, unless the experiment names them; the same seed gives
-    /// the same order.
+    /// Hosts are free and unique. All free hosts appear, unless the experiment names hosts. The same seed gives the
+    /// same order.
     #[test]
     fn placements_give_free_hosts_once(
         topology in prop::sample::select(&[DRAGONFLY, FAT_TREE, TORUS][..]),
@@ -153,7 +159,7 @@ fn orders_differ_by_seed() {
     }
 }
 
-/// A router of hosts, not of their ports: two ports of each make one host on each router here.
+/// Routers are counted in hosts, not in ports: with two ports per host, each router has one host here.
 #[test]
 fn hosts_of_several_rails_are_where_their_first_is() {
     let experiment = experiment(TORUS, "rails = 2");
@@ -202,7 +208,7 @@ fn wrong_placements_are_refused_by_key() {
         ),
         (
             "placement = { kind = \"clusters\", size = 0 }",
-            "placement.size: 0 hosts are no run",
+            "placement.size: 0 is out of range",
         ),
         (
             "placement = { kind = \"random\", size = 3 }",
@@ -226,7 +232,7 @@ fn wrong_placements_are_refused_by_key() {
         ),
         (
             "placement = { hostlist = \"n[5-3]\" }",
-            "placement.hostlist: '[5-3]': '5-3' goes down",
+            "placement.hostlist: '[5-3]': '5-3' is descending",
         ),
         (
             "placement = { hostlist = \"n[22-24]\" }",
@@ -251,7 +257,7 @@ fn files_are_refused_by_line() {
     let experiment = experiment(TORUS, "");
     let folder = tempfile::tempdir().unwrap();
     for (text, needle) in [
-        ("0\n\nx1\n", "placement.file: hosts.txt:3: 'x1' is no number"),
+        ("0\n\nx1\n", "placement.file: hosts.txt:3: 'x1' is not a number"),
         ("0\n24\n", "hosts.txt:2: host 24 does not exist; expected 0 to 23"),
         (
             "7\n8\n# no\n7",

@@ -1,4 +1,4 @@
-//! Timelines, messages and waits: they add up to what is counted without them, and change nothing.
+//! Timelines, messages and waits: they add up to the counters of the run, and change no result.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::support::{
 pub const ALL: &str = "\n[collect]\ntimeline = true\nwaits = true\n";
 
 /// The same as overrides.
-pub fn everything_told() -> Vec<(String, String)> {
+pub fn everything_traced() -> Vec<(String, String)> {
     let on = |key: &str| (format!("collect.{key}"), "true".to_string());
     vec![on("timeline"), on("waits")]
 }
@@ -40,7 +40,7 @@ pub fn with_ranks() -> Vec<(String, Experiment)> {
         if text.contains("otf2") && !otf2_is_available() {
             return None;
         }
-        let mut experiment = Experiment::load(&path, &everything_told()).unwrap_or_else(|e| panic!("{e}"));
+        let mut experiment = Experiment::load(&path, &everything_traced()).unwrap_or_else(|e| panic!("{e}"));
         experiment.run.executor = Executor::Sequential;
         Some((name.to_string(), experiment))
     };

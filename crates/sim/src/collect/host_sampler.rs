@@ -1,0 +1,312 @@
+//! Samples a host: its injection links, its NIC queues and its jobs.
+
+use des::Time;
+use fabric::Flow;
+use serde::{Deserialize, Serialize};
+use topology::HostId;
+
+use super::plan::{INJECTION, Plan};
+use super::sampled_link::{SampledLink, add, bytes_of_links, record_vc_use};
+use crate::lp::counts::JobCounts;
+use crate::lp::net_event::Record;
+use crate::lp::simulation::Simulation;
+use crate::setup::job::JobKind;
+
+/// State of a host's sampler at the last sample: everything that changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSamples {
+    /// Bin of the latest event; `None` before the first event.
+    open: Option<u64>,
+    /// One entry for each rail, or one for all of them.
+    links: Vec<SampledLink>,
+    /// Buffer space in use by rail; empty unless VCs are sampled.
+    vc_use: Vec<u32>,
+    /// Jobs in the order of the host's counts.
+    jobs: Vec<JobCountsSeen>,
+    packets_sent: u64,
+    bytes_sent: u64,
+    packets_received: u64,
+    bytes_received: u64,
+    queue_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct JobCountsSeen {
+    messages_sent: u64,
+    bytes_sent: u64,
+    messages_received: u64,
+    bytes_received: u64,
+    packets_delivered: u64,
+}
+
+/// Samples a host.
+pub struct HostSampler {
+    /// See [`super::RouterSampler`].
+    until: Time,
+    details: bool,
+    samples: Option<Box<HostSamples>>,
+}
+
+/// The state of one rail, as the sampler sees it.
+pub struct RailView {
+    /// What its link has carried up to the end of the bin.
+    pub flow: Flow,
+    /// Bytes in the queue.
+    pub backlog: u64,
+    /// Credits.
+    pub credits: u32,
+    /// Whether anything happens after the bin.
+    pub is_active: bool,
+}
+
+/// The state of a host, as the sampler sees it.
+pub struct HostView<'a, R> {
+    /// Number of the host.
+    pub id: HostId,
+    /// State of a rail at a time.
+    pub rail: R,
+    /// Number of rails.
+    pub rails: u32,
+    /// Counts of the host.
+    pub counts: &'a [JobCounts],
+}
+
+impl HostSampler {
+    /// Memory of the sampler of a host with this number of rails, in bytes.
+    pub fn bytes(plan: &Plan, rails: u64, vcs: u64) -> u64 {
+        match plan.samples() {
+            true => {
+                (size_of::<HostSamples>() + size_of::<JobCountsSeen>()) as u64
+                    + bytes_of_links(plan, rails, vcs)
+            }
+            false => 0,
+        }
+    }
+
+    /// The sampler of a host before the run.
+    pub fn new(simulation: &Simulation, host: HostId) -> HostSampler {
+        let (plan, network) = (&simulation.plan, &simulation.network);
+        if !plan.samples() {
+            return HostSampler {
+                until: Time::MAX,
+                details: false,
+                samples: None,
+            };
+        }
+        // A host belongs to the router of its first rail.
+        let (router, _) = network.attachment(host, 0);
+        let details = plan.setting.details(router);
+        let rails = network.rails.count() as usize;
+        let (links, vc_use) = match details {
+            true if plan.vcs() => (rails, rails),
+            true => (rails, 0),
+            false => (1, 0),
+        };
+        HostSampler {
+            until: Time::ZERO,
+            details,
+            samples: Some(Box::new(HostSamples {
+                links: vec![SampledLink::default(); links],
+                vc_use: vec![0; vc_use],
+                ..HostSamples::default()
+            })),
+        }
+    }
+
+    /// Whether a sample must precede an event at this time.
+    #[inline(always)]
+    pub fn is_due(&self, now: Time) -> bool {
+        now >= self.until
+    }
+
+    /// As [`super::RouterSampler::sample`].
+    pub fn sample<R: Fn(u32, Time) -> RailView>(
+        &mut self,
+        simulation: &Simulation,
+        seen: &HostView<'_, R>,
+        now: Time,
+        reversible: bool,
+        emit: &mut impl FnMut(Record),
+    ) -> Option<Box<HostSamples>> {
+        let samples = &mut **self.samples.as_mut()?;
+        let before = reversible.then(|| Box::new(samples.clone()));
+        let bins = simulation.plan.bins();
+        let bin = bins.of(now);
+        if let Some(open) = samples.open {
+            for bin in open..bin {
+                if !samples.sample(simulation, seen, self.details, (bin, bins.end(bin)), emit) {
+                    break;
+                }
+            }
+        }
+        samples.open = Some(bin);
+        self.until = bins.end(bin);
+        before
+    }
+
+    /// As [`super::RouterSampler::finish`].
+    pub fn finish<R: Fn(u32, Time) -> RailView>(
+        &self,
+        simulation: &Simulation,
+        seen: &HostView<'_, R>,
+        end: Time,
+        emit: &mut impl FnMut(Record),
+    ) {
+        let Some(before) = &self.samples else { return };
+        let Some(open) = before.open else { return };
+        let mut samples = (**before).clone();
+        let plan = &simulation.plan;
+        for bin in open..=plan.last_before(end) {
+            let bin_end = plan.bins().end(bin).min(end);
+            if !samples.sample(simulation, seen, self.details, (bin, bin_end), emit) {
+                break;
+            }
+        }
+    }
+
+    /// Restores the state before a sample.
+    pub fn undo(&mut self, bins: super::Bins, before: Box<HostSamples>) {
+        self.until = before.open.map_or(Time::ZERO, |bin| bins.end(bin));
+        self.samples = Some(before);
+    }
+
+    /// All state that changes; `None` if nothing is sampled.
+    pub fn state(&self) -> Option<HostSamples> {
+        self.samples.as_deref().cloned()
+    }
+
+    /// Replaces the state by one that [`HostSampler::state`] returned.
+    ///
+    /// # Errors
+    /// The state belongs to another host, or the collection settings differ.
+    pub fn restore(&mut self, bins: super::Bins, saved: Option<HostSamples>) -> Result<(), String> {
+        let shape = |samples: &HostSamples| (samples.links.len(), samples.vc_use.len());
+        if self.samples.as_deref().map(shape) != saved.as_ref().map(shape) {
+            return Err("the host was sampled differently".into());
+        }
+        if let Some(saved) = saved {
+            self.undo(bins, Box::new(saved));
+        }
+        Ok(())
+    }
+}
+
+impl HostSamples {
+    /// Samples one bin, which ends at a time. Returns whether anything happens after it.
+    fn sample<R: Fn(u32, Time) -> RailView>(
+        &mut self,
+        simulation: &Simulation,
+        seen: &HostView<'_, R>,
+        details: bool,
+        (bin, end): (u64, Time),
+        emit: &mut impl FnMut(Record),
+    ) -> bool {
+        let (network, bin) = (&simulation.network, bin as u32);
+        let capacity = network.buffer_of_vc(network.routing.vcs());
+        let (mut goes_on, mut all, mut queue_bytes) = (false, Flow::default(), 0);
+        for rail in 0..seen.rails {
+            let RailView {
+                flow,
+                backlog,
+                credits,
+                is_active,
+            } = (seen.rail)(rail, end);
+            goes_on |= is_active;
+            queue_bytes += backlog;
+            add(&mut all, flow);
+            if !details {
+                continue;
+            }
+            let link = seen.id.0 * seen.rails + rail;
+            let slot = &mut self.links[rail as usize];
+            let flow = slot.advance(flow);
+            let packets = u32::try_from(backlog.div_ceil(u64::from(network.packet))).unwrap_or(u32::MAX);
+            if slot.wait(packets, backlog) || !flow.is_nothing() {
+                emit(Record::LinkSample {
+                    bin,
+                    link,
+                    class: INJECTION,
+                    flow,
+                    waiting_packets: packets,
+                    waiting_bytes: backlog,
+                });
+            }
+            if let Some(known) = self.vc_use.get_mut(rail as usize..=rail as usize) {
+                record_vc_use(bin, link, 0, known, |_| capacity.saturating_sub(credits), emit);
+            }
+        }
+        if details {
+            self.sample_host(seen, all, queue_bytes, bin, emit);
+        } else {
+            let flow = self.links[0].advance(all);
+            if !flow.is_nothing() {
+                let class = INJECTION;
+                emit(Record::ClassSample { bin, class, flow });
+            }
+        }
+        self.sample_jobs(simulation, seen.counts, bin, emit);
+        goes_on
+    }
+
+    fn sample_host<R>(
+        &mut self,
+        seen: &HostView<'_, R>,
+        all: Flow,
+        queue_bytes: u64,
+        bin: u32,
+        emit: &mut impl FnMut(Record),
+    ) {
+        let since = |known: &mut u64, now: u64| now.saturating_sub(std::mem::replace(known, now));
+        let sum = |of: fn(&JobCounts) -> u64| seen.counts.iter().map(of).sum();
+        let packets_received = since(&mut self.packets_received, sum(|c| c.packets_delivered)) as u32;
+        let bytes_received = since(&mut self.bytes_received, sum(|c| c.bytes_delivered));
+        let packets_sent = since(&mut self.packets_sent, all.packets) as u32;
+        let bytes_sent = since(&mut self.bytes_sent, all.bytes);
+        let is_other = std::mem::replace(&mut self.queue_bytes, queue_bytes) != queue_bytes;
+        if packets_sent > 0 || packets_received > 0 || is_other {
+            emit(Record::HostSample {
+                bin,
+                host: seen.id.0,
+                packets_sent,
+                packets_received,
+                bytes_sent,
+                bytes_received,
+                queue_bytes,
+            });
+        }
+    }
+
+    fn sample_jobs(
+        &mut self,
+        simulation: &Simulation,
+        counts: &[JobCounts],
+        bin: u32,
+        emit: &mut impl FnMut(Record),
+    ) {
+        self.jobs.resize(counts.len(), JobCountsSeen::default());
+        for (last, counts) in self.jobs.iter_mut().zip(counts) {
+            let now = JobCountsSeen {
+                messages_sent: counts.messages,
+                bytes_sent: counts.bytes,
+                messages_received: counts.messages_received,
+                bytes_received: match &simulation.jobs[usize::from(counts.job)].kind {
+                    JobKind::Ranks(_) => counts.message_bytes_received,
+                    JobKind::Traffic(_) => counts.bytes_delivered,
+                },
+                packets_delivered: counts.packets_delivered,
+            };
+            let last = std::mem::replace(last, now);
+            if last != now {
+                emit(Record::JobSample {
+                    bin,
+                    job: counts.job,
+                    messages_sent: now.messages_sent.saturating_sub(last.messages_sent) as u32,
+                    messages_received: now.messages_received.saturating_sub(last.messages_received) as u32,
+                    packets_delivered: now.packets_delivered.saturating_sub(last.packets_delivered) as u32,
+                    bytes_sent: now.bytes_sent.saturating_sub(last.bytes_sent),
+                    bytes_received: now.bytes_received.saturating_sub(last.bytes_received),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Links as samplers see them, one by one or by class. Each LP samples itself.
+//!
+//! An LP takes a sample when the first event after the end of a bin reaches it, or at the end of the run. Its state
+//! has not changed since the end of the bin. What its links did after the last event (transmit reserved packets, or
+//! stall) follows from the state. Sampling needs no events, changes nothing that is simulated, and costs an idle LP
+//! nothing.
+//!
+//! A sample is the difference of counters that the LP has anyway. The sampler counts one thing itself: packets of
+//! the model `packet` whose link reservation begins in a later bin.
+
+use std::collections::VecDeque;
+
+use fabric::Flow;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use crate::lp::net_event::{BinFlow, Record, VCS_PER_RECORD};
+
+/// One link, or all links of one class, sampled together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledLink {
+    pub class: u8,
+    /// Flow up to the last sample.
+    pub flow: Flow,
+    /// Packets that waited at the last sample.
+    pub waiting_packets: u32,
+    pub waiting_bytes: u64,
+    /// Packets whose link reservation begins in a later bin, by ascending bin.
+    pub later: VecDeque<LaterReservations>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaterReservations {
+    pub bin: u64,
+    packets: u32,
+    bytes: u64,
+}
+
+impl SampledLink {
+    /// Packets and bytes whose link reservation begins after a bin.
+    pub fn after(&self, bin: u64) -> (u64, u64) {
+        let later = self.later.iter().rev().take_while(|later| later.bin > bin);
+        later.fold((0, 0), |(packets, bytes), later| {
+            (packets + u64::from(later.packets), bytes + later.bytes)
+        })
+    }
+
+    pub fn add_later(&mut self, bin: u64, bytes: u32) {
+        // Nearly always the last entry.
+        let place = self.later.iter().rposition(|later| later.bin <= bin);
+        match place {
+            Some(index) if self.later[index].bin == bin => {
+                self.later[index].packets += 1;
+                self.later[index].bytes += u64::from(bytes);
+            }
+            _ => self.later.insert(
+                place.map_or(0, |index| index + 1),
+                LaterReservations {
+                    bin,
+                    packets: 1,
+                    bytes: u64::from(bytes),
+                },
+            ),
+        }
+    }
+
+    pub fn take_later(&mut self, bin: u64, bytes: u32) {
+        let Some(index) = self.later.iter().rposition(|later| later.bin == bin) else {
+            return;
+        };
+        let later = &mut self.later[index];
+        later.packets -= 1;
+        later.bytes -= u64::from(bytes);
+        if later.packets == 0 {
+            self.later.remove(index);
+        }
+    }
+
+    /// Sets the flow. Returns the difference to the last sample.
+    pub fn advance(&mut self, flow: Flow) -> BinFlow {
+        let last = std::mem::replace(&mut self.flow, flow);
+        BinFlow {
+            bytes: flow.bytes.saturating_sub(last.bytes),
+            packets: flow.packets.saturating_sub(last.packets) as u32,
+            busy_ps: flow.busy.saturating_sub(last.busy).ps(),
+            buffer_full_ps: flow.buffer_full.saturating_sub(last.buffer_full).ps(),
+        }
+    }
+
+    /// Sets the waiting packets and bytes. Returns whether they have changed.
+    pub fn wait(&mut self, packets: u32, bytes: u64) -> bool {
+        let before = (self.waiting_packets, self.waiting_bytes);
+        (self.waiting_packets, self.waiting_bytes) = (packets, bytes);
+        before != (packets, bytes)
+    }
+}
+
+pub fn add(sum: &mut Flow, flow: Flow) {
+    sum.packets += flow.packets;
+    sum.bytes += flow.bytes;
+    sum.busy += flow.busy;
+    sum.buffer_full += flow.buffer_full;
+}
+
+impl BinFlow {
+    pub fn is_nothing(&self) -> bool {
+        *self == BinFlow::default()
+    }
+}
+
+/// Records the buffer space in use of up to [`VCS_PER_RECORD`] VCs, if any has changed.
+pub fn record_vc_use(
+    bin: u32,
+    link: u32,
+    first: usize,
+    known: &mut [u32],
+    used: impl Fn(u8) -> u32,
+    emit: &mut impl FnMut(Record),
+) {
+    let (mut changed, mut now) = (0, [0; VCS_PER_RECORD]);
+    for (index, known) in known.iter_mut().enumerate() {
+        now[index] = used((first + index) as u8);
+        if std::mem::replace(known, now[index]) != now[index] {
+            changed |= 1 << index;
+        }
+    }
+    if changed != 0 {
+        emit(Record::VcSample {
+            bin,
+            link,
+            first: first as u8,
+            changed,
+            used: now,
+        });
+    }
+}
+
+/// Memory of the samples of this number of links of one LP, in bytes.
+pub fn bytes_of_links(plan: &Plan, links: u64, vcs: u64) -> u64 {
+    let details = plan.setting.series >= super::Series::Links;
+    // An LP has links of about this many classes.
+    let slots = if details { links } else { links.min(3) };
+    let vc_use = if plan.vcs() { links * vcs } else { 0 };
+    slots * size_of::<SampledLink>() as u64 + vc_use * 4
+}
