@@ -1,4 +1,4 @@
-//! A result folder, or what a run that has not ended has left there: which tables it has, and their rows.
+//! The source of an export: a result folder, or the folder of an unfinished run, with its tables and their rows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Why the rows of a table are not read to the end.
+/// The reason why reading a table stops early.
 pub(crate) enum ReadStop {
     /// A column cannot be read.
     Column(WrongColumn),
@@ -31,21 +31,21 @@ impl From<Error> for ReadStop {
     }
 }
 
-/// A result folder.
-pub(crate) struct Folder {
+/// A result folder, or the folder of an unfinished run.
+pub(crate) struct ExportSource {
     path: PathBuf,
-    /// Files of each table, in the order of their rows.
+    /// Files of each table in row order.
     tables: BTreeMap<String, Vec<PathBuf>>,
-    /// None: the run has not ended.
+    /// `None` if the run has not ended.
     summary: Option<Summary>,
     experiment: Value,
-    /// Whether a run is under way, or was killed, whose result is to come here.
+    /// Whether an unfinished run will write its result here.
     running: bool,
 }
 
-impl Folder {
-    /// Looks at what is there.
-    pub fn open(path: &Path) -> Result<Folder, Error> {
+impl ExportSource {
+    /// Opens a folder.
+    pub fn open(path: &Path) -> Result<ExportSource, Error> {
         let running = Running::load(path)?;
         let (summary, tables, experiment) = match Summary::load(path) {
             Ok(summary) => {
@@ -61,7 +61,7 @@ impl Folder {
                 _ => return Err(error.into()),
             },
         };
-        Ok(Folder {
+        Ok(ExportSource {
             path: path.into(),
             tables,
             summary,
@@ -70,12 +70,12 @@ impl Folder {
         })
     }
 
-    /// What the run has come to; none if it has not ended.
+    /// The summary. `None` if the run has not ended.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,12 +90,12 @@ impl Folder {
         self.tables.keys().map(String::as_str)
     }
 
-    /// Whether there is such a table. A table without rows is never written.
+    /// Whether the table exists. A table without rows is never written.
     pub fn has(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
 
-    /// What users must know of the folder as a whole.
+    /// A note for users about the folder as a whole.
     pub fn note(&self) -> Option<String> {
         let here = self.path.display();
         match (&self.summary, self.running) {
@@ -109,7 +109,7 @@ impl Folder {
         }
     }
 
-    /// Gives the rows of a table to `take`, batch by batch, in their order, with no other columns than these.
+    /// Passes the rows of a table to `take`, batch by batch, in order, with these columns only.
     pub fn each(
         &self,
         table: &str,
@@ -132,8 +132,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives whole batches of a table to `take`, in their order: the first has no rows, and says which columns there
-    /// are.
+    /// Passes whole batches of a table to `take`, in order. The first batch has no rows and shows the columns.
     pub fn batches(
         &self,
         table: &str,
@@ -151,7 +150,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Refuses unless the table is there.
+    /// Returns an error if the table does not exist.
     pub fn require(&self, table: &str) -> Result<(), Error> {
         self.files(table).map(|_| ())
     }
@@ -167,7 +166,7 @@ impl Folder {
             })
     }
 
-    /// Why there is no such table, and what to do.
+    /// The reason why a table does not exist, and what to do.
     pub fn why_not(&self, table: &str) -> String {
         let known: Vec<&str> = self.tables().collect();
         let known = match known.as_slice() {
@@ -201,7 +200,7 @@ impl Folder {
         }
     }
 
-    /// Whether the experiment asked for it.
+    /// Whether the experiment requested the table.
     fn asked(&self, asked: &Asked) -> bool {
         let collect = &self.experiment["collect"];
         if asked.key != "series" {
@@ -216,17 +215,17 @@ impl Folder {
     }
 }
 
-/// Values of `collect.series`; each includes those before.
+/// Values of `collect.series`. Each includes the previous ones.
 const SERIES: [&str; 4] = ["off", "classes", "links", "vcs"];
 
-/// The key of `[collect]` that asks for a table, and its value.
+/// The key of `[collect]` that requests a table, and its value.
 struct Asked {
     key: &'static str,
     value: &'static str,
 }
 
 impl Asked {
-    /// The value in TOML.
+    /// The value as TOML.
     fn written(&self) -> String {
         match self.value {
             "true" => "true".into(),
@@ -275,7 +274,7 @@ fn finished_tables(folder: &Path) -> Result<BTreeMap<String, Vec<PathBuf>>, Erro
     Ok(tables)
 }
 
-/// A file of the result that cannot be read, with what to do if the run has removed it meanwhile.
+/// The error of an unreadable file, with advice if the run has removed it meanwhile.
 fn unreadable(path: &Path, mut source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::NotFound {
         let why = "it has vanished: the run goes on meanwhile; export again, or when the run has ended";
@@ -333,24 +332,24 @@ pub(crate) mod tests {
         Arc::new(StringArray::from(cells.to_vec()))
     }
 
-    /// What a finished run of this experiment leaves beside its tables.
+    /// Writes the files, except tables, of a finished run of this experiment.
     pub(crate) fn finished(folder: &Path, experiment: &Value) {
         let summary = Summary {
             schema: results::SCHEMA.into(),
             digest: String::new(),
             experiment: experiment.clone(),
-            network: results::Network {
+            network: results::NetworkSummary {
                 topology: "two routers".into(),
                 measured_ns: 0.1,
-                ..results::Network::default()
+                ..results::NetworkSummary::default()
             },
             jobs: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,
-            run: results::Run {
+            run: results::RunSummary {
                 version: "1.0.0".into(),
-                ..results::Run::default()
+                ..results::RunSummary::default()
             },
         };
         fs::write(
@@ -360,7 +359,7 @@ pub(crate) mod tests {
         .unwrap();
     }
 
-    /// What a killed run of this experiment leaves beside the parts of its tables.
+    /// Writes the files, except table parts, of a killed run of this experiment.
     pub(crate) fn killed(folder: &Path, experiment: &Value) {
         let running = Running {
             schema: "fabricsim/running/1".into(),
@@ -382,7 +381,7 @@ pub(crate) mod tests {
         ]
     }
 
-    fn read(folder: &Folder, table: &str) -> Vec<u64> {
+    fn read(folder: &ExportSource, table: &str) -> Vec<u64> {
         let mut seen = Vec::new();
         folder
             .each(table, &["n"], |rows| {
@@ -402,13 +401,13 @@ pub(crate) mod tests {
     fn a_killed_run_has_the_parts_of_its_tables() {
         let here = tempfile::tempdir().unwrap();
         killed(here.path(), &serde_json::json!({"collect": {"timeline": true}}));
-        assert_eq!(Folder::open(here.path()).unwrap().tables().count(), 0);
+        assert_eq!(ExportSource::open(here.path()).unwrap().tables().count(), 0);
         let parts = here.path().join("running");
         table(&parts.join("link_series.tail.parquet"), numbers(9, 12));
         table(&parts.join("link_series.00001.parquet"), numbers(5, 9));
         table(&parts.join("link_series.00000.parquet"), numbers(0, 5));
         fs::write(parts.join("timeline.00000.partial"), "PAR1").unwrap();
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.summary().is_none());
         assert!(folder.note().unwrap().contains("under way or was killed"));
         assert_eq!(folder.tables().collect::<Vec<_>>(), ["link_series"]);
@@ -420,7 +419,7 @@ pub(crate) mod tests {
                 .contains("had written nothing into it by then")
         );
         assert!(folder.why_not("waits").contains("--set collect.waits=true"));
-        // The run has ended while its folder is read.
+        // The run ends while its folder is read.
         fs::remove_dir_all(&parts).unwrap();
         assert!(told(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("vanished"));
     }
@@ -428,7 +427,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_no_result_and_what_is_damaged_is_told() {
         let here = tempfile::tempdir().unwrap();
-        let open = || Folder::open(here.path());
+        let open = || ExportSource::open(here.path());
         assert!(told(open().err()).contains("it has no summary.json"));
         fs::write(here.path().join("summary.json"), "{\"schema\": \"other/1\"}").unwrap();
         assert!(told(open().err()).contains("its schema is 'other/1'"));
@@ -453,7 +452,7 @@ pub(crate) mod tests {
         let here = tempfile::tempdir().unwrap();
         let collect = serde_json::json!({"series": "links", "timeline": true, "waits": false});
         finished(here.path(), &serde_json::json!({ "collect": collect }));
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.note().is_none());
         let why = told(folder.require("waits").err());
         for words in [
@@ -482,7 +481,7 @@ pub(crate) mod tests {
                 .contains("no table of this name; the folder has nothing")
         );
         killed(here.path(), &Value::Null);
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.note().unwrap().contains("the earlier result"));
     }
 }

@@ -79,7 +79,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             .iter()
             .map(|(_, run)| run.jobs.iter().find(|j| j.name == name))
             .collect();
-        let of = |figure: &dyn Fn(&crate::Job) -> f64| -> Vec<Option<f64>> {
+        let of = |figure: &dyn Fn(&crate::JobSummary) -> f64| -> Vec<Option<f64>> {
             jobs.iter().map(|job| job.map(figure)).collect()
         };
         if jobs.iter().flatten().any(|job| job.ranks > 0) {
@@ -128,9 +128,9 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
 }
 
 /// The time of one repetition, if a job repeats what it does.
-fn repetitions(jobs: &[Option<&crate::Job>]) -> Option<Row> {
+fn repetitions(jobs: &[Option<&crate::JobSummary>]) -> Option<Row> {
     let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
-    let each = |job: &crate::Job| job.time_ns / job.repetitions.max(1) as f64;
+    let each = |job: &crate::JobSummary| job.time_ns / job.repetitions.max(1) as f64;
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }
@@ -157,10 +157,10 @@ fn slow_downs(runs: &[(&str, Summary)], name: &str) -> Vec<Row> {
 }
 
 fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
-    let text = |figure: &dyn Fn(&crate::Network) -> String| -> Vec<String> {
+    let text = |figure: &dyn Fn(&crate::NetworkSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.network)).collect()
     };
-    let time = |figure: &dyn Fn(&crate::Network) -> f64| -> Vec<String> {
+    let time = |figure: &dyn Fn(&crate::NetworkSummary) -> f64| -> Vec<String> {
         times(
             &runs
                 .iter()
@@ -190,7 +190,7 @@ fn bounds_of<'a>(run: &'a Summary, name: &str) -> Option<&'a JobBounds> {
 }
 
 fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
-    let text = |figure: &dyn Fn(&crate::Run) -> String| -> Vec<String> {
+    let text = |figure: &dyn Fn(&crate::RunSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.run)).collect()
     };
     vec![
@@ -218,7 +218,7 @@ fn brief(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
-fn sent(job: Option<&crate::Job>) -> String {
+fn sent(job: Option<&crate::JobSummary>) -> String {
     job.map_or("-".into(), |job| {
         format!("{} on {} hosts", show::bytes(job.bytes), show::count(job.hosts))
     })

@@ -37,71 +37,71 @@ pub struct Histogram {
     sum: u128,
     count: u64,
     max: u64,
-    counts: Counts,
+    counts: BinCounts,
     /// Index of the bucket that `counts` starts with.
     first: u16,
 }
 
 #[derive(Clone)]
-enum Counts {
+enum BinCounts {
     /// Few, such as those of hops, lie in the histogram itself: one memory access less for each of them.
     Narrow(SmallVec<[u16; STEP]>),
     Wide(Vec<u64>),
 }
 
-impl Default for Counts {
+impl Default for BinCounts {
     fn default() -> Self {
-        Counts::Narrow(SmallVec::new())
+        BinCounts::Narrow(SmallVec::new())
     }
 }
 
-impl Counts {
+impl BinCounts {
     fn len(&self) -> usize {
         match self {
-            Counts::Narrow(counts) => counts.len(),
-            Counts::Wide(counts) => counts.len(),
+            BinCounts::Narrow(counts) => counts.len(),
+            BinCounts::Wide(counts) => counts.len(),
         }
     }
 
     fn get(&self, slot: usize) -> u64 {
         match self {
-            Counts::Narrow(counts) => counts[slot].into(),
-            Counts::Wide(counts) => counts[slot],
+            BinCounts::Narrow(counts) => counts[slot].into(),
+            BinCounts::Wide(counts) => counts[slot],
         }
     }
 
     fn add(&mut self, slot: usize, amount: u64) {
-        if let Counts::Narrow(counts) = self {
+        if let BinCounts::Narrow(counts) = self {
             match u16::try_from(u64::from(counts[slot]) + amount) {
                 Ok(sum) => {
                     counts[slot] = sum;
                     return;
                 }
-                Err(_) => *self = Counts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
+                Err(_) => *self = BinCounts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
             }
         }
-        if let Counts::Wide(counts) = self {
+        if let BinCounts::Wide(counts) = self {
             counts[slot] += amount;
         }
     }
 
     fn take_one(&mut self, slot: usize) {
         match self {
-            Counts::Narrow(counts) => counts[slot] -= 1,
-            Counts::Wide(counts) => counts[slot] -= 1,
+            BinCounts::Narrow(counts) => counts[slot] -= 1,
+            BinCounts::Wide(counts) => counts[slot] -= 1,
         }
     }
 
     fn grow(&mut self, front: usize, back: usize) {
         match self {
-            Counts::Narrow(counts) => {
+            BinCounts::Narrow(counts) => {
                 let len = counts.len();
                 counts.reserve_exact(front + back);
                 counts.resize(len + front + back, 0);
                 counts.copy_within(..len, front);
                 counts[..front].fill(0);
             }
-            Counts::Wide(counts) => {
+            BinCounts::Wide(counts) => {
                 counts.splice(..0, std::iter::repeat_n(0, front));
                 counts.resize(counts.len() + back, 0);
             }
@@ -154,7 +154,7 @@ impl Histogram {
     /// The count of a bucket, if it can hold one more as it is: so for nearly all values.
     #[inline]
     fn room(&mut self, index: usize) -> Option<&mut u16> {
-        let Counts::Narrow(counts) = &mut self.counts else {
+        let BinCounts::Narrow(counts) = &mut self.counts else {
             return None;
         };
         let count = counts.get_mut(index.wrapping_sub(usize::from(self.first)))?;
@@ -165,8 +165,8 @@ impl Histogram {
     #[inline]
     pub fn bucket(&self, value: u64) -> Option<&u16> {
         match &self.counts {
-            Counts::Narrow(counts) => counts.get(index(value).wrapping_sub(usize::from(self.first))),
-            Counts::Wide(_) => None,
+            BinCounts::Narrow(counts) => counts.get(index(value).wrapping_sub(usize::from(self.first))),
+            BinCounts::Wide(_) => None,
         }
     }
 

@@ -39,6 +39,7 @@ pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
-    Collect, CollectedTable, Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds,
+    Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA,
+    Summary, ThreadTimes,
 };
 pub use table::Table;

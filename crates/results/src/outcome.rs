@@ -8,7 +8,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::rows::{HopsRow, JobRow, LINK_ENDS, LatencyRow, hops_histogram, latency_histogram};
-use crate::summary::{Collect, CollectedTable, Job, Latency, Network, Run, SCHEMA, Summary, nanoseconds};
+use crate::summary::{
+    Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA, Summary, nanoseconds,
+};
 use crate::{Chain, Collected, Digest, Histogram, Table};
 
 /// Everything that a simulation measured and that its digest covers.
@@ -106,7 +108,7 @@ pub struct RunResult {
 
 impl RunResult {
     /// The result of a run: digest, summary and all tables. `experiment` has every default filled in.
-    pub fn new(experiment: Value, outcome: Outcome, mut run: Run) -> RunResult {
+    pub fn new(experiment: Value, outcome: Outcome, mut run: RunSummary) -> RunResult {
         let Outcome {
             network,
             jobs,
@@ -252,12 +254,12 @@ impl NetworkTotals {
             .histogram("hops", &self.hops);
     }
 
-    fn summary(&self) -> Network {
+    fn summary(&self) -> NetworkSummary {
         let load = |bytes: u64| match self.capacity_bytes {
             0 => 0.0,
             capacity => bytes as f64 / capacity as f64,
         };
-        Network {
+        NetworkSummary {
             topology: self.topology.clone(),
             hosts: self.hosts,
             rails: self.rails,
@@ -319,9 +321,9 @@ impl JobTotals {
         JobRow { kind, ..self.row() }
     }
 
-    fn summary(&self) -> Job {
+    fn summary(&self) -> JobSummary {
         let row = self.row();
-        Job {
+        JobSummary {
             name: self.name.clone(),
             kind: self.kind.to_string(),
             ranks: self.ranks,

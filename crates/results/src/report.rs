@@ -25,9 +25,9 @@ use plotly::Plot;
 pub(crate) use html::escape;
 
 use crate::{ReadError, Summary, Table, show};
-use html::Section;
+use html::HtmlSection;
 use plots::{Figure, Height};
-use source::Source;
+use source::TableSource;
 
 /// Size of the page at most; plotly.js is half of it.
 pub const REPORT_BYTES: usize = 10_000_000;
@@ -37,7 +37,7 @@ pub(crate) const IN_MEMORY: [&str; 5] = ["ranks", "calls", "links", "latency_his
 
 /// The report page of a run whose tables are all in memory.
 pub fn report(summary: &Summary, tables: &[Table]) -> String {
-    page(summary, Source::new(tables, None)).expect("no table is read from a file")
+    page(summary, TableSource::new(tables, None)).expect("no table is read from a file")
 }
 
 /// The report page of a run; tables that are not in memory are read from the result folder.
@@ -49,15 +49,15 @@ pub(crate) fn report_with_files(
     tables: &[Table],
     folder: &Path,
 ) -> Result<String, ReadError> {
-    page(summary, Source::new(tables, Some(folder)))
+    page(summary, TableSource::new(tables, Some(folder)))
 }
 
-fn page(summary: &Summary, source: Source) -> Result<String, ReadError> {
+fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     let figures = plots::figures(summary, source)?;
     let mut sections = vec![overview::overview(summary)];
     let (before, after): (Vec<Figure>, Vec<Figure>) = figures.into_iter().partition(|f| f.first);
     let mut plots = 0;
-    let mut drawn = |figures: Vec<Figure>| -> Vec<Section> {
+    let mut drawn = |figures: Vec<Figure>| -> Vec<HtmlSection> {
         figures
             .into_iter()
             .map(|figure| section(figure, &mut plots))
@@ -126,7 +126,7 @@ fn head(summary: &Summary) -> String {
 /// Jobs in the title.
 const MOST_NAMES: usize = 6;
 
-fn contents(sections: &[Section]) -> String {
+fn contents(sections: &[HtmlSection]) -> String {
     let mut html = String::from("<nav aria-label=\"Contents\">\n");
     for section in sections {
         html += &format!(
@@ -138,7 +138,7 @@ fn contents(sections: &[Section]) -> String {
     html + "</nav>\n"
 }
 
-fn section(figure: Figure, plots: &mut usize) -> Section {
+fn section(figure: Figure, plots: &mut usize) -> HtmlSection {
     let mut body = html::paragraph(&figure.explanation);
     for panel in &figure.panels {
         let class = match panel.height {
@@ -158,7 +158,7 @@ fn section(figure: Figure, plots: &mut usize) -> Section {
         *plots += 1;
     }
     body += &figure.table;
-    Section {
+    HtmlSection {
         id: figure.id,
         heading: figure.heading,
         body,

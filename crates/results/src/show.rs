@@ -1,6 +1,6 @@
 //! Numbers as people read them: times, amounts, counts, shares.
 
-use crate::Network;
+use crate::NetworkSummary;
 
 /// A unit of time and its length in nanoseconds.
 pub(crate) struct TimeUnit {
@@ -40,7 +40,7 @@ pub(crate) fn rate(per_s: f64) -> String {
 }
 
 /// `16`, or with their rails `16 with 4 rails in 2 planes`.
-pub(crate) fn hosts(network: &Network) -> String {
+pub(crate) fn hosts(network: &NetworkSummary) -> String {
     let hosts = count(network.hosts);
     match (network.rails, network.planes) {
         (..=1, _) => hosts,
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn hosts_are_shown_with_their_rails_if_they_have_several() {
         let shown = |rails, planes| {
-            hosts(&Network {
+            hosts(&NetworkSummary {
                 hosts: 16,
                 rails,
                 planes,
-                ..Network::default()
+                ..NetworkSummary::default()
             })
         };
         assert_eq!(shown(1, 1), "16");

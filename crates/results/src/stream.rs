@@ -71,7 +71,7 @@ pub struct Stream<R: Row> {
     waiting: usize,
     /// Rows in full groups and in `columns`.
     rows: u64,
-    groups: Groups,
+    groups: RowGroups,
     hash: Chain,
     /// Rows at the last [`Stream::write_tail`].
     shown: u64,
@@ -79,7 +79,7 @@ pub struct Stream<R: Row> {
 
 /// The full groups of a table, in order.
 #[derive(Clone, Debug, PartialEq)]
-enum Groups {
+enum RowGroups {
     Kept(Vec<Table>),
     Written { folder: PathBuf, count: u32 },
 }
@@ -103,11 +103,11 @@ pub struct Collected {
     name: &'static str,
     rows: u64,
     hash: Chain,
-    place: Place,
+    place: TableStorage,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Place {
+enum TableStorage {
     Memory(Table),
     Parts(Vec<PathBuf>),
 }
@@ -119,7 +119,7 @@ impl<R: Row> Stream<R> {
             columns: R::columns(),
             waiting: 0,
             rows: 0,
-            groups: Groups::new(store),
+            groups: RowGroups::new(store),
             hash: Chain::new(),
             shown: 0,
         }
@@ -152,8 +152,8 @@ impl<R: Row> Stream<R> {
         self.waiting = 0;
         self.hash.table(&table);
         match &mut self.groups {
-            Groups::Kept(tables) => tables.push(table),
-            Groups::Written { folder, count } => {
+            RowGroups::Kept(tables) => tables.push(table),
+            RowGroups::Written { folder, count } => {
                 write_whole(&table, &folder.join(part_name(R::TABLE, *count)))?;
                 *count += 1;
                 remove_if_there(&folder.join(tail_name(R::TABLE)))?;
@@ -175,7 +175,7 @@ impl<R: Row> Stream<R> {
     /// # Errors
     /// The system refuses.
     pub fn write_tail(&mut self, more: impl IntoIterator<Item = R>) -> io::Result<()> {
-        let Groups::Written { folder, .. } = &self.groups else {
+        let RowGroups::Written { folder, .. } = &self.groups else {
             return Ok(());
         };
         let path = folder.join(tail_name(R::TABLE));
@@ -199,8 +199,8 @@ impl<R: Row> Stream<R> {
         };
         let waiting = self.waiting();
         let (parts, kept) = match &self.groups {
-            Groups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
-            Groups::Written { count, .. } => (*count, Vec::new()),
+            RowGroups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
+            RowGroups::Written { count, .. } => (*count, Vec::new()),
         };
         StreamState {
             rows: self.rows,
@@ -222,7 +222,7 @@ impl<R: Row> Stream<R> {
             columns: R::restore(&table).ok_or_else(damaged)?,
             waiting: table.rows(),
             rows: state.rows,
-            groups: Groups::new(store),
+            groups: RowGroups::new(store),
             hash: state.hash,
             shown: 0,
         };
@@ -234,7 +234,7 @@ impl<R: Row> Stream<R> {
         let kept = kept.map(|bytes| Table::from_bytes(R::TABLE, bytes));
         let kept = kept.collect::<io::Result<Vec<_>>>()?;
         match &mut stream.groups {
-            Groups::Kept(tables) => {
+            RowGroups::Kept(tables) => {
                 if state.parts > 0 {
                     let message = format!(
                         "{} parts of the table {} lie in the folder of the run that was broken off; it can only be \
@@ -246,7 +246,7 @@ impl<R: Row> Stream<R> {
                 }
                 *tables = kept;
             }
-            Groups::Written { folder, count } => {
+            RowGroups::Written { folder, count } => {
                 for (index, table) in (0..).zip(&kept) {
                     write_whole(table, &folder.join(part_name(R::TABLE, index)))?;
                 }
@@ -276,10 +276,10 @@ impl<R: Row> Stream<R> {
             self.end_group()?;
         }
         let place = match self.groups {
-            Groups::Kept(tables) => {
-                Place::Memory(Table::joined(R::TABLE, &tables).expect("all groups have the same columns"))
-            }
-            Groups::Written { folder, count } => Place::Parts(
+            RowGroups::Kept(tables) => TableStorage::Memory(
+                Table::joined(R::TABLE, &tables).expect("all groups have the same columns"),
+            ),
+            RowGroups::Written { folder, count } => TableStorage::Parts(
                 (0..count)
                     .map(|index| folder.join(part_name(R::TABLE, index)))
                     .collect(),
@@ -294,11 +294,11 @@ impl<R: Row> Stream<R> {
     }
 }
 
-impl Groups {
-    fn new(store: &TableStore) -> Groups {
+impl RowGroups {
+    fn new(store: &TableStore) -> RowGroups {
         match store {
-            TableStore::Memory => Groups::Kept(Vec::new()),
-            TableStore::Folder(folder) => Groups::Written {
+            TableStore::Memory => RowGroups::Kept(Vec::new()),
+            TableStore::Folder(folder) => RowGroups::Written {
                 folder: folder.clone(),
                 count: 0,
             },
@@ -325,8 +325,8 @@ impl Collected {
     /// The table if it is in memory.
     pub(crate) fn in_memory(&self) -> Option<&Table> {
         match &self.place {
-            Place::Memory(table) => Some(table),
-            Place::Parts(_) => None,
+            TableStorage::Memory(table) => Some(table),
+            TableStorage::Parts(_) => None,
         }
     }
 
@@ -336,16 +336,16 @@ impl Collected {
     /// Its parts cannot be read: the result was written, or the folder of the run is gone.
     pub fn table(&self) -> io::Result<Table> {
         match &self.place {
-            Place::Memory(table) => Ok(table.clone()),
-            Place::Parts(parts) => read_parts(self.name, parts),
+            TableStorage::Memory(table) => Ok(table.clone()),
+            TableStorage::Parts(parts) => read_parts(self.name, parts),
         }
     }
 
     /// Writes it as one Parquet file.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         match &self.place {
-            Place::Memory(table) => table.write(path),
-            Place::Parts(parts) => crate::table::join_files(parts, path),
+            TableStorage::Memory(table) => table.write(path),
+            TableStorage::Parts(parts) => crate::table::join_files(parts, path),
         }
     }
 }

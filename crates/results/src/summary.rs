@@ -23,9 +23,9 @@ pub struct Summary {
     /// The experiment with every default filled in.
     pub experiment: Value,
     /// What the network did.
-    pub network: Network,
+    pub network: NetworkSummary,
     /// What the jobs did, in the order of the experiment.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobSummary>,
     /// How much slower jobs of ranks are in company than alone; none where they were not run alone. Set by
     /// whoever has run them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collect>,
     /// What the run cost: the only part that differs from run to run.
-    pub run: Run,
+    pub run: RunSummary,
 }
 
 /// What was collected while a run went on.
@@ -70,7 +70,7 @@ pub struct CollectedTable {
 
 /// What the network did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Network {
+pub struct NetworkSummary {
     /// The topology with its dimensions, for people.
     pub topology: String,
     /// Hosts.
@@ -139,7 +139,7 @@ impl Latency {
 
 /// What one job did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobSummary {
     /// Name of the job.
     pub name: String,
     /// `trace`, `motif`, `program` or `traffic`.
@@ -174,7 +174,7 @@ pub struct Job {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 // Results of older versions lack some of it.
 #[serde(default)]
-pub struct Run {
+pub struct RunSummary {
     /// FabricSim's version.
     pub version: String,
     /// Executor.
@@ -221,9 +221,9 @@ pub struct Run {
     /// run. Set by [`crate::RunResult::new`].
     pub packet_hops_per_cpu_s: f64,
     /// What each thread has simulated.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartSummary>,
     /// Where each thread's time went; in the order of `parts`.
-    pub thread_seconds: Vec<ThreadSeconds>,
+    pub thread_seconds: Vec<ThreadTimes>,
 }
 
 /// Rollbacks by kind of logical process.
@@ -239,7 +239,7 @@ pub struct Rollbacks {
 
 /// What one thread simulates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct PartSummary {
     /// Process.
     pub process: u64,
     /// Thread of the process.
@@ -257,7 +257,7 @@ pub struct Part {
 /// Where one thread's time went, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ThreadSeconds {
+pub struct ThreadTimes {
     /// Carrying out events.
     pub processing: f64,
     /// Sorting and moving pending events, taking in those of others, committing.

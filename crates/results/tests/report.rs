@@ -2,7 +2,7 @@
 
 mod sample;
 
-use fabricsim_results::{Outcome, REPORT_BYTES, Run, RunResult, report};
+use fabricsim_results::{Outcome, REPORT_BYTES, RunResult, RunSummary, report};
 
 /// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
 fn own(page: &str) -> String {
@@ -24,7 +24,7 @@ fn names_from_the_experiment_cannot_become_code() {
     let result = RunResult::new(
         experiment,
         outcome,
-        Run {
+        RunSummary {
             version: evil.into(),
             ..sample::run()
         },
@@ -40,7 +40,7 @@ fn names_from_the_experiment_cannot_become_code() {
 
 #[test]
 fn a_run_without_ranks_or_anything_has_a_page() {
-    let empty = RunResult::new(serde_json::json!({}), Outcome::default(), Run::default());
+    let empty = RunResult::new(serde_json::json!({}), Outcome::default(), RunSummary::default());
     let page = report(&empty.summary, &empty.tables);
     assert!(!page.contains("Plotly.newPlot(\"plot-0\""));
     let mut outcome = sample::outcome();

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
-use fabricsim_results::{Chain, Collect, Histogram, JobBounds, Outcome, Run, RunResult, Summary, compare};
+use fabricsim_results::{
+    Chain, Collect, Histogram, JobBounds, Outcome, RunResult, RunSummary, Summary, compare,
+};
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
 
@@ -95,11 +97,11 @@ fn ranks_have_one_digest_wherever_their_operations_come_from() {
 #[test]
 fn what_the_run_cost_and_how_it_ran_do_not_change_the_digest() {
     let before = digest(|_| ());
-    let run = Run {
+    let run = RunSummary {
         executor: "sequential".into(),
         threads: 1,
         wall_s: 99.0,
-        ..Run::default()
+        ..RunSummary::default()
     };
     let after = RunResult::new(serde_json::json!({}), sample::outcome(), run)
         .summary
@@ -247,10 +249,10 @@ fn every_key_of_the_summary_is_documented() {
 
 #[test]
 fn an_empty_run_has_a_summary_without_nonsense() {
-    let run = Run {
+    let run = RunSummary {
         // The only thing that may be unknown.
         resumed_at_ns: Some(0.0),
-        ..Run::default()
+        ..RunSummary::default()
     };
     let result = RunResult::new(serde_json::json!({}), Outcome::default(), run);
     let text = serde_json::to_string(&result.summary).unwrap();

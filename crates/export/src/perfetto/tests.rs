@@ -1,5 +1,5 @@
-//! Traces of tables made by hand, read again as a viewer would: sorted by time, what is equal in the order of the
-//! file; slices of a track are a stack.
+//! Traces of constructed tables, read as a viewer reads them: sorted by time, equal times in file order; slices of a
+//! track are a stack.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,18 +13,18 @@ use super::packets::{self, EventType, TrackDescriptor};
 use super::*;
 use crate::folder::tests::{finished, killed, maybe_texts, maybe_u32s, table, texts, u32s, u64s};
 
-/// A slice with all that it is in.
+/// A slice with everything inside it.
 #[derive(Clone, Debug, PartialEq)]
 struct Slice {
     track: String,
-    /// Names of what it is in, and its own.
+    /// Names of the enclosing slices, and its own name.
     name: String,
     category: String,
     ns: (u64, u64),
     told: BTreeMap<String, String>,
 }
 
-/// What a viewer shows.
+/// The content that a viewer shows.
 #[derive(Default)]
 struct Seen {
     tracks: Vec<String>,
@@ -93,7 +93,7 @@ fn see(bytes: &[u8]) -> Seen {
         }
     }
     let [categories, names, keys, words] = names;
-    // Stable.
+    // The sort is stable.
     packets.sort_by_key(|packet| packet.timestamp);
     let mut open = BTreeMap::<u64, Vec<Slice>>::new();
     let mut arrows = BTreeMap::<u64, String>::new();
@@ -154,7 +154,7 @@ fn see(bytes: &[u8]) -> Seen {
 }
 
 fn exported(path: &Path, options: &Options) -> (Seen, Vec<String>) {
-    let folder = Folder::open(path).unwrap();
+    let folder = ExportSource::open(path).unwrap();
     let out = path.join("out");
     let notes = write(&folder, options, &out).unwrap();
     (see(&fs::read(&out).unwrap()), notes)
@@ -247,7 +247,7 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
             slice("MPI_Iprobe", 6, 6)
         ]
     );
-    // Rounded down, and none of them overlap.
+    // Times are rounded down, and no slices overlap.
     assert_eq!(
         calls(RECEIVED),
         [
@@ -261,12 +261,12 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
     assert_eq!(
         seen.arrows,
         [
-            // The wait ends with the message, and the overhead of the send when it is handed over.
+            // The wait ends with the message, and the overhead of the send ends when it is handed over.
             arrow(
                 &format!("{SENT}: MPI_Send / to rank 10"),
                 &format!("{RECEIVED}: MPI_Recv / waiting / from rank 0")
             ),
-            // In one nanosecond.
+            // All in one nanosecond.
             arrow(
                 &format!("{SENT}: compute / to rank 0"),
                 &format!("{SENT}: compute / from rank 0")
@@ -365,7 +365,7 @@ fn curves_are_the_bins_and_0_between_them() {
             (2000, 4000, "up", [2, 100, 1000, 0]),
             (4000, 6000, "up", [2, 100, 1000, 0]),
             (8000, 10_000, "up", [2, 25, 0, 0]),
-            // Added to bins of before.
+            // Additions to earlier bins.
             (0, 2000, "up", [2, 50, 0, 0]),
             (4000, 6000, "up", [2, 100, 1000, 400]),
             (10_000, 11_000, "up", [2, 50, 0, 0]),
@@ -414,7 +414,7 @@ fn curves_are_the_bins_and_0_between_them() {
         [(0, 0.0), (1, 2.0), (4, 5.0)]
     );
     assert_eq!(curve("a / ranks finished (ranks)"), [(0, 0.0), (4, 1.0)]);
-    // What is 0 all the time has no curve.
+    // A curve that is always 0 is absent.
     assert_eq!(seen.curves.len(), 6, "{:?}", seen.curves.keys());
     assert!(
         notes
@@ -519,7 +519,7 @@ fn the_critical_path_is_a_track_of_its_job() {
 fn nothing_to_show_is_told() {
     let here = tempfile::tempdir().unwrap();
     finished(here.path(), &Value::Null);
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     let refused = |options: &Options| {
         write(&folder, options, &here.path().join("out"))
             .unwrap_err()
@@ -531,7 +531,7 @@ fn nothing_to_show_is_told() {
         "{why}"
     );
     lives(here.path());
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     let links = Options {
         links: Some(1),
         ..Options::default()

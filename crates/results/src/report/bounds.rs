@@ -1,13 +1,13 @@
 //! What was computed without simulating, next to what was simulated.
 
-use super::html::{Section, escape, numbers, paragraph, table, words};
-use crate::{Job, JobBounds, Summary, Table, ZeroLoad, show};
+use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
+use crate::{JobBounds, JobSummary, Summary, Table, ZeroLoad, show};
 
 /// Jobs whose bounds are shown.
 const MOST_JOBS: usize = 12;
 
 /// The bounds of the synthetic traffic.
-pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section> {
+pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<HtmlSection> {
     let bounds = summary.bounds.as_ref().filter(|bounds| !bounds.jobs.is_empty())?;
     let mut body = paragraph(
         "Computed from topology, routing and pattern, without simulating: the load at which the first link is full, \
@@ -36,7 +36,7 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section
             bounds.scale_limited_by
         ));
     }
-    Some(Section {
+    Some(HtmlSection {
         id: "bounds".into(),
         heading: "Bounds".into(),
         body,
@@ -52,7 +52,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
         None => unknown(),
     };
     let job = summary.jobs.iter().find(|job| job.name == bound.name);
-    let simulated = |pick: fn(&Job) -> f64| match job.filter(|job| job.packets > 0) {
+    let simulated = |pick: fn(&JobSummary) -> f64| match job.filter(|job| job.packets > 0) {
         Some(job) => show::time(pick(job)),
         None => unknown(),
     };

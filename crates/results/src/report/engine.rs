@@ -1,11 +1,11 @@
 //! What the run itself cost.
 
-use super::html::{Section, numbers, paragraph, table, words};
+use super::html::{HtmlSection, numbers, paragraph, table, words};
 use super::overview::pairs;
 use crate::{Collect, Summary, show};
 
 /// The simulator's work, in numbers.
-pub(super) fn cost(summary: &Summary) -> Section {
+pub(super) fn cost(summary: &Summary) -> HtmlSection {
     let run = &summary.run;
     let mut body = String::from("<div class=\"pairs\">\n");
     let on = match run.processes {
@@ -79,7 +79,7 @@ pub(super) fn cost(summary: &Summary) -> Section {
     if let Some(collect) = &summary.collect {
         body += &collected(collect);
     }
-    Section {
+    HtmlSection {
         id: "run".into(),
         heading: "The run itself".into(),
         body,

@@ -1,6 +1,6 @@
 //! The experiment with every default, to be copied and run again.
 
-use super::html::{Section, details, escape, paragraph};
+use super::html::{HtmlSection, details, escape, paragraph};
 use super::toml::toml;
 use crate::Summary;
 
@@ -8,7 +8,7 @@ use crate::Summary;
 const MOST_BYTES: usize = 400_000;
 
 /// The experiment as a file.
-pub(super) fn experiment(summary: &Summary) -> Section {
+pub(super) fn experiment(summary: &Summary) -> HtmlSection {
     let mut text = toml(&summary.experiment);
     let mut note = String::new();
     if text.len() > MOST_BYTES {
@@ -32,7 +32,7 @@ pub(super) fn experiment(summary: &Summary) -> Section {
                 escape(&text)
             ),
         );
-    Section {
+    HtmlSection {
         id: "experiment".into(),
         heading: "Experiment".into(),
         body,

@@ -6,14 +6,14 @@
 
 use crate::ReadError;
 
-use super::source::Source;
+use super::source::TableSource;
 
 /// Columns of a plot over time.
 const MOST_COLUMNS: u64 = 256;
 
 /// The columns of one plot; the first begins at time 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Grid {
+pub(super) struct TimeGrid {
     /// Width of a column.
     width_ps: u64,
     /// End of the last bin, at which the last column may be cut off.
@@ -42,7 +42,7 @@ impl Extent {
 
     /// Columns as wide as the first bin, or wider by the power of two that makes them few enough: the bins of
     /// a run double in width, and so fit the columns without a remainder.
-    pub fn grid(self) -> Option<Grid> {
+    pub fn grid(self) -> Option<TimeGrid> {
         if self.end_ps == 0 {
             return None;
         }
@@ -50,16 +50,16 @@ impl Extent {
         while self.end_ps.div_ceil(width_ps) > MOST_COLUMNS {
             width_ps = width_ps.saturating_mul(2);
         }
-        Some(Grid {
+        Some(TimeGrid {
             width_ps,
             end_ps: self.end_ps,
         })
     }
 }
 
-impl Grid {
+impl TimeGrid {
     /// That of a table with the columns `begin_ps` and `end_ps`.
-    pub fn of(source: &Source, table: &str) -> Result<Option<Grid>, ReadError> {
+    pub fn of(source: &TableSource, table: &str) -> Result<Option<TimeGrid>, ReadError> {
         let mut extent = Extent::default();
         let read = source.each(table, &["begin_ps", "end_ps"], |rows| {
             extent.take(&rows.integers("begin_ps")?, &rows.integers("end_ps")?);
@@ -139,7 +139,7 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn grid(bins: &[(u64, u64)]) -> Option<Grid> {
+    fn grid(bins: &[(u64, u64)]) -> Option<TimeGrid> {
         let mut extent = Extent::default();
         let (begins, ends): (Vec<u64>, Vec<u64>) = bins.iter().copied().unzip();
         extent.take(&begins, &ends);

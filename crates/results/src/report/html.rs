@@ -22,14 +22,14 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// A part of the page with its place in the list of contents.
-pub(super) struct Section {
+pub(super) struct HtmlSection {
     pub id: String,
     pub heading: String,
     /// HTML.
     pub body: String,
 }
 
-impl Section {
+impl HtmlSection {
     pub fn html(&self) -> String {
         let id = escape(&self.id);
         format!(

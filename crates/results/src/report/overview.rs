@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::html::{Section, escape, numbers, paragraph, table, words};
-use crate::{Job, Summary, show};
+use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
+use crate::{JobSummary, Summary, show};
 
 /// Jobs with a card of their own.
 const MOST_CARDS: usize = 8;
@@ -47,7 +47,7 @@ fn card(label: &str, figure: &str, note: &str) -> String {
 }
 
 /// Network and jobs.
-pub(super) fn overview(summary: &Summary) -> Section {
+pub(super) fn overview(summary: &Summary) -> HtmlSection {
     let n = &summary.network;
     let mut body = String::new();
     if !summary.jobs.is_empty() {
@@ -82,14 +82,14 @@ pub(super) fn overview(summary: &Summary) -> Section {
         ("packet latency, largest", show::time(n.latency_ns.max)),
     ]);
     body += "</div>\n";
-    Section {
+    HtmlSection {
         id: "overview".into(),
         heading: "Overview".into(),
         body,
     }
 }
 
-fn job_row(job: &Job) -> Vec<String> {
+fn job_row(job: &JobSummary) -> Vec<String> {
     let known = |known: bool, text: String| if known { text } else { "–".into() };
     let cut_off = if job.finished { "" } else { " (cut off)" };
     vec![
@@ -107,7 +107,7 @@ fn job_row(job: &Job) -> Vec<String> {
 }
 
 /// What jobs do to each other, if they were run alone, too.
-pub(super) fn interference(summary: &Summary) -> Option<Section> {
+pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
     let interference = summary.interference.as_ref()?;
     let columns = [
         words("job"),
@@ -140,7 +140,7 @@ pub(super) fn interference(summary: &Summary) -> Option<Section> {
         "Each job of ranks was also run alone, on the same hosts of the same network. The slow-down is its time in \
          company over its time alone.",
     ) + &table(&columns, &rows, "summary.json");
-    Some(Section {
+    Some(HtmlSection {
         id: "interference".into(),
         heading: "Interference".into(),
         body,

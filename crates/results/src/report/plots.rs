@@ -32,8 +32,8 @@ use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar, RangeMode, TraceO
 use plotly::{Configuration, HeatMap, Layout, Plot, Scatter};
 
 use super::escape;
-use super::grid::Grid;
-use super::source::Source;
+use super::grid::TimeGrid;
+use super::source::TableSource;
 use crate::show::{self, TimeUnit};
 use crate::{ReadError, Summary};
 
@@ -111,7 +111,7 @@ impl Figure {
 }
 
 /// Every figure for which the run has data, in the order of the page.
-pub(super) fn figures(summary: &Summary, source: Source) -> Result<Vec<Figure>, ReadError> {
+pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figure>, ReadError> {
     let links = source.table("links");
     let mut figures = Vec::new();
     figures.extend(split::jobs(summary, source)?);
@@ -168,7 +168,7 @@ fn rounded(x: f64) -> f64 {
 
 /// A map of values by row and column of time, light where they are low. Rows are given by the names that the
 /// reader gets to see when pointing at them.
-fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
+fn heat_map(grid: &TimeGrid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
     let edges: Vec<f64> = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
     let x = x_axis(&format!("simulated time ({})", unit.name))
         .show_grid(false)

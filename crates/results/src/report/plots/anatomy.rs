@@ -5,7 +5,7 @@ use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, plot, x_axis};
-use crate::{Summary, ThreadSeconds};
+use crate::{Summary, ThreadTimes};
 
 /// Threads that are shown.
 const MOST_THREADS: usize = 64;
@@ -27,7 +27,7 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
         ),
     };
     let names: Vec<String> = (0..threads.len()).map(name).collect();
-    let of = |part: fn(&ThreadSeconds) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
+    let of = |part: fn(&ThreadTimes) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
     let parts = [
         ("carrying out events", BLUE, of(|t| t.processing)),
         ("queue of events", COLOURS[0], of(|t| t.queue)),

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::{Figure, Height, Scale, heat_map, rounded, unit_of};
-use crate::report::grid::{Grid, Held};
-use crate::report::source::Source;
+use crate::report::grid::{Held, TimeGrid};
+use crate::report::source::TableSource;
 use crate::{ReadError, Table, show};
 
 /// Links of a map. Of more, those with the fullest buffers are shown.
@@ -27,7 +27,7 @@ struct Sum {
 }
 
 /// Rows of one buffer each: begin, buffer, share of it that is taken.
-fn rows_of(source: Source, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Option<()>, ReadError> {
+fn rows_of(source: TableSource, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Option<()>, ReadError> {
     let columns = ["begin_ps", "link", "vc", "used_bytes", "capacity_bytes"];
     source.each("vc_series", &columns, |rows| {
         let (begin, link) = (rows.integers("begin_ps")?, rows.integers("link")?);
@@ -42,7 +42,7 @@ fn rows_of(source: Source, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Opt
 }
 
 /// Mean share of every buffer that is taken over the whole time.
-fn means(source: Source, grid: &Grid) -> Result<Option<BTreeMap<Buffer, f64>>, ReadError> {
+fn means(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<Buffer, f64>>, ReadError> {
     let mut sums: BTreeMap<Buffer, Sum> = BTreeMap::new();
     let read = rows_of(source, |begin, buffer, share| {
         let sum = sums.entry(buffer).or_default();
@@ -59,8 +59,8 @@ fn means(source: Source, grid: &Grid) -> Result<Option<BTreeMap<Buffer, f64>>, R
 
 /// Share that is taken, by column of time, of chosen buffers.
 fn over_time(
-    source: Source,
-    grid: &Grid,
+    source: TableSource,
+    grid: &TimeGrid,
     chosen: &[Buffer],
 ) -> Result<BTreeMap<Buffer, Vec<f64>>, ReadError> {
     let mut levels: BTreeMap<Buffer, (Held, Vec<f64>)> = chosen
@@ -115,8 +115,8 @@ fn fullest<K: Ord + Copy>(sums: BTreeMap<K, f64>, most: usize) -> Vec<K> {
 }
 
 /// One map per VC.
-pub(super) fn occupancy(source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "vc_series")? else {
+pub(super) fn occupancy(source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "vc_series")? else {
         return Ok(None);
     };
     let Some(means) = means(source, &grid)?.filter(|means| !means.is_empty()) else {
@@ -138,7 +138,7 @@ pub(super) fn occupancy(source: Source) -> Result<Option<Figure>, ReadError> {
 }
 
 /// What rows of a map are called: number of the link, and its ends where they are known.
-fn names(source: Source, links: &[u32]) -> Vec<String> {
+fn names(source: TableSource, links: &[u32]) -> Vec<String> {
     let mut names: BTreeMap<u32, String> = links.iter().map(|link| (*link, format!("link {link}"))).collect();
     if let Some(table) = source.table("links") {
         add_ends(table, &mut names);
@@ -157,7 +157,7 @@ fn add_ends(links: &Table, names: &mut BTreeMap<u32, String>) -> Option<()> {
 }
 
 fn figure(
-    grid: &Grid,
+    grid: &TimeGrid,
     choice: &BufferChoice,
     taken: &BTreeMap<Buffer, Vec<f64>>,
     names: &[String],
@@ -242,18 +242,24 @@ fn fullest_cell(z: &[Vec<f64>]) -> (usize, usize, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     fn series(rows: &[(u64, u32, u8, u32)]) -> Table {
         made(
             "vc_series",
             vec![
-                ("begin_ps", Cells::U64(rows.iter().map(|r| r.0).collect())),
-                ("end_ps", Cells::U64(rows.iter().map(|r| r.0 + 10).collect())),
-                ("link", Cells::U32(rows.iter().map(|r| r.1).collect())),
-                ("vc", Cells::U8(rows.iter().map(|r| r.2).collect())),
-                ("used_bytes", Cells::U32(rows.iter().map(|r| r.3).collect())),
-                ("capacity_bytes", Cells::U32(rows.iter().map(|_| 100).collect())),
+                ("begin_ps", ColumnCells::U64(rows.iter().map(|r| r.0).collect())),
+                (
+                    "end_ps",
+                    ColumnCells::U64(rows.iter().map(|r| r.0 + 10).collect()),
+                ),
+                ("link", ColumnCells::U32(rows.iter().map(|r| r.1).collect())),
+                ("vc", ColumnCells::U8(rows.iter().map(|r| r.2).collect())),
+                ("used_bytes", ColumnCells::U32(rows.iter().map(|r| r.3).collect())),
+                (
+                    "capacity_bytes",
+                    ColumnCells::U32(rows.iter().map(|_| 100).collect()),
+                ),
             ],
         )
     }
@@ -262,8 +268,8 @@ mod tests {
     fn levels_hold_until_the_next_row_of_the_same_buffer() {
         // Link 7, VC 0: half full in the first bin and until the fourth; VC 1 full in the last bin only.
         let tables = [series(&[(0, 7, 0, 50), (30, 7, 0, 0), (30, 7, 1, 100)])];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "vc_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "vc_series").unwrap().unwrap();
         let taken = over_time(source, &grid, &[(7, 0), (7, 1)]).unwrap();
         assert_eq!(taken[&(7, 0)], [0.5, 0.5, 0.5, 0.0]);
         assert_eq!(taken[&(7, 1)], [0.0, 0.0, 0.0, 1.0]);
@@ -286,7 +292,7 @@ mod tests {
     #[test]
     fn the_fullest_buffer_is_named_for_those_who_cannot_see_the_map() {
         let tables = [series(&[(0, 3, 0, 10), (0, 7, 0, 50), (30, 7, 0, 90)])];
-        let figure = occupancy(Source::new(&tables, None)).unwrap().unwrap();
+        let figure = occupancy(TableSource::new(&tables, None)).unwrap().unwrap();
         let alt = &figure.panels[0].alt;
         assert!(
             alt.contains("link 7") && alt.contains("90.0 % taken at 0.03 ns"),

@@ -7,8 +7,8 @@
 use plotly::Plot;
 
 use super::{Figure, Height, Scale, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis, y_axis};
-use crate::report::grid::{Grid, Held};
-use crate::report::source::Source;
+use crate::report::grid::{Held, TimeGrid};
+use crate::report::source::TableSource;
 use crate::{ReadError, show};
 
 /// Rows of a map: more hosts are averaged in groups.
@@ -26,8 +26,8 @@ struct HostTraffic {
 }
 
 /// Maps of sends and receives, their sums, and the queues of the NICs.
-pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "host_series")? else {
+pub(super) fn maps(source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "host_series")? else {
         return Ok(None);
     };
     let mut last = 0;
@@ -49,7 +49,7 @@ pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
     Ok(Some(figure(&grid, &traffic)))
 }
 
-fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
+fn collect(source: TableSource, grid: &TimeGrid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
     let group = hosts.div_ceil(MOST_ROWS).max(1);
     let empty = vec![vec![0.0; grid.columns()]; hosts.div_ceil(group)];
     let mut traffic = HostTraffic {
@@ -89,13 +89,13 @@ fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<HostTraff
 }
 
 /// Bytes of a column of time as gigabits per second.
-fn gbps(grid: &Grid, column: usize, bytes: f64) -> f64 {
+fn gbps(grid: &TimeGrid, column: usize, bytes: f64) -> f64 {
     8000.0 * bytes / grid.time_ps(column)
 }
 
 impl HostTraffic {
     /// Rate per host, by row.
-    fn rates(&self, grid: &Grid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    fn rates(&self, grid: &TimeGrid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let rows = bytes.iter().enumerate().map(|(row, bytes)| {
             let hosts = self.group.min(self.hosts - row * self.group) as f64;
             let rate = |(column, bytes): (usize, &f64)| rounded3(gbps(grid, column, *bytes) / hosts);
@@ -104,7 +104,7 @@ impl HostTraffic {
         rows.collect()
     }
 
-    fn total(&self, grid: &Grid, bytes: &[Vec<f64>]) -> Vec<f64> {
+    fn total(&self, grid: &TimeGrid, bytes: &[Vec<f64>]) -> Vec<f64> {
         let sum = |column: usize| bytes.iter().map(|row| row[column]).sum::<f64>();
         (0..grid.columns())
             .map(|column| rounded(gbps(grid, column, sum(column))))
@@ -117,7 +117,7 @@ fn rounded3(x: f64) -> f64 {
     (1000.0 * x).round() / 1000.0
 }
 
-fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
+fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let unit = unit_of(grid.end_ps());
     let names: Vec<String> = (0..traffic.sent.len())
         .map(|row| {
@@ -219,7 +219,7 @@ fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
     )
 }
 
-fn lines(grid: &Grid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
+fn lines(grid: &TimeGrid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
     let unit = unit_of(grid.end_ps());
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (i, (name, values)) in series.iter().enumerate() {
@@ -234,19 +234,28 @@ fn lines(grid: &Grid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
 mod tests {
     use super::*;
     use crate::Table;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     /// Rows of begin, host, bytes sent, bytes received, bytes queued; bins of 1000 ps.
     fn series(rows: &[(u64, u32, u64, u64, u64)]) -> Table {
         made(
             "host_series",
             vec![
-                ("begin_ps", Cells::U64(rows.iter().map(|r| r.0).collect())),
-                ("end_ps", Cells::U64(rows.iter().map(|r| r.0 + 1000).collect())),
-                ("host", Cells::U32(rows.iter().map(|r| r.1).collect())),
-                ("bytes_sent", Cells::U64(rows.iter().map(|r| r.2).collect())),
-                ("bytes_received", Cells::U64(rows.iter().map(|r| r.3).collect())),
-                ("nic_queue_bytes", Cells::U64(rows.iter().map(|r| r.4).collect())),
+                ("begin_ps", ColumnCells::U64(rows.iter().map(|r| r.0).collect())),
+                (
+                    "end_ps",
+                    ColumnCells::U64(rows.iter().map(|r| r.0 + 1000).collect()),
+                ),
+                ("host", ColumnCells::U32(rows.iter().map(|r| r.1).collect())),
+                ("bytes_sent", ColumnCells::U64(rows.iter().map(|r| r.2).collect())),
+                (
+                    "bytes_received",
+                    ColumnCells::U64(rows.iter().map(|r| r.3).collect()),
+                ),
+                (
+                    "nic_queue_bytes",
+                    ColumnCells::U64(rows.iter().map(|r| r.4).collect()),
+                ),
             ],
         )
     }
@@ -259,8 +268,8 @@ mod tests {
             (0, 1, 0, 50, 16),
             (2000, 0, 0, 25, 0),
         ])];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "host_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "host_series").unwrap().unwrap();
         let traffic = collect(source, &grid, 2).unwrap().unwrap();
         assert_eq!(traffic.rates(&grid, &traffic.sent), [[800.0, 0.0, 0.0], [0.0; 3]]);
         assert_eq!(
@@ -275,8 +284,8 @@ mod tests {
     fn many_hosts_are_averaged_in_groups() {
         let rows: Vec<_> = (0..300u32).map(|host| (0, host, 100, 0, 0)).collect();
         let tables = [series(&rows)];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "host_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "host_series").unwrap().unwrap();
         let traffic = collect(source, &grid, 300).unwrap().unwrap();
         assert_eq!((traffic.group, traffic.sent.len()), (3, 100));
         assert!(

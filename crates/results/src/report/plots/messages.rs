@@ -8,7 +8,7 @@ use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{Histogram, ReadError, show};
 
 /// Jobs with a bar of their own.
@@ -37,13 +37,13 @@ struct MessageSizes {
 type Jobs = BTreeMap<String, BTreeMap<String, MessageSizes>>;
 
 /// Where the time of messages goes, by job; its table by protocol, too.
-pub(super) fn phases(source: Source) -> Result<Option<Figure>, ReadError> {
+pub(super) fn phases(source: TableSource) -> Result<Option<Figure>, ReadError> {
     Ok(collect(source)?
         .filter(|messages| !messages.is_empty())
         .and_then(|messages| figure(&messages)))
 }
 
-fn collect(source: Source) -> Result<Option<Jobs>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<Jobs>, ReadError> {
     let mut jobs = Jobs::new();
     let columns = [
         "job",
@@ -216,24 +216,30 @@ fn numbers_of(messages: &Jobs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn phases_of_a_message_add_up_and_unfinished_ones_do_not_count() {
         let tables = [made(
             "messages",
             vec![
-                ("job", Cells::Words(vec![Some("a"); 3])),
-                ("protocol", Cells::Text(vec!["eager", "memory", "eager"])),
-                ("bytes", Cells::U64(vec![8, 4, 1])),
-                ("posted_ps", Cells::U64(vec![10, 0, 5])),
-                ("sent_ps", Cells::U64(vec![15, 2, 6])),
-                ("injected_ps", Cells::MaybeU64(vec![Some(35), None, None])),
-                ("arrived_ps", Cells::MaybeU64(vec![Some(100), Some(7), None])),
-                ("matched_ps", Cells::MaybeU64(vec![Some(110), Some(7), None])),
+                ("job", ColumnCells::Words(vec![Some("a"); 3])),
+                ("protocol", ColumnCells::Text(vec!["eager", "memory", "eager"])),
+                ("bytes", ColumnCells::U64(vec![8, 4, 1])),
+                ("posted_ps", ColumnCells::U64(vec![10, 0, 5])),
+                ("sent_ps", ColumnCells::U64(vec![15, 2, 6])),
+                ("injected_ps", ColumnCells::MaybeU64(vec![Some(35), None, None])),
+                (
+                    "arrived_ps",
+                    ColumnCells::MaybeU64(vec![Some(100), Some(7), None]),
+                ),
+                (
+                    "matched_ps",
+                    ColumnCells::MaybeU64(vec![Some(110), Some(7), None]),
+                ),
             ],
         )];
-        let messages = collect(Source::new(&tables, None)).unwrap().unwrap();
+        let messages = collect(TableSource::new(&tables, None)).unwrap().unwrap();
         let eager = &messages["a"]["eager"];
         assert_eq!((eager.phases_ps, eager.bytes), ([5, 20, 65, 10], 8));
         assert_eq!((eager.whole_ps.count(), eager.whole_ps.max()), (1, 100));

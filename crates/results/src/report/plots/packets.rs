@@ -11,12 +11,12 @@ use crate::{Table, show};
 const MOST_TICKS: u64 = 24;
 
 /// Values and the packets that have them.
-type Counts = Vec<(u64, u64)>;
+type ValueCounts = Vec<(u64, u64)>;
 
 /// Rows of a histogram table by job; the whole network is called `all packets`.
-fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, Counts)>> {
+fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, ValueCounts)>> {
     let (values, packets) = (table.u64s(value)?, table.u64s("packets")?);
-    let mut jobs: Vec<(&str, Counts)> = Vec::new();
+    let mut jobs: Vec<(&str, ValueCounts)> = Vec::new();
     for (i, job) in table.texts("job")?.enumerate() {
         let job = job.unwrap_or("all packets");
         if jobs.last().is_none_or(|(name, _)| *name != job) {

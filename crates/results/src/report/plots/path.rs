@@ -12,7 +12,7 @@ use super::{
     BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis,
 };
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, show};
 
 /// Places on the path that are listed, for each job.
@@ -39,14 +39,14 @@ fn kind_of(kind: &str) -> usize {
 }
 
 /// Where on the path time is lost: link, reason and holder.
-type Place = (Option<u64>, String, String);
+type WaitPlace = (Option<u64>, String, String);
 
 /// The path of one job, summed up.
 #[derive(Default)]
 struct PathFigure {
     /// By [`KINDS`], and what is none of them.
     kinds_ps: [u64; KINDS.len() + 1],
-    places_ps: BTreeMap<Place, u64>,
+    places_ps: BTreeMap<WaitPlace, u64>,
     ranks: BTreeSet<u64>,
     steps: u64,
     end_ps: u64,
@@ -57,7 +57,7 @@ struct PathFigure {
 }
 
 impl PathFigure {
-    fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<Place>) {
+    fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<WaitPlace>) {
         let (kind, ps) = (kind_of(kind), end.saturating_sub(begin));
         self.kinds_ps[kind] += ps;
         if let Some(place) = place {
@@ -100,7 +100,7 @@ impl PathFigure {
     }
 }
 
-fn collect(source: Source) -> Result<Option<BTreeMap<String, PathFigure>>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<BTreeMap<String, PathFigure>>, ReadError> {
     let mut jobs: BTreeMap<String, PathFigure> = BTreeMap::new();
     let columns = [
         "job", "kind", "rank", "begin_ps", "end_ps", "link", "reason", "holder",
@@ -129,7 +129,7 @@ fn collect(source: Source) -> Result<Option<BTreeMap<String, PathFigure>>, ReadE
 }
 
 /// What the time of each job is made of.
-pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+pub(super) fn critical(summary: &Summary, source: TableSource) -> Result<Option<Figure>, ReadError> {
     let mut explained = Vec::new();
     if let Some(folder) = source.folder() {
         match CriticalPaths::load(folder, &summary.digest)? {
@@ -303,7 +303,7 @@ fn waits(explained: &CriticalPath) -> String {
 
 /// Where the path waits or is on its way longest.
 fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
-    let mut places: Vec<(&Place, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
+    let mut places: Vec<(&WaitPlace, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
     places.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let left_out = places.len().saturating_sub(MOST_PLACES);
     places.truncate(MOST_PLACES);
@@ -358,24 +358,24 @@ fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
     use crate::{CRITICAL_PATH_SCHEMA, PathWait};
 
     fn short_path() -> Table {
         made(
             "critical_path",
             vec![
-                ("job", Cells::Words(vec![Some("a"); 4])),
+                ("job", ColumnCells::Words(vec![Some("a"); 4])),
                 (
                     "kind",
-                    Cells::Text(vec!["compute", "overhead", "wait", "network"]),
+                    ColumnCells::Text(vec!["compute", "overhead", "wait", "network"]),
                 ),
-                ("rank", Cells::U32(vec![0, 0, 1, 1])),
-                ("begin_ps", Cells::U64(vec![0, 50, 60, 90])),
-                ("end_ps", Cells::U64(vec![50, 60, 90, 100])),
-                ("link", Cells::MaybeU64(vec![None, None, Some(4), Some(4)])),
-                ("reason", Cells::Words(vec![None, None, Some("room"), None])),
-                ("holder", Cells::Words(vec![None, None, Some("b"), None])),
+                ("rank", ColumnCells::U32(vec![0, 0, 1, 1])),
+                ("begin_ps", ColumnCells::U64(vec![0, 50, 60, 90])),
+                ("end_ps", ColumnCells::U64(vec![50, 60, 90, 100])),
+                ("link", ColumnCells::MaybeU64(vec![None, None, Some(4), Some(4)])),
+                ("reason", ColumnCells::Words(vec![None, None, Some("room"), None])),
+                ("holder", ColumnCells::Words(vec![None, None, Some("b"), None])),
             ],
         )
     }
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn the_path_is_summed_up_by_kind_and_place() {
         let tables = [short_path()];
-        let paths = collect(Source::new(&tables, None)).unwrap().unwrap();
+        let paths = collect(TableSource::new(&tables, None)).unwrap().unwrap();
         let path = &paths["a"];
         assert_eq!(path.kinds_ps, [50, 10, 10, 30, 0]);
         assert_eq!((path.ranks.len(), path.steps, path.end_ps), (2, 4, 100));
@@ -423,7 +423,7 @@ mod tests {
         };
         paths.write(folder.path(), &short_path()).unwrap();
         let mut summary = summary_of("a");
-        let source = Source::new(&[], Some(folder.path()));
+        let source = TableSource::new(&[], Some(folder.path()));
         assert!(
             critical(&summary, source).unwrap().is_none(),
             "the path of another result"
@@ -434,7 +434,7 @@ mod tests {
     }
 
     fn summary_of(job: &str) -> Summary {
-        let job = crate::Job {
+        let job = crate::JobSummary {
             name: job.into(),
             ranks: 2,
             ..Default::default()

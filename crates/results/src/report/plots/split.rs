@@ -12,7 +12,7 @@ use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, escape, named, plot, x_axis};
 use crate::report::html::{Column, numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{ReadError, Summary, show};
 
 /// Jobs with a bar of their own.
@@ -115,7 +115,7 @@ type Split = BTreeMap<SplitKind, u128>;
 /// The time of jobs, and whether overhead is told apart from being blocked.
 type Splits = (BTreeMap<String, Split>, bool);
 
-fn of_timeline(source: Source) -> Result<Option<Splits>, ReadError> {
+fn of_timeline(source: TableSource) -> Result<Option<Splits>, ReadError> {
     let mut jobs: BTreeMap<String, Split> = BTreeMap::new();
     let mut told_apart = false;
     let columns = ["job", "begin_ps", "end_ps", "state", "blocked"];
@@ -140,7 +140,7 @@ fn of_timeline(source: Source) -> Result<Option<Splits>, ReadError> {
     Ok(jobs.map(|jobs| (jobs, told_apart)))
 }
 
-fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
+fn of_calls(source: TableSource) -> Option<BTreeMap<String, Split>> {
     let mut jobs: BTreeMap<String, Split> = BTreeMap::new();
     let ranks = source.table("ranks")?;
     let (compute, mpi) = (ranks.u64s("compute_ps")?, ranks.u64s("mpi_ps")?);
@@ -166,7 +166,7 @@ fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
 }
 
 /// One bar per job: the mean over its ranks, as shares of the time that the job took.
-pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figure>, ReadError> {
     let of_timeline = of_timeline(source)?;
     let Some((splits, exact)) = of_timeline.or_else(|| Some((of_calls(source)?, false))) else {
         return Ok(None);
@@ -273,7 +273,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)], exact: bool) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn calls_are_told_apart_by_their_names() {
@@ -306,23 +306,23 @@ mod tests {
     fn calls_in_which_a_rank_was_not_blocked_are_overhead() {
         let columns = |blocked: Option<Vec<bool>>| {
             let mut columns = vec![
-                ("job", Cells::Text(vec!["a"; 4])),
-                ("begin_ps", Cells::U64(vec![0, 10, 13, 20])),
-                ("end_ps", Cells::U64(vec![10, 13, 20, 21])),
+                ("job", ColumnCells::Text(vec!["a"; 4])),
+                ("begin_ps", ColumnCells::U64(vec![0, 10, 13, 20])),
+                ("end_ps", ColumnCells::U64(vec![10, 13, 20, 21])),
                 (
                     "state",
-                    Cells::Text(vec!["compute", "MPI_Recv", "MPI_Recv", "MPI_Bcast"]),
+                    ColumnCells::Text(vec!["compute", "MPI_Recv", "MPI_Recv", "MPI_Bcast"]),
                 ),
             ];
-            columns.extend(blocked.map(|blocked| ("blocked", Cells::Bool(blocked))));
+            columns.extend(blocked.map(|blocked| ("blocked", ColumnCells::Bool(blocked))));
             [made("timeline", columns)]
         };
         let tables = columns(Some(vec![false, false, true, true]));
-        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let (jobs, told_apart) = of_timeline(TableSource::new(&tables, None)).unwrap().unwrap();
         let expected = Split::from([(Computation, 10), (Overhead, 3), (Waiting, 7), (Collectives, 1)]);
         assert!(told_apart && jobs["a"] == expected, "{jobs:?}");
         let tables = columns(None);
-        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let (jobs, told_apart) = of_timeline(TableSource::new(&tables, None)).unwrap().unwrap();
         let expected = Split::from([(Computation, 10), (Waiting, 10), (Collectives, 1)]);
         assert!(!told_apart && jobs["a"] == expected, "{jobs:?}");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Figure, named};
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{ReadError, Table, show};
 
 /// Links that are listed.
@@ -31,7 +31,7 @@ struct Waits {
     by_link: BTreeMap<u64, Sum>,
 }
 
-fn collect(source: Source) -> Result<Option<Waits>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<Waits>, ReadError> {
     let mut waits = Waits::default();
     let columns = ["job", "link", "begin_ps", "end_ps", "reason", "holder"];
     let read = source.each("waits", &columns, |rows| {
@@ -66,7 +66,7 @@ pub(super) fn explained(reason: &str) -> &str {
 }
 
 /// Why packets waited and at whose packets, and at which links most.
-pub(super) fn reasons(source: Source) -> Result<Option<Figure>, ReadError> {
+pub(super) fn reasons(source: TableSource) -> Result<Option<Figure>, ReadError> {
     Ok(collect(source)?
         .filter(|waits| !waits.by_reason.is_empty())
         .map(|waits| figure(&waits, source.table("links"))))
@@ -154,7 +154,7 @@ pub(super) fn ends(links: &Table, link: u64) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn waits_are_added_up_by_reason_and_by_link() {
@@ -163,19 +163,19 @@ mod tests {
             vec![
                 (
                     "job",
-                    Cells::Words(vec![Some("a"), Some("a"), Some("b"), Some("a")]),
+                    ColumnCells::Words(vec![Some("a"), Some("a"), Some("b"), Some("a")]),
                 ),
-                ("link", Cells::U32(vec![1, 2, 1, 1])),
-                ("begin_ps", Cells::U64(vec![0, 0, 10, 5])),
-                ("end_ps", Cells::U64(vec![10, 30, 20, 55])),
-                ("reason", Cells::Text(vec!["wire", "room", "wire", "wire"])),
+                ("link", ColumnCells::U32(vec![1, 2, 1, 1])),
+                ("begin_ps", ColumnCells::U64(vec![0, 0, 10, 5])),
+                ("end_ps", ColumnCells::U64(vec![10, 30, 20, 55])),
+                ("reason", ColumnCells::Text(vec!["wire", "room", "wire", "wire"])),
                 (
                     "holder",
-                    Cells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
+                    ColumnCells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
                 ),
             ],
         )];
-        let source = Source::new(&tables, None);
+        let source = TableSource::new(&tables, None);
         let waits = collect(source).unwrap().unwrap();
         let of = |job: &str, reason: &str, holder: &str| {
             let sum = waits.by_reason[job][reason][holder];
