@@ -247,7 +247,7 @@ def test_a_click_opens_the_right_link(page: Any) -> None:
         click_link(page, link)
         page.wait_for_selector(f"#detail[data-shows='link {link}']")
     assert page.locator("#detail canvas").count() >= 3, "histories of load, full buffers and waiting packets"
-    assert "Buffer taken, by VC" in page.inner_text("#detail")
+    assert "Buffer occupancy by VC" in page.inner_text("#detail")
 
 
 def test_routers_and_hosts_open_and_lead_to_each_other(page: Any) -> None:

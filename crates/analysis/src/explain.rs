@@ -99,7 +99,7 @@ fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result
         let jobs: Vec<&JobSummary> = summary.jobs.iter().filter(|job| job.ranks > 0).collect();
         if jobs.is_empty() {
             return Err(nothing(
-                "none of its jobs has ranks, and synthetic traffic has no end that something leads to".into(),
+                "none of its jobs has ranks, and synthetic traffic has no critical path".into(),
             ));
         }
         return Ok(jobs);
@@ -112,7 +112,7 @@ fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result
     })?;
     if job.ranks == 0 {
         return Err(nothing(format!(
-            "job '{name}' is synthetic traffic, which has no end that something leads to"
+            "job '{name}' is synthetic traffic, which has no critical path"
         )));
     }
     Ok(vec![job])

@@ -38,7 +38,7 @@ impl Bandwidths {
             for (link, bandwidth) in links.iter().zip(bandwidths) {
                 if *link as usize != all.len() {
                     return Err(WrongColumn(format!(
-                        "it has link {link} where {} is due",
+                        "it has link {link} where {} is expected",
                         all.len()
                     )));
                 }

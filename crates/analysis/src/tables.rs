@@ -265,9 +265,7 @@ impl Readable for MessageSpan {
         for row in (0..from.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let name = protocol.get(row).unwrap_or_default();
             let role = MessageRole::of(name).ok_or_else(|| {
-                WrongColumn(format!(
-                    "its column 'protocol' says '{name}', which is no known one"
-                ))
+                WrongColumn(format!("its column 'protocol' has the unknown value '{name}'"))
             })?;
             rows.push(MessageSpan {
                 role,

@@ -175,7 +175,7 @@ enum MessageEvent {
 struct JobTraffic<M: TimedGroups> {
     rows: Backwards<M>,
     /// Messages by a number of their own.
-    under_way: HashMap<u64, MessageSpan>,
+    in_flight: HashMap<u64, MessageSpan>,
     next: u64,
     arrivals: BTreeSet<(u32, u64, u64)>,
     injections: BTreeSet<(u32, u64, u64)>,
@@ -201,7 +201,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
     fn new(rows: Backwards<M>) -> JobTraffic<M> {
         JobTraffic {
             rows,
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
             next: 0,
             arrivals: BTreeSet::new(),
             injections: BTreeSet::new(),
@@ -211,14 +211,14 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
     }
 
     fn go_back_to(&mut self, now: u64) -> Result<(), M::Error> {
-        let mut come = Vec::new();
-        self.rows.down_to(now, |message| come.push(message))?;
-        for message in come.into_iter().filter(|message| message.sent < now) {
+        let mut arrived = Vec::new();
+        self.rows.down_to(now, |message| arrived.push(message))?;
+        for message in arrived.into_iter().filter(|message| message.sent < now) {
             self.add(message);
         }
         while let Some((_, id)) = self.begins.peek().copied().filter(|(sent, _)| *sent >= now) {
             self.begins.pop();
-            if let Some(message) = self.under_way.remove(&id) {
+            if let Some(message) = self.in_flight.remove(&id) {
                 self.arrivals.remove(&(message.to, message.arrived, id));
                 if let Some(left) = left(&message) {
                     self.injections.remove(&(message.from, left, id));
@@ -240,7 +240,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
         }
         self.keys.insert(key(&message), id);
         self.begins.push((message.sent, id));
-        self.under_way.insert(id, message);
+        self.in_flight.insert(id, message);
     }
 
     /// The message event that let a rank resume now, or that triggered a message without a CPU.
@@ -248,7 +248,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
         self.go_back_to(now)?;
         let of = |events: &BTreeSet<(u32, u64, u64)>| -> Vec<MessageSpan> {
             let range = events.range((rank, now, 0)..=(rank, now, u64::MAX));
-            range.map(|(_, _, id)| self.under_way[id]).collect()
+            range.map(|(_, _, id)| self.in_flight[id]).collect()
         };
         // A rank waits for messages to it that need no answer. A request to send may be what delayed others.
         let arrived = of(&self.arrivals);
@@ -268,7 +268,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
     fn find(&mut self, wanted: Key, now: u64, earliest: u64) -> Result<Option<MessageSpan>, M::Error> {
         self.go_back_to(now)?;
         loop {
-            let found = self.keys.get(&wanted).and_then(|id| self.under_way.get(id));
+            let found = self.keys.get(&wanted).and_then(|id| self.in_flight.get(id));
             if let Some(message) = found.copied().filter(|message| message.arrived <= now) {
                 return Ok((message.arrived >= earliest).then_some(message));
             }
@@ -285,8 +285,8 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
 
 /// Time at which the last byte of data had left the memory of the sender, which may then continue.
 fn left(message: &MessageSpan) -> Option<u64> {
-    let told = message.role == MessageRole::Data;
-    told.then_some(message.injected.unwrap_or(message.arrived))
+    let is_data = message.role == MessageRole::Data;
+    is_data.then_some(message.injected.unwrap_or(message.arrived))
 }
 
 struct BackwardWalk<'a, M: TimedGroups, W: TimedGroups> {

@@ -7,7 +7,7 @@ use crate::backwards::in_memory::Listed;
 use crate::columns::NameColumn;
 
 /// A history of job A.
-struct Explained {
+struct TestHistory {
     names: NameColumn,
     own: Name,
     spans: Vec<TimelineSpan>,
@@ -30,11 +30,11 @@ const MESSAGE: MessageSpan = MessageSpan {
     arrived: 0,
 };
 
-impl Explained {
-    fn new() -> Explained {
+impl TestHistory {
+    fn new() -> TestHistory {
         let mut names = NameColumn::default();
         let own = names.number("A");
-        Explained {
+        TestHistory {
             names,
             own,
             spans: Vec::new(),
@@ -45,7 +45,7 @@ impl Explained {
 
     /// States of a rank, one after the other, from time 0: `compute`, `overhead`, or the call in which it is blocked,
     /// each with its end.
-    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> Explained {
+    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> TestHistory {
         let mut begin = 0;
         for (what, end) in did {
             let activity = Some(self.names.number(what));
@@ -67,7 +67,7 @@ impl Explained {
     }
 
     /// A message over the network, from host to host of the same numbers as the ranks.
-    fn message(self, role: MessageRole, (from, to): (u32, u32), posted: u64, arrived: u64) -> Explained {
+    fn message(self, role: MessageRole, (from, to): (u32, u32), posted: u64, arrived: u64) -> TestHistory {
         let number = Some(self.messages.len() as u32);
         self.any(MessageSpan {
             role,
@@ -83,13 +83,13 @@ impl Explained {
         })
     }
 
-    fn any(mut self, message: MessageSpan) -> Explained {
+    fn any(mut self, message: MessageSpan) -> TestHistory {
         self.messages.push(message);
         self
     }
 
     /// A packet of the last message waited at a link.
-    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> Explained {
+    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> TestHistory {
         let message = self.messages.last().unwrap();
         let (from_host, number) = (message.from_host, message.number.unwrap());
         self.waits.push(PacketWait {
@@ -163,16 +163,16 @@ fn shown(what: PathStepKind, names: &NameColumn) -> String {
 
 #[test]
 fn a_job_without_rows_has_no_path() {
-    assert_eq!(Explained::new().path(), [""; 0]);
+    assert_eq!(TestHistory::new().path(), [""; 0]);
 }
 
 #[test]
 fn a_rank_that_waits_for_nobody_is_its_own_path() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100)])
         .rank(1, &[("compute", 40), ("overhead", 50), ("compute", 120)]);
     assert_eq!(
-        told.path(),
+        history.path(),
         ["0-40 compute 1", "40-50 overhead 1", "50-120 compute 1"]
     );
 }
@@ -180,7 +180,7 @@ fn a_rank_that_waits_for_nobody_is_its_own_path() {
 /// Rank 1 has to wait for rank 0, which computes before it sends.
 #[test]
 fn late_sender() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 120)])
         .rank(
             1,
@@ -193,7 +193,7 @@ fn late_sender() {
         )
         .message(MessageRole::Eager, (0, 1), 110, 150);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-100 compute 0",
             "100-110 overhead 0",
@@ -207,17 +207,17 @@ fn late_sender() {
 /// The message arrives before it is received: the receiver determines the path.
 #[test]
 fn late_receiver_of_an_eager_message() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 30)])
         .rank(1, &[("compute", 100), ("overhead", 110)])
         .message(MessageRole::Eager, (0, 1), 20, 60);
-    assert_eq!(told.path(), ["0-100 compute 1", "100-110 overhead 1"]);
+    assert_eq!(history.path(), ["0-100 compute 1", "100-110 overhead 1"]);
 }
 
 /// The sender of a rendezvous is blocked until its data have left, which requires the receiver.
 #[test]
 fn late_receiver_of_a_rendezvous() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -232,7 +232,7 @@ fn late_receiver_of_a_rendezvous() {
         .message(MessageRole::ClearToSend, (1, 0), 100, 120)
         .message(MessageRole::Data, (0, 1), 120, 180);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-100 compute 1",
             "100-120 clear-to-send 1 to 0",
@@ -245,7 +245,7 @@ fn late_receiver_of_a_rendezvous() {
 /// The receiver of a rendezvous is ready before the sender.
 #[test]
 fn late_sender_of_a_rendezvous() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -260,7 +260,7 @@ fn late_sender_of_a_rendezvous() {
         .message(MessageRole::ClearToSend, (1, 0), 120, 140)
         .message(MessageRole::Data, (0, 1), 140, 180);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-90 compute 0",
             "90-100 overhead 0",
@@ -275,12 +275,13 @@ fn late_sender_of_a_rendezvous() {
 /// Of two messages the last one counts if the CPU was idle before it, otherwise the first: the CPU processes both.
 #[test]
 fn a_wait_for_two_messages() {
-    let senders = |told: Explained| {
-        told.rank(1, &[("compute", 30), ("overhead", 40)])
+    let senders = |history: TestHistory| {
+        history
+            .rank(1, &[("compute", 30), ("overhead", 40)])
             .rank(2, &[("compute", 60), ("overhead", 65)])
             .message(MessageRole::Eager, (1, 0), 40, 70)
     };
-    let idle_between = senders(Explained::new().rank(
+    let idle_between = senders(TestHistory::new().rank(
         0,
         &[
             ("compute", 50),
@@ -300,10 +301,9 @@ fn a_wait_for_two_messages() {
             "90-100 overhead 0"
         ]
     );
-    let busy_between = senders(
-        Explained::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]),
-    )
-    .message(MessageRole::Eager, (2, 0), 65, 75);
+    let busy_between =
+        senders(TestHistory::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]))
+            .message(MessageRole::Eager, (2, 0), 65, 75);
     assert_eq!(
         busy_between.path(),
         [
@@ -318,7 +318,7 @@ fn a_wait_for_two_messages() {
 /// A tree of three ranks: 2 sends to 1, 1 sends to 0, in the rounds of a call.
 #[test]
 fn a_collective_goes_through_its_messages() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -333,7 +333,7 @@ fn a_collective_goes_through_its_messages() {
         .message(MessageRole::Eager, (2, 1), 70, 90)
         .message(MessageRole::Eager, (1, 0), 110, 130);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-60 compute 2",
             "60-70 overhead 2",
@@ -349,7 +349,7 @@ fn a_collective_goes_through_its_messages() {
 /// The same in a non-blocking collective: rank 1 forwards data while it computes.
 #[test]
 fn a_collective_beside_the_program_goes_on_without_the_cpu() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 20), ("MPI_Wait", 120), ("overhead", 140)])
         .rank(1, &[("compute", 130)])
         .rank(2, &[("compute", 60), ("overhead", 70)])
@@ -366,7 +366,7 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
             ..MESSAGE
         });
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-60 compute 2",
             "60-70 overhead 2",
@@ -380,20 +380,20 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
 /// An arrival while a rank computes has no effect on it.
 #[test]
 fn messages_that_nobody_waits_for_are_not_on_the_path() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 200)])
         .rank(1, &[("compute", 10), ("overhead", 20)])
         .message(MessageRole::Eager, (1, 0), 20, 100)
         .message(MessageRole::Eager, (1, 0), 20, 105);
     assert_eq!(
-        told.path(),
+        history.path(),
         ["0-100 compute 0", "100-110 overhead 0", "110-200 compute 0"]
     );
 }
 
 #[test]
 fn waits_in_the_network_are_told_apart_from_transfer() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20)])
         .rank(1, &[("MPI_Recv", 100), ("overhead", 110)])
         .message(MessageRole::Eager, (0, 1), 20, 100)
@@ -403,7 +403,7 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
         .message(MessageRole::Eager, (0, 1), 20, 95)
         .waited(6, (30, 90), "wire", "C");
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -421,7 +421,7 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
 /// continues.
 #[test]
 fn the_gap_of_the_nic_is_a_wait() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 90)])
         .rank(1, &[("MPI_Recv", 100)])
         .any(MessageSpan {
@@ -433,7 +433,7 @@ fn the_gap_of_the_nic_is_a_wait() {
             ..MESSAGE
         });
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -456,14 +456,14 @@ fn the_gap_holds_up_a_handshake_as_well() {
         arrived,
         ..MESSAGE
     };
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("MPI_Send", 100)])
         .rank(1, &[("compute", 5), ("MPI_Recv", 100), ("overhead", 110)])
         .any(of(MessageRole::RequestToSend, (0, 1), 10, 25, 30))
         .any(of(MessageRole::ClearToSend, (1, 0), 30, 35, 40))
         .any(of(MessageRole::Data, (0, 1), 10, 50, 100));
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -524,7 +524,7 @@ fn messages_through_memory() {
         arrived,
         ..MESSAGE
     };
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -539,7 +539,7 @@ fn messages_through_memory() {
         .any(of(MessageRole::ClearToSend, 1, 0, 30, 40))
         .any(of(MessageRole::Data, 0, 1, 40, 60));
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -554,7 +554,7 @@ fn messages_through_memory() {
 /// A put completes with its acknowledgement, which needs no CPU at the target.
 #[test]
 fn one_sided_communication() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -568,7 +568,7 @@ fn one_sided_communication() {
         .message(MessageRole::Put, (0, 1), 20, 60)
         .message(MessageRole::PutDone, (1, 0), 60, 80);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -582,10 +582,10 @@ fn one_sided_communication() {
 /// The cause of the wait of an interrupted rank is unknown.
 #[test]
 fn a_wait_without_an_end_is_unknown() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("MPI_Recv", 100)])
         .rank(1, &[("compute", 60)]);
-    assert_eq!(told.path(), ["0-10 compute 0", "10-100 MPI_Recv 0"]);
+    assert_eq!(history.path(), ["0-10 compute 0", "10-100 MPI_Recv 0"]);
 }
 
 /// Many ranks and messages in a ring: each waits for the previous one, for many laps.
@@ -593,7 +593,7 @@ fn a_wait_without_an_end_is_unknown() {
 fn a_token_goes_around_a_ring() {
     let (ranks, laps) = (7, 40);
     let mut did = vec![Vec::new(); ranks as usize];
-    let mut told = Explained::new();
+    let mut history = TestHistory::new();
     let mut now = 0;
     for step in 0..ranks as u64 * laps {
         let rank = step as u32 % ranks;
@@ -602,13 +602,13 @@ fn a_token_goes_around_a_ring() {
         }
         did[rank as usize].push(("compute", now + 3));
         did[rank as usize].push(("overhead", now + 4));
-        told = told.message(MessageRole::Eager, (rank, (rank + 1) % ranks), now + 4, now + 10);
+        history = history.message(MessageRole::Eager, (rank, (rank + 1) % ranks), now + 4, now + 10);
         now += 10;
     }
     for (rank, did) in did.iter().enumerate() {
-        told = told.rank(rank as u32, did);
+        history = history.rank(rank as u32, did);
     }
-    let path = told.path();
+    let path = history.path();
     // Three steps for each holder of the token. Nothing waits for the last message.
     assert_eq!(path.len() as u64, 3 * u64::from(ranks) * laps - 1);
 }

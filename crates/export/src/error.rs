@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// The format needs a finished run.
     #[error(
-        "{}: what links have carried is written at the end of a run, and this one is under way or was killed; run \
+        "{}: what links have carried is written at the end of a run, and this one is still running or was killed; run \
          the experiment again, or look at what it has written with `fabricsim view {}`", .0.display(), .0.display()
     )]
     NotEnded(PathBuf),

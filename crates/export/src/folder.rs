@@ -100,10 +100,10 @@ impl ExportSource {
         let here = self.path.display();
         match (&self.summary, self.running) {
             (None, _) => Some(format!(
-                "the run of {here} is under way or was killed ({RUNNING}): this is what it had written by now"
+                "the run of {here} is still running or was killed ({RUNNING}): the export has what it had written so far"
             )),
             (Some(_), true) => Some(format!(
-                "this is the earlier result in {here}: a run that is to replace it is under way or was killed ({RUNNING})"
+                "this is the earlier result in {here}: a run that is to replace it is still running or was killed ({RUNNING})"
             )),
             (Some(_), false) => None,
         }
@@ -175,8 +175,8 @@ impl ExportSource {
         };
         match (asking(table), written_at_the_end(table)) {
             (Some(asked), _) if self.asked(&asked) => match self.summary {
-                Some(_) => "the run collected it, and there was nothing to write into it".into(),
-                None => "its run is under way or was killed, and had written nothing into it by then".into(),
+                Some(_) => "the run collected it, and it has no rows".into(),
+                None => "its run is still running or was killed, and had not written any of it yet".into(),
             },
             (Some(asked), _) => format!(
                 "the run did not collect it; run the experiment again with `[collect] {} = {}`, or with --set \
@@ -187,13 +187,13 @@ impl ExportSource {
                 asked.value
             ),
             (None, true) if self.summary.is_none() => {
-                "its run is under way or was killed, and writes this table at its end; run the experiment again"
+                "its run is still running or was killed, and writes this table at its end; run the experiment again"
                     .into()
             }
             _ if table == "critical_path" => {
                 format!("`fabricsim explain {}` writes it", self.path.display())
             }
-            (None, true) => "there was nothing to write into it, or the result is of an older version of FabricSim; \
+            (None, true) => "it has no rows, or the result is of an older version of FabricSim; \
                              run the experiment again"
                 .into(),
             (None, false) => format!("there is no table of this name; the folder has {known}"),
@@ -277,7 +277,7 @@ fn finished_tables(folder: &Path) -> Result<BTreeMap<String, Vec<PathBuf>>, Erro
 /// The error of an unreadable file, with advice if the run has removed it meanwhile.
 fn unreadable(path: &Path, mut source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::NotFound {
-        let why = "it has vanished: the run goes on meanwhile; export again, or when the run has ended";
+        let why = "the run, which continues, has removed it; export again, or after the run has ended";
         source = io::Error::new(source.kind(), why);
     }
     Error::Read(ReadError::Io {
@@ -393,7 +393,7 @@ pub(crate) mod tests {
         seen
     }
 
-    fn told(error: Option<Error>) -> String {
+    fn message(error: Option<Error>) -> String {
         error.expect("refused").to_string()
     }
 
@@ -416,28 +416,28 @@ pub(crate) mod tests {
         assert!(
             folder
                 .why_not("timeline")
-                .contains("had written nothing into it by then")
+                .contains("had not written any of it yet")
         );
         assert!(folder.why_not("waits").contains("--set collect.waits=true"));
         // The run ends while its folder is read.
         fs::remove_dir_all(&parts).unwrap();
-        assert!(told(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("vanished"));
+        assert!(message(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("has removed it"));
     }
 
     #[test]
     fn what_is_no_result_and_what_is_damaged_is_told() {
         let here = tempfile::tempdir().unwrap();
         let open = || ExportSource::open(here.path());
-        assert!(told(open().err()).contains("it has no summary.json"));
+        assert!(message(open().err()).contains("it has no summary.json"));
         fs::write(here.path().join("summary.json"), "{\"schema\": \"other/1\"}").unwrap();
-        assert!(told(open().err()).contains("its schema is 'other/1'"));
+        assert!(message(open().err()).contains("its schema is 'other/1'"));
         finished(here.path(), &Value::Null);
         fs::write(here.path().join("links.parquet"), "not Parquet").unwrap();
         let folder = open().unwrap();
-        let why = told(folder.each("links", &["n"], |_| Ok(())).err());
+        let why = message(folder.each("links", &["n"], |_| Ok(())).err());
         assert!(why.contains("links.parquet"), "{why}");
         table(&here.path().join("links.parquet"), numbers(0, 4));
-        let why = told(
+        let why = message(
             folder
                 .each("links", &["link"], |rows| {
                     Ok(rows.integers("link").map(|_| ())?)
@@ -454,7 +454,7 @@ pub(crate) mod tests {
         finished(here.path(), &serde_json::json!({ "collect": collect }));
         let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.note().is_none());
-        let why = told(folder.require("waits").err());
+        let why = message(folder.require("waits").err());
         for words in [
             "has no table waits (waits.parquet)",
             "`[collect] waits = true`",
@@ -467,12 +467,8 @@ pub(crate) mod tests {
                 .why_not("vc_series")
                 .contains("`[collect] series = \"vcs\"`")
         );
-        assert!(folder.why_not("timeline").contains("nothing to write into it"));
-        assert!(
-            folder
-                .why_not("class_series")
-                .contains("nothing to write into it")
-        );
+        assert!(folder.why_not("timeline").contains("it has no rows"));
+        assert!(folder.why_not("class_series").contains("it has no rows"));
         assert!(folder.why_not("critical_path").contains("`fabricsim explain"));
         assert!(folder.why_not("links").contains("older version"));
         assert!(

@@ -112,7 +112,7 @@ const KEYS: &[GraphmlKey] = &[
         "edge",
         "busy_ps",
         "long",
-        "time that it was carrying packets",
+        "time for which it carried packets",
     ),
     GraphmlKey(
         "busy_fraction",
@@ -126,7 +126,7 @@ const KEYS: &[GraphmlKey] = &[
         "edge",
         "buffer_full_ps",
         "long",
-        "time that a packet was ready and the buffer downstream had no room for it",
+        "time for which a packet was ready and the downstream buffer was full",
     ),
 ];
 
@@ -214,12 +214,12 @@ fn begin<W: Write>(xml: &mut Writer<W>, folder: &ExportSource) -> io::Result<()>
     ];
     xml.write_event(Event::Start(BytesStart::new("graphml").with_attributes(graphml)))?;
     if let Some(summary) = folder.summary() {
-        let told = format!(
-            "{}: what its links have carried in {} ns, FabricSim {}",
+        let message = format!(
+            "{}: traffic of its links in {} ns, FabricSim {}",
             summary.network.topology, summary.network.measured_ns, summary.run.version
         );
         xml.create_element("desc")
-            .write_text_content(BytesText::new(&text(&told)))?;
+            .write_text_content(BytesText::new(&text(&message)))?;
     }
     for GraphmlKey(id, of, name, kind, meaning) in KEYS {
         let key = [("id", *id), ("for", of), ("attr.name", name), ("attr.type", kind)];
@@ -474,22 +474,22 @@ mod tests {
         let here = tempfile::tempdir().unwrap();
         killed(here.path(), &Value::Null);
         let out = here.path().join("out");
-        let told = || {
+        let message = || {
             let folder = ExportSource::open(here.path()).unwrap();
             write(&folder, &Options::default(), &out).unwrap_err().to_string()
         };
-        let why = told();
+        let why = message();
         assert!(
             why.contains("what links have carried is written at the end"),
             "{why}"
         );
         finished(here.path(), &Value::Null);
-        let why = told();
+        let why = message();
         assert!(why.contains("has no table routers (routers.parquet)"), "{why}");
         small(here.path());
         let links = vec![("link", u32s(&[0])), ("from", texts(&["host 0"]))];
         table(&here.path().join("links.parquet"), links);
-        assert!(told().contains("it has no column 'from_kind'; run the experiment again"));
+        assert!(message().contains("it has no column 'from_kind'; run the experiment again"));
         assert!(!out.exists());
     }
 }

@@ -22,7 +22,7 @@ use crate::Error;
 use crate::folder::ExportSource;
 use crate::format::{ExportFormat, Made, Options};
 use calls::CallSpan;
-use rank::{MessageEnd, MessageEvents, MessageSide};
+use rank::{MessageEnd, MessageSide, RankInput};
 use results::{BatchColumns, WrongColumn};
 use survey::{MESSAGES, Survey, TIMELINE, sides};
 
@@ -57,9 +57,9 @@ fn write(folder: &ExportSource, _options: &Options, out: &Path) -> Result<Vec<St
     while next < survey.locations.len() {
         let range = next..next + fitting(&survey.locations[next..], ROWS);
         next = range.end;
-        for (location, told) in (range.start as u64..).zip(told_by(folder, &mut survey, &range)?) {
+        for (location, input) in (range.start as u64..).zip(inputs_of(folder, &mut survey, &range)?) {
             let names = definitions::names(&survey, survey.jobs.of(location));
-            let events = rank::events(told, &survey.activities.all, names);
+            let events = rank::events(input, &survey.activities.all, names);
             last = last.max(events.last().map_or(0, |event| event.time));
             counts.push(events.len() as u64);
             writer.events(location, &events).map_err(refused)?;
@@ -82,21 +82,21 @@ fn fitting(locations: &[survey::TraceLocation], rows: u64) -> usize {
 }
 
 /// Table rows of a range of locations.
-fn told_by(
+fn inputs_of(
     folder: &ExportSource,
     survey: &mut Survey,
     range: &Range<usize>,
-) -> Result<Vec<MessageEvents>, Error> {
-    let mut told = vec![MessageEvents::default(); range.len()];
+) -> Result<Vec<RankInput>, Error> {
+    let mut input = vec![RankInput::default(); range.len()];
     folder.each("timeline", &TIMELINE, |rows| {
-        Ok(spans(rows, survey, range, &mut told)?)
+        Ok(spans(rows, survey, range, &mut input)?)
     })?;
     if folder.has("messages") {
         folder.each("messages", &MESSAGES, |rows| {
-            Ok(ends(rows, survey, range, &mut told)?)
+            Ok(ends(rows, survey, range, &mut input)?)
         })?;
     }
-    Ok(told)
+    Ok(input)
 }
 
 /// Index of a rank in the range. `None` if it is outside.
@@ -109,7 +109,7 @@ fn spans(
     rows: &BatchColumns<'_>,
     survey: &mut Survey,
     range: &Range<usize>,
-    told: &mut [MessageEvents],
+    input: &mut [RankInput],
 ) -> Result<(), WrongColumn> {
     let (jobs, ranks) = (rows.texts("job")?, rows.integers("rank")?);
     let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
@@ -125,7 +125,7 @@ fn spans(
             activity: survey.activities.number(states.or_empty(row), regions.get(row)),
             blocked: blocked.value(row),
         };
-        let spans = &mut told[place].spans;
+        let spans = &mut input[place].spans;
         let earliest = spans.last().map_or(0, |last| last.end);
         if span.begin < earliest || span.end < span.begin {
             let (job, rank) = (jobs.or_empty(row), ranks[row]);
@@ -143,7 +143,7 @@ fn ends(
     rows: &BatchColumns<'_>,
     survey: &Survey,
     range: &Range<usize>,
-    told: &mut [MessageEvents],
+    input: &mut [RankInput],
 ) -> Result<(), WrongColumn> {
     let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
     let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
@@ -170,7 +170,7 @@ fn ends(
                 MessageSide::In | MessageSide::Asked => (matched[row], matched[row]),
                 MessageSide::Answer => (arrived[row], arrived[row]),
             };
-            told[place].ends.push(MessageEnd {
+            input[place].ends.push(MessageEnd {
                 side: *side,
                 peer: other as u32,
                 sequence: sequences[row] as u32,

@@ -73,7 +73,7 @@ fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<Str
         curves::jobs(folder, &mut jobs, &mut trace)?;
     }
     if folder.has("timeline") || folder.has("messages") {
-        lives(folder, &mut jobs, &mut trace)?;
+        rank_states(folder, &mut jobs, &mut trace)?;
     }
     if folder.has("class_series") || !busiest.is_empty() {
         let network = trace.track(None, "network")?;
@@ -98,7 +98,7 @@ fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<Str
 }
 
 /// States of ranks, with their messages.
-fn lives(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+fn rank_states(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
     let mut ranks = RankTracks::describe(folder, jobs, trace)?;
     let messages = folder.has("messages");
     if messages {

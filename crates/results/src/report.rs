@@ -1,10 +1,9 @@
-//! `report.html`: one page with everything, which opens without a network.
+//! `report.html`: one self-contained page that opens without a network connection.
 //!
-//! The page embeds plotly.js once, from the `plotly` crate, and loads nothing. Text from the experiment
-//! is escaped wherever it goes: into HTML in `html`, into Plotly's labels (which understand tags) in `plots`.
-//! However large the run, the page stays below [`REPORT_BYTES`]: every part of it shows a bounded number of
-//! rows or points, and says what it leaves out. Tables too large for memory are read from the result folder
-//! batch by batch (`source`). A part whose table the run does not have is not there.
+//! The page embeds plotly.js once, from the `plotly` crate, and loads nothing. Text from the experiment is escaped:
+//! for HTML in `html`, for Plotly's labels (which interpret tags) in `plots`. The page stays below [`REPORT_BYTES`]
+//! for runs of any size: each part shows a bounded number of rows or points and states what it omits. Tables too
+//! large for memory are read from the result folder batch by batch (`source`). A part without its table is omitted.
 
 mod bounds;
 mod engine;
@@ -29,10 +28,10 @@ use html::HtmlSection;
 use plots::{Figure, Height};
 use source::TableSource;
 
-/// Size of the page at most; plotly.js is half of it.
+/// Maximum size of the page. plotly.js is half of it.
 pub const REPORT_BYTES: usize = 10_000_000;
 
-/// The tables that are read whole: what they hold grows with ranks and links, not with time.
+/// Tables that are read completely. Their size grows with ranks and links, not with time.
 pub(crate) const IN_MEMORY: [&str; 5] = ["ranks", "calls", "links", "latency_histogram", "hops_histogram"];
 
 /// The report page of a run whose tables are all in memory.
@@ -40,7 +39,7 @@ pub fn report(summary: &Summary, tables: &[Table]) -> String {
     page(summary, TableSource::new(tables, None)).expect("no table is read from a file")
 }
 
-/// The report page of a run; tables that are not in memory are read from the result folder.
+/// The report page of a run. Tables that are not in memory are read from the result folder.
 ///
 /// # Errors
 /// A table in the folder is damaged or cannot be read.
@@ -84,8 +83,8 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     Ok(page)
 }
 
-/// plotly.js in its script element. The crate hands it out together with MathJax, which no plot here
-/// needs and which would add two megabytes.
+/// plotly.js in its script element. The crate returns it together with MathJax, which no plot here needs and which
+/// would add two megabytes.
 fn plotly_js() -> String {
     let mut sources = Plot::offline_js_sources();
     let end = sources.find("</script>").expect("the crate embeds plotly.js") + "</script>".len();
@@ -123,7 +122,7 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-/// Jobs in the title.
+/// Maximum number of jobs in the title.
 const MOST_NAMES: usize = 6;
 
 fn contents(sections: &[HtmlSection]) -> String {

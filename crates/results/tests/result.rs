@@ -200,7 +200,7 @@ fn bounds_are_shown_as_far_as_they_are_known() {
     let mut bounds = sample::bounds();
     let text = bounds.to_string();
     for part in [
-        "background: at most 0.7500 of the injection bandwidth; full first: leaf-spine link of router 3",
+        "background: at most 0.7500 of the injection bandwidth; first full link: leaf-spine link of router 3",
         "mean 0.6250, largest 1.3125, so at most 0.7500",
         "mean hops 3.7500 (1.7500 between routers), without load 512.5 ns mean, 620.5 ns at most",
     ] {
@@ -221,7 +221,7 @@ fn bounds_are_shown_as_far_as_they_are_known() {
         "{text}"
     );
     assert!(
-        text.contains("all jobs: 2.5000 times the loads asked for"),
+        text.contains("all jobs: 2.5000 times the requested loads"),
         "{text}"
     );
 }
@@ -300,7 +300,7 @@ fn runs_whose_digests_differ_are_said_to() {
         s.collect.as_mut().unwrap().digest = "x".into();
         s.experiment["collect"] = serde_json::json!({ "series": "off" });
     });
-    assert!(less[0].contains("as not the same was asked for"), "{less:?}");
+    assert!(less[0].contains("as the collect settings differ"), "{less:?}");
     assert!(says(|s| s.collect = None)[0].contains("not known"));
     let alone = compare(&[("a", first)]);
     assert!(

@@ -218,18 +218,18 @@ pub(crate) mod tests {
     #[test]
     fn what_is_no_result_is_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |path: &Path| match ResultFolder::open(path) {
+        let outcome = |path: &Path| match ResultFolder::open(path) {
             Ok(_) => panic!("opened"),
             Err(error) => error.to_string(),
         };
-        assert!(told(folder.path()).contains("no summary.json"));
-        assert!(told(&folder.path().join("nowhere")).contains("no summary.json"));
+        assert!(outcome(folder.path()).contains("no summary.json"));
+        assert!(outcome(&folder.path().join("nowhere")).contains("no summary.json"));
         fs::write(folder.path().join(SUMMARY), "{\"schema\": \"other/1\"}").unwrap();
-        assert!(told(folder.path()).contains("its schema is 'other/1'"));
+        assert!(outcome(folder.path()).contains("its schema is 'other/1'"));
         fs::write(folder.path().join(RUNNING), "{").unwrap();
-        assert!(told(folder.path()).contains("RUNNING.json is damaged"));
+        assert!(outcome(folder.path()).contains("RUNNING.json is damaged"));
         fs::write(folder.path().join(RUNNING), "{}").unwrap();
-        assert!(told(folder.path()).contains("missing field `schema`"));
+        assert!(outcome(folder.path()).contains("missing field `schema`"));
     }
 
     #[test]
@@ -249,9 +249,9 @@ pub(crate) mod tests {
             "PAR1 and then the power went",
         )
         .unwrap();
-        let told = ResultFolder::open(folder.path()).unwrap().describe();
-        assert_eq!(told["unfinished"], true);
-        assert!(told["damaged"]["links"].is_string());
-        assert_eq!(told["tables"], json!({}));
+        let outcome = ResultFolder::open(folder.path()).unwrap().describe();
+        assert_eq!(outcome["unfinished"], true);
+        assert!(outcome["damaged"]["links"].is_string());
+        assert_eq!(outcome["tables"], json!({}));
     }
 }

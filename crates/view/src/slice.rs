@@ -503,13 +503,13 @@ pub(crate) mod tests {
     #[test]
     fn what_is_not_there_is_named() {
         let (_folder, path) = table();
-        let told = |names: &[&str]| {
+        let error = |names: &[&str]| {
             cut(std::slice::from_ref(&path), &columns(names), &all())
                 .unwrap_err()
                 .to_string()
         };
         assert_eq!(
-            told(&["lnik"]),
+            error(&["lnik"]),
             "the table cannot be served: it has no column 'lnik'"
         );
         let missing = cut(&["nowhere".into()], &columns(&["link"]), &all());

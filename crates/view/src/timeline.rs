@@ -13,7 +13,7 @@ const COLUMNS: [&str; 5] = ["job", "rank", "begin_ps", "end_ps", "state"];
 
 /// Short states of one rank that are being merged.
 #[derive(Default)]
-struct Heap {
+struct MergedStates {
     begin_ps: u64,
     end_ps: u64,
     /// Time in each state.
@@ -39,20 +39,20 @@ impl RankLines {
         self.mixed.push(u8::from(mixed));
     }
 
-    fn put(&mut self, rank: u32, heap: &mut Heap) {
-        if heap.states.is_empty() {
+    fn flush(&mut self, rank: u32, merged: &mut MergedStates) {
+        if merged.states.is_empty() {
             return;
         }
         // The first of equally long states wins.
-        let most = heap.states.iter().fold(
+        let most = merged.states.iter().fold(
             (0, 0),
             |best, (state, time)| {
                 if *time > best.1 { (*state, *time) } else { best }
             },
         );
-        let mixed = heap.states.len() > 1;
-        self.push(rank, heap.begin_ps, heap.end_ps, most.0, mixed);
-        heap.states.clear();
+        let mixed = merged.states.len() > 1;
+        self.push(rank, merged.begin_ps, merged.end_ps, most.0, mixed);
+        merged.states.clear();
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn reduced(
     pixel_ps: u64,
 ) -> Result<Slice, SliceError> {
     let (mut lines, mut texts) = (RankLines::default(), Texts::default());
-    let mut heaps: BTreeMap<u32, Heap> = BTreeMap::new();
+    let mut merged_by_rank: BTreeMap<u32, MergedStates> = BTreeMap::new();
     let mut matching = 0;
     for batch in read(paths, &COLUMNS, rows)? {
         let batch = batch?;
@@ -78,24 +78,24 @@ pub(crate) fn reduced(
             }
             matching += 1;
             let state = texts.number(states.or_empty(row));
-            let heap = heaps.entry(rank).or_default();
+            let merged = merged_by_rank.entry(rank).or_default();
             if end_ps.saturating_sub(begin_ps) >= pixel_ps {
-                lines.put(rank, heap);
+                lines.flush(rank, merged);
                 lines.push(rank, begin_ps, end_ps, state, false);
                 continue;
             }
-            if heap.states.is_empty() {
-                heap.begin_ps = begin_ps;
+            if merged.states.is_empty() {
+                merged.begin_ps = begin_ps;
             }
-            heap.end_ps = end_ps;
-            *heap.states.entry(state).or_default() += end_ps.saturating_sub(begin_ps);
-            if end_ps.saturating_sub(heap.begin_ps) >= pixel_ps {
-                lines.put(rank, heap);
+            merged.end_ps = end_ps;
+            *merged.states.entry(state).or_default() += end_ps.saturating_sub(begin_ps);
+            if end_ps.saturating_sub(merged.begin_ps) >= pixel_ps {
+                lines.flush(rank, merged);
             }
         }
     }
-    for (rank, heap) in &mut heaps {
-        lines.put(*rank, heap);
+    for (rank, merged) in &mut merged_by_rank {
+        lines.flush(*rank, merged);
     }
     Ok(Slice {
         rows: lines.rank.len(),

@@ -203,7 +203,7 @@ fn a_checkpoint_is_not_run_over() {
     bench.refuses(
         &["run", "experiment.toml", "--out", "here"],
         &[
-            "here holds the checkpoint of a run that was broken off",
+            "here contains the checkpoint of an interrupted run",
             "`fabricsim resume here` continues it",
             "remove here/checkpoint.fabricsim to begin anew",
         ],

@@ -55,7 +55,7 @@ pub(super) enum MessageSide {
 
 /// Calls and message ends of one rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct MessageEvents {
+pub(super) struct RankInput {
     pub spans: Vec<CallSpan>,
     pub ends: Vec<MessageEnd>,
 }
@@ -106,16 +106,16 @@ struct Open {
 
 /// The events of a rank in time order.
 pub(super) fn events(
-    mut told: MessageEvents,
+    mut input: RankInput,
     activities: &[CallActivity],
     names: DefinitionNames,
 ) -> Vec<TimedEvent> {
     let requests = |side| -> BTreeMap<(u32, u32), MessageEnd> {
-        let of = told.ends.iter().filter(|end| end.side == side);
+        let of = input.ends.iter().filter(|end| end.side == side);
         of.map(|end| ((end.peer, end.sequence), *end)).collect()
     };
     let (taken, asking) = (requests(MessageSide::Asked), requests(MessageSide::Asking));
-    for end in &mut told.ends {
+    for end in &mut input.ends {
         let key = (end.peer, end.sequence);
         match end.side {
             MessageSide::In => {
@@ -132,7 +132,7 @@ pub(super) fn events(
         }
     }
     let of = |side, tagged: bool| {
-        let ends = told.ends.iter().copied();
+        let ends = input.ends.iter().copied();
         let mut ends: Vec<MessageEnd> = ends
             .filter(|end| end.side == side && end.tag.is_some() == tagged)
             .collect();
@@ -141,7 +141,7 @@ pub(super) fn events(
     };
     let sends = of(MessageSide::Out, true);
     let times: Vec<u64> = sends.iter().map(|end| end.begun).collect();
-    let calls = calls(&told.spans, activities, &times);
+    let calls = calls(&input.spans, activities, &times);
     let mut rank = RankWriter {
         taken: vec![false; calls.len()],
         rank_end: calls.last().map_or(0, |call| call.end),
@@ -149,7 +149,7 @@ pub(super) fn events(
         names,
         requests: 0,
         sending: Vec::new(),
-        placed: Vec::with_capacity(told.ends.len()),
+        placed: Vec::with_capacity(input.ends.len()),
         open: Vec::new(),
         beside: Vec::new(),
         transfers: Vec::new(),
@@ -167,7 +167,7 @@ pub(super) fn events(
     for side in [MessageSide::Put, MessageSide::Get] {
         rank.transfers(&of(side, false), &answers);
     }
-    drop(told);
+    drop(input);
     rank.complete();
     rank.written()
 }

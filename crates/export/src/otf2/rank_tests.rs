@@ -11,7 +11,7 @@ const NAMES: DefinitionNames = DefinitionNames {
 };
 
 /// Rows of one rank from time 0: state, whether it is blocked, duration.
-fn told(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (MessageEvents, Vec<CallActivity>) {
+fn input(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (RankInput, Vec<CallActivity>) {
     let mut states: Vec<&str> = Vec::new();
     let mut now = 0;
     let mut spans = Vec::new();
@@ -34,7 +34,7 @@ fn told(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (MessageEvents, Vec<
         .map(|state| CallActivity::new(state, None))
         .collect();
     let ends = ends.to_vec();
-    (MessageEvents { spans, ends }, activities)
+    (RankInput { spans, ends }, activities)
 }
 
 fn end(side: MessageSide, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done: u64) -> MessageEnd {
@@ -54,7 +54,7 @@ fn end(side: MessageSide, peer: u32, sequence: u32, tag: Option<u32>, begun: u64
 
 /// The events as text: time, then the event with peers and requests.
 fn shown(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> Vec<String> {
-    let (told, activities) = told(rows, ends);
+    let (input, activities) = input(rows, ends);
     let text = |event: &TimedEvent| {
         let of = |message: &MessageRecord| {
             format!(
@@ -78,7 +78,7 @@ fn shown(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> Vec<String> {
         };
         format!("{} {what}", event.time)
     };
-    events(told, &activities, NAMES).iter().map(text).collect()
+    events(input, &activities, NAMES).iter().map(text).collect()
 }
 
 #[test]
@@ -397,8 +397,8 @@ proptest! {
             })
             .collect();
         let count = |of: MessageSide| ends.iter().filter(|end| end.side == of).count();
-        let (told, activities) = told(&rows, &ends);
-        let events = events(told, &activities, NAMES);
+        let (input, activities) = input(&rows, &ends);
+        let events = events(input, &activities, NAMES);
         prop_assert!(events.is_sorted_by_key(|event| event.time));
         let (mut inside, mut sent, mut received, mut transfers) = (None, 0, 0, 0);
         let mut open: BTreeMap<u64, bool> = BTreeMap::new();

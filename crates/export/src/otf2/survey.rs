@@ -160,7 +160,7 @@ pub(super) fn sides(protocol: &str) -> Result<&'static [(MessageSide, bool)], Wr
         "put-done" | "get-data" => &[(MessageSide::Answer, false)],
         "clear-to-send" => &[],
         other => {
-            let why = format!("its column 'protocol' says '{other}', which is no known one");
+            let why = format!("its column 'protocol' has the unknown value '{other}'");
             return Err(WrongColumn(why));
         }
     })

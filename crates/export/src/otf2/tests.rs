@@ -265,9 +265,9 @@ fn ranges_of_ranks_are_told_what_is_theirs() {
     let mut survey = Survey::new(&folder).unwrap();
     let rows: Vec<u64> = survey.locations.iter().map(|location| location.rows).collect();
     assert_eq!(rows, [2, 3, 4], "those of the timeline and of messages");
-    let all = told_by(&folder, &mut survey, &(0..3)).unwrap();
-    let mut parts = told_by(&folder, &mut survey, &(0..1)).unwrap();
-    parts.extend(told_by(&folder, &mut survey, &(1..3)).unwrap());
+    let all = inputs_of(&folder, &mut survey, &(0..3)).unwrap();
+    let mut parts = inputs_of(&folder, &mut survey, &(0..1)).unwrap();
+    parts.extend(inputs_of(&folder, &mut survey, &(1..3)).unwrap());
     assert_eq!(all, parts);
     assert_eq!(all[2].ends[0].side, MessageSide::Asking);
     assert_eq!(

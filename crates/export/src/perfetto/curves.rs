@@ -30,7 +30,7 @@ pub(crate) fn classes(folder: &ExportSource, trace: &mut Trace, network: Track) 
         let of = [
             curve("throughput", "Gb/s", None),
             curve("busy", "%", Some("classes")),
-            curve("held up by full buffers", "%", Some("classes")),
+            curve("stalled by full buffers", "%", Some("classes")),
         ];
         curves.insert(class.clone(), of);
     }

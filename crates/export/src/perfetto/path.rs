@@ -54,7 +54,7 @@ pub(crate) fn paths(
                 let name = u32::try_from(link).ok().and_then(|link| names.get(&link));
                 name.cloned().unwrap_or_else(|| format!("link {link}"))
             });
-            let told: Vec<(&'static str, AnnotationValue<'_>)> = [
+            let annotations: Vec<(&'static str, AnnotationValue<'_>)> = [
                 ("activity", activities.get(row)),
                 ("link", link.as_deref()),
                 ("reason", reasons.get(row)),
@@ -67,7 +67,7 @@ pub(crate) fn paths(
             let step = Named {
                 category: "critical path",
                 name: &format!("{kind}, {place}"),
-                told: &told,
+                annotations: &annotations,
             };
             trace.begin(track, begins[row], &step)?;
             trace.end(track, ends[row])?;

@@ -138,14 +138,14 @@ impl RankTracks {
                         "mpi"
                     },
                     name: states.or_empty(row),
-                    told: region,
+                    annotations: region,
                 };
                 trace.begin(track, begins[row], &state)?;
                 if blocked.value(row) {
                     let waiting = Named {
                         category: "waiting",
                         name: "waiting",
-                        told: &[],
+                        annotations: &[],
                     };
                     trace.begin(track, begins[row], &waiting)?;
                     trace.end(track, ends[row])?;
@@ -309,7 +309,7 @@ impl MessageArrow<'_> {
         arrow: Arrow,
     ) -> Result<(), Error> {
         let data = DATA.contains(&self.protocol);
-        let mut told = vec![
+        let mut annotations = vec![
             ("bytes", AnnotationValue::Whole(self.bytes)),
             ("protocol", AnnotationValue::Text(self.protocol)),
             (
@@ -317,8 +317,8 @@ impl MessageArrow<'_> {
                 AnnotationValue::Whole(self.arrived.saturating_sub(self.sent)),
             ),
         ];
-        told.extend(self.tag.map(|tag| ("tag", AnnotationValue::Signed(tag))));
-        told.extend(
+        annotations.extend(self.tag.map(|tag| ("tag", AnnotationValue::Signed(tag))));
+        annotations.extend(
             self.collective
                 .map(|name| ("collective", AnnotationValue::Text(name))),
         );
@@ -326,7 +326,7 @@ impl MessageArrow<'_> {
         let named = Named {
             category: if data { "message" } else { "control" },
             name: control.as_deref().unwrap_or(name),
-            told: &told,
+            annotations: &annotations,
         };
         trace.point(track, at_ps, &named, arrow)
     }

@@ -21,7 +21,7 @@ struct Slice {
     name: String,
     category: String,
     ns: (u64, u64),
-    told: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
 }
 
 /// The content that a viewer shows.
@@ -104,11 +104,13 @@ fn see(bytes: &[u8]) -> Seen {
         let (at, uuid) = (packet.timestamp.unwrap(), event.track_uuid.unwrap());
         let track = tracks[&uuid].0.clone();
         let stack = open.entry(uuid).or_default();
-        let told = event.debug_annotations.iter().map(|told| {
-            let word = told.string_value_iid.map(|iid| words[&iid].clone());
-            let whole = told.uint_value.map(|number| number.to_string());
-            let value = word.or(whole).or(told.int_value.map(|number| number.to_string()));
-            (keys[&told.name_iid.unwrap()].clone(), value.unwrap())
+        let annotations = event.debug_annotations.iter().map(|annotations| {
+            let word = annotations.string_value_iid.map(|iid| words[&iid].clone());
+            let whole = annotations.uint_value.map(|number| number.to_string());
+            let value = word
+                .or(whole)
+                .or(annotations.int_value.map(|number| number.to_string()));
+            (keys[&annotations.name_iid.unwrap()].clone(), value.unwrap())
         });
         let around = stack
             .last()
@@ -119,7 +121,7 @@ fn see(bytes: &[u8]) -> Seen {
             name: around + &names[&iid],
             category: categories[&event.category_iids[0]].clone(),
             ns: (at, at),
-            told: told.collect(),
+            annotations: annotations.collect(),
         });
         match EventType::try_from(event.r#type.unwrap()).unwrap() {
             EventType::SliceBegin => {
@@ -165,7 +167,7 @@ fn flags(cells: &[bool]) -> ArrayRef {
 }
 
 /// Two ranks: one sends to the other, which waits for it; then both send to themselves at once.
-fn lives(folder: &Path) {
+fn rank_states(folder: &Path) {
     let timeline = vec![
         ("job", texts(&["a"; 7])),
         ("rank", u32s(&[0, 10, 10, 0, 10, 0, 0])),
@@ -221,7 +223,7 @@ const RECEIVED: &str = "a / rank 10 on host 8";
 fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
     let here = tempfile::tempdir().unwrap();
     finished(here.path(), &Value::Null);
-    lives(here.path());
+    rank_states(here.path());
     let ranks = vec![
         ("job", texts(&["a", "a"])),
         ("rank", u32s(&[0, 10])),
@@ -277,25 +279,28 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
             ),
         ]
     );
-    let told = |name: &str| {
+    let annotations = |name: &str| {
         let slice = seen
             .slices
             .iter()
             .find(|slice| slice.name.ends_with(name))
             .unwrap();
-        let told = slice.told.iter().map(|(key, value)| format!("{key}={value}"));
-        (slice.category.clone(), told.collect::<Vec<_>>().join(" "))
+        let annotations = slice
+            .annotations
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"));
+        (slice.category.clone(), annotations.collect::<Vec<_>>().join(" "))
     };
     assert_eq!(
-        told("from rank 0"),
+        annotations("from rank 0"),
         (
             "message".into(),
             "bytes=4096 in_network_ps=2499 protocol=eager tag=-7".into()
         )
     );
-    assert_eq!(told("clear-to-send to rank 0").0, "control");
-    assert_eq!(told("compute"), ("compute".into(), "region=main".into()));
-    assert_eq!(told("MPI_Send"), ("mpi".into(), String::new()));
+    assert_eq!(annotations("clear-to-send to rank 0").0, "control");
+    assert_eq!(annotations("compute"), ("compute".into(), "region=main".into()));
+    assert_eq!(annotations("MPI_Send"), ("mpi".into(), String::new()));
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert!(
         notes[0].starts_with("without loads of the network: there is no table class_series: the run did not")
@@ -309,7 +314,7 @@ fn a_killed_run_shows_what_it_has() {
         here.path(),
         &json!({"job": [{"name": "b"}, {"name": "a"}], "collect": {"timeline": true}}),
     );
-    lives(&here.path().join("running"));
+    rank_states(&here.path().join("running"));
     for table in ["timeline", "messages"] {
         let parts = here.path().join("running");
         fs::rename(
@@ -504,13 +509,13 @@ fn the_critical_path_is_a_track_of_its_job() {
             ("network, rank 0 to 3", (1, 4))
         ]
     );
-    let told: Vec<String> = seen.slices[1]
-        .told
+    let annotations: Vec<String> = seen.slices[1]
+        .annotations
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     assert_eq!(
-        told,
+        annotations,
         ["activity=eager", "holder=noise", "link=link 9", "reason=wire"]
     );
 }
@@ -530,7 +535,7 @@ fn nothing_to_show_is_told() {
         why.contains("no table timeline") && why.contains("--set collect.timeline=true"),
         "{why}"
     );
-    lives(here.path());
+    rank_states(here.path());
     let folder = ExportSource::open(here.path()).unwrap();
     let links = Options {
         links: Some(1),

@@ -58,7 +58,7 @@ pub(crate) enum Arrow {
 pub(crate) struct Named<'a> {
     pub category: &'static str,
     pub name: &'a str,
-    pub told: &'a [(&'static str, AnnotationValue<'a>)],
+    pub annotations: &'a [(&'static str, AnnotationValue<'a>)],
 }
 
 /// Texts by number, and new texts.
@@ -238,7 +238,7 @@ impl Trace {
             annotation
         };
         TrackEvent {
-            debug_annotations: named.told.iter().map(annotation).collect(),
+            debug_annotations: named.annotations.iter().map(annotation).collect(),
             category_iids: vec![self.categories.number(named.category)],
             name_iid: Some(self.names.number(named.name)),
             ..TrackEvent::default()

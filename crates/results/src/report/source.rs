@@ -1,8 +1,7 @@
-//! Where the report gets its tables from: those in memory, and files that may be larger than memory.
+//! The sources of the report: tables in memory, and files that may be larger than memory.
 //!
-//! A large table is read batch by batch, and of it only the columns that are asked for. A column that the
-//! table lacks, or of another type than expected, is no error here: older results lack some, and what would
-//! show it is left out of the page.
+//! A large table is read batch by batch, with the requested columns only. A missing column, or one of another type,
+//! is no error: older results lack some columns, and the page omits the parts that need them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,11 +15,11 @@ pub(super) struct TableSource<'a> {
     folder: Option<&'a Path>,
 }
 
-/// Some rows of a table. A column that cannot be read is `None`.
+/// A batch of rows. A column that cannot be read is `None`.
 pub(super) struct ReportRows<'b>(BatchColumns<'b>);
 
 impl<'a> TableSource<'a> {
-    /// Tables in memory; what is not among them is looked for in the folder.
+    /// Tables in memory. Other tables are searched in the folder.
     pub fn new(tables: &'a [Table], folder: Option<&'a Path>) -> TableSource<'a> {
         TableSource { tables, folder }
     }
@@ -34,13 +33,13 @@ impl<'a> TableSource<'a> {
         Some(self.folder?.join(format!("{name}.parquet"))).filter(|path| path.exists())
     }
 
-    /// Where the result lies, if it lies anywhere yet.
+    /// The folder of the result, if it has been written.
     pub fn folder(&self) -> Option<&'a Path> {
         self.folder
     }
 
-    /// Gives the rows of a table to `take`, batch by batch, in their order, with these columns. None if there
-    /// is no such table, or `take` misses something in it, which ends the reading.
+    /// Passes the rows of a table to `take`, batch by batch, in order, with these columns. Returns `None` if the
+    /// table does not exist, or if `take` returns `None`, which ends the reading.
     pub fn each(
         &self,
         name: &str,
@@ -103,19 +102,19 @@ pub(super) mod tests {
     use arrow_array::{BooleanArray, DictionaryArray, StringArray, UInt8Array, UInt32Array, UInt64Array};
     use std::sync::Arc;
 
-    /// Cells of a column of a table made by hand.
+    /// Cells of a column of a constructed table.
     pub enum ColumnCells {
         Bool(Vec<bool>),
         U8(Vec<u8>),
         U32(Vec<u32>),
         U64(Vec<u64>),
         Text(Vec<&'static str>),
-        /// Text in dictionary form, empty cells as none.
+        /// Dictionary-encoded text. `None` is an empty cell.
         Words(Vec<Option<&'static str>>),
         MaybeU64(Vec<Option<u64>>),
     }
 
-    /// A table made by hand.
+    /// A constructed table.
     pub fn made(name: &str, columns: Vec<(&str, ColumnCells)>) -> Table {
         let array = |cells| -> ArrayRef {
             match cells {

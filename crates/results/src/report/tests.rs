@@ -1,5 +1,5 @@
-//! The page with the tables of a run that collected everything, made by hand: each section is there when its
-//! table is, nothing is loaded, and a large run has a small page.
+//! The page with constructed tables of a run that collected everything: each section exists if its table does,
+//! nothing is loaded, and a large run has a small page.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::rows::{LinkRow, links};
 use crate::summary::{JobSummary, NetworkSummary};
 use crate::{Summary, Table};
 
-/// Sections that need a table of their own: name of the table, id of the section.
+/// Sections with a table of their own: name of the table, id of the section.
 const SECTIONS: [(&str, &str); 8] = [
     ("timeline", "split"),
     ("critical_path", "critical-path"),
@@ -23,7 +23,7 @@ const SECTIONS: [(&str, &str); 8] = [
 
 const NAMES: [&str; 2] = ["halo", "background"];
 
-/// How large an invented run is.
+/// Size of a constructed run.
 #[derive(Clone, Copy)]
 struct Size {
     bins: u64,
@@ -44,7 +44,7 @@ const SMALL: Size = Size {
 
 const BIN_PS: u64 = 1_000_000;
 
-/// Numbers that look like those of a run: waves over time and place.
+/// Numbers similar to those of a run: waves over time and place.
 fn wave(bin: u64, place: u64, most: u64) -> u64 {
     let (t, p) = (bin as f64 / 9.0, place as f64);
     (most as f64 * (0.5 + 0.3 * (t + 0.37 * p).sin() + 0.2 * (1.7 * p).cos()).clamp(0.0, 1.0)) as u64
@@ -206,7 +206,7 @@ fn tables(size: Size) -> Vec<Table> {
     tables
 }
 
-/// What only runs of ranks have, and those that were asked for it.
+/// Tables of runs of ranks with full collection.
 fn of_ranks(size: Size) -> Vec<Table> {
     let steps = |n: u64| -> Vec<u64> { (0..n).collect() };
     let items = steps(size.items);
@@ -310,7 +310,7 @@ fn summary() -> Summary {
     }
 }
 
-/// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
+/// The page without plotly.js, which contains addresses (of map tiles, which nothing here draws).
 fn own(page: &str) -> String {
     let start = page.find("<script").expect("plotly.js is embedded");
     let end = start + page[start..].find("</script>").unwrap();

@@ -1,4 +1,4 @@
-//! How busy the links of each class are as time goes on, from `class_series`.
+//! Link load by class over time, from `class_series`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct ClassLoad {
 }
 
 impl ClassLoad {
-    /// Share of the time of all its links, in percent.
+    /// Busy share of the time of all its links, in percent.
     fn percent(&self, grid: &TimeGrid, sums: &[f64]) -> Vec<f64> {
         let links = self.links.max(1) as f64;
         let share = |(column, sum): (usize, &f64)| 100.0 * sum / (links * grid.time_ps(column));
@@ -26,7 +26,7 @@ impl ClassLoad {
     }
 }
 
-/// Link load over time, and the time in which links were held up by full buffers.
+/// Link load over time, and the time for which full buffers stalled links.
 pub(super) fn over_time(source: TableSource) -> Result<Option<Figure>, ReadError> {
     let Some(grid) = TimeGrid::of(&source, "class_series")? else {
         return Ok(None);
@@ -89,8 +89,7 @@ fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     let figure = Figure::new(
         "load",
         "Link load over time",
-        "How much of the time the links of a class carried packets, mean over its links. Below it, where packets \
-         ever had to wait for it: how much of the time one was ready and the buffer downstream had no room.",
+        "Share of time in which the links of a class carried packets, mean over its links. Below, if packets ever waited for buffers: share of time in which a packet was ready and the downstream buffer was full.",
     );
     let figure = figure.with(Height::Usual, alt, lines(grid, classes, &busy, "busy (%)"));
     if full.iter().flatten().all(|share| *share == 0.0) {
@@ -109,7 +108,7 @@ fn lines(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (c, (name, shares)) in classes.keys().zip(shares).enumerate() {
         let x = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
-        // The last step is as long as its column.
+        // Ends the last step at the end of its column.
         let y = shares.iter().chain(shares.last()).copied().collect();
         plot.add_trace(curve(name, c, x, y));
     }

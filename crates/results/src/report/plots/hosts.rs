@@ -1,8 +1,7 @@
-//! What hosts send and receive as time goes on, and what waits in their NICs, from `host_series`.
+//! Bytes that hosts send and receive over time, and bytes that wait in their NICs, from `host_series`.
 //!
-//! SOURCE: maps of sends and receives over hosts and time, as in N. Wolfe, C. D. Carothers, M. Mubarak,
-//! R. Ross, P. Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation",
-//! SIGSIM-PADS 2016.
+//! SOURCE: maps of sends and receives over hosts and time, as in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P.
+//! Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016.
 
 use plotly::Plot;
 
@@ -11,13 +10,13 @@ use crate::report::grid::{Held, TimeGrid};
 use crate::report::source::TableSource;
 use crate::{ReadError, show};
 
-/// Rows of a map: more hosts are averaged in groups.
+/// Maximum number of rows of a map. More hosts are averaged in groups.
 const MOST_ROWS: usize = 128;
 
 /// Bytes by group of hosts and column of time.
 struct HostTraffic {
     hosts: usize,
-    /// Hosts of a row of a map.
+    /// Hosts per row of a map.
     group: usize,
     sent: Vec<Vec<f64>>,
     received: Vec<Vec<f64>>,
@@ -35,7 +34,7 @@ pub(super) fn maps(source: TableSource) -> Result<Option<Figure>, ReadError> {
         last = last.max(rows.integers("host")?.into_iter().max().unwrap_or(0));
         Some(())
     })?;
-    // Hosts are numbered with 32 bits.
+    // Host numbers have 32 bits.
     let hosts = read
         .and_then(|()| u32::try_from(last).ok())
         .map(|last| last as usize + 1);
@@ -112,7 +111,7 @@ impl HostTraffic {
     }
 }
 
-/// Cells of maps have three digits behind the point at most: there are many of them.
+/// Cells of maps have at most three decimals, because there are many of them.
 fn rounded3(x: f64) -> f64 {
     (1000.0 * x).round() / 1000.0
 }
@@ -142,8 +141,7 @@ fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
         "hosts",
         "Sends and receives over time",
         format!(
-            "What hosts sent into the network and received from it, headers included, by host and time; then all \
-             hosts together, and what waited in the queues of their NICs.{grouped}"
+            "Data that hosts sent and received, headers included, by host and time; then the sums over all hosts, and the data in the queues of their NICs.{grouped}"
         ),
     );
     let (sent, received) = (

@@ -1,4 +1,4 @@
-//! Which links carried how much: the hottest by name, all by class.
+//! Link loads: the busiest links by name, all links by class.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
 const HOTTEST: usize = 20;
-/// Points of a curve.
+/// Maximum number of points of a curve.
 const MOST_POINTS: usize = 400;
 
-/// Links by class, classes in alphabetical order so that both plots colour them alike.
+/// Links by class, in alphabetical order so that both plots use the same colours.
 fn classes(links: &Table) -> Option<BTreeMap<&str, Vec<usize>>> {
     let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, class) in links.texts("class")?.enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let busy = links.f64s("busy_fraction")?;
     let full = links.u64s("buffer_full_ps")?;
     let mut order: Vec<usize> = (0..links.rows()).filter(|i| busy[*i] > 0.0).collect();
-    // Links that are as busy stay in their order.
+    // Equally busy links stay in order.
     order.sort_by(|a, b| {
         busy[*b]
             .total_cmp(&busy[*a])
@@ -39,7 +39,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let top = 100.0 * busy[*order.first()?];
     let (from, to): (Vec<_>, Vec<_>) = (links.texts("from")?.collect(), links.texts("to")?.collect());
     let x = x_axis("busy (% of the measured time)").range(vec![0.0, 1.02 * top]);
-    // Hottest at the top; the bars carry the names, for which an axis has no room on a phone.
+    // The busiest link is at the top. The bars carry the names, because an axis has no space for them on a phone.
     let y = Axis::new()
         .range(vec![order.len() as f64 + 0.5, 0.5])
         .fixed_range(true)
@@ -70,7 +70,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
             bars.iter().map(|(_, i)| 100.0 * busy[*i]).collect(),
             bars.iter().map(|(place, _)| *place as f64).collect(),
         );
-        // Dark text reads on pale bars, and goes on beside short ones.
+        // Dark text is readable on pale bars, and continues beside short ones.
         let trace = trace
             .orientation(Orientation::Horizontal)
             .name(escape(class))
@@ -112,7 +112,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     Some(figure.with(height, alt, plot))
 }
 
-/// The hottest links as a table.
+/// The busiest links as a table.
 fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
     let columns = [
         words("from"),
@@ -143,7 +143,7 @@ fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
     Some(table(&columns, &rows, "links.parquet"))
 }
 
-/// How evenly the links of a class are used, and how long they were held up.
+/// Balance of load and stalls of the links of a class.
 pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let busy: Vec<f64> = links
         .f64s("busy_fraction")?
@@ -153,9 +153,7 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let figure = Figure::new(
         "utilisation",
         "Link utilisation by class",
-        "Share of the links of a class that were busy at most this much; in brackets, how many links it has. Below \
-         it, where packets ever had to wait for it: the time in which one was ready and the buffer downstream had no \
-         room.",
+        "Cumulative share of the links of a class by busy time; the number of links is in brackets. Below, if packets ever waited for buffers: the time in which a packet was ready and the downstream buffer was full.",
     );
     let alt = "Cumulative distributions, by class, of the share of time in which links were busy.";
     let of_busy = distribution(links, &busy, "busy (% of the measured time)")?;
@@ -172,7 +170,7 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     Some(figure.with(Height::Usual, alt, distribution(links, &full, &title)?))
 }
 
-/// A quantity of links as a cumulative share, by class.
+/// A value of links as a cumulative share, by class.
 fn distribution(links: &Table, quantity: &[f64], title: &str) -> Option<Plot> {
     let mut plot = plot(
         x_axis(title).range_mode(RangeMode::ToZero),

@@ -1,4 +1,4 @@
-//! What jobs receive as time goes on, and how far they have come, from `job_series`.
+//! Received data and progress of jobs over time, from `job_series`.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figu
     let Some(series) = collect(source, &grid)?.filter(|jobs| !jobs.is_empty()) else {
         return Ok(None);
     };
-    // In the order of the experiment, as everywhere on the page.
+    // The order of the experiment, as everywhere on the page.
     let ordered: Vec<(&str, &ProgressFigure)> = summary
         .jobs
         .iter()
@@ -81,7 +81,7 @@ pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figu
     Ok((!ordered.is_empty()).then(|| figure(&grid, &ordered)))
 }
 
-/// Parts of the sum that have come until the end of each column, in percent; starts with nothing.
+/// Shares of the sum that have arrived by the end of each column, in percent; starts with 0.
 fn cumulative(values: &[f64]) -> Option<Vec<f64>> {
     let total: f64 = values.iter().sum();
     if total <= 0.0 {
@@ -106,8 +106,7 @@ fn figure(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
         "progress",
         "Jobs over time",
         format!(
-            "Data that a job received per second, and how much of all its messages (of synthetic traffic: of its \
-             packets) had come; dotted, how many of its ranks had ended.{left_out}"
+            "Data that a job received per second, and the share of its messages (for synthetic traffic: of its packets) that had arrived. Dotted: the share of its ranks that had ended.{left_out}"
         ),
     );
     let alt = format!("Data received per second over time by {}.", names.join(", "));
